@@ -54,12 +54,14 @@ class OptionsWith(dict[str, Option]):
     Each of these others, of which something has to follow the prefix, is like ``each``.
     """
 
-    def __init__(self, known: Mapping[str, Option], *, prefix: str, each: Option) -> None:
+    def __init__(
+        self, known: Mapping[str, Option], *, prefix: tuple[str, ...], each: Option
+    ) -> None:
         super().__init__(known)
         self.prefix, self.each = prefix, each
 
     def __contains__(self, key: object) -> bool:
-        own = isinstance(key, str) and key.startswith(self.prefix) and key != self.prefix
+        own = isinstance(key, str) and key.startswith(self.prefix) and key not in self.prefix
         return own or super().__contains__(key)
 
     def __missing__(self, key: str) -> Option:

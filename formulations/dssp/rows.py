@@ -121,7 +121,8 @@ def _share(
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
     mine = set(night.groups.get(constraint.by, {}).get(group, ()))
     demand = night.planned.demands.fractions
-    possible = [j for j in sorted(mine) if night.in_time[j] and demand[j] > 0]
+    late = bool(night.late) and most is not None  # a cap binds what is run late too
+    possible = [j for j in sorted(mine) if (late or night.in_time[j]) and demand[j] > 0]
     share = least if most is None else most
     before = Fraction(0)
     if constraint.window != 1:  # which has no past
@@ -219,8 +220,10 @@ def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
     for j in np.flatnonzero(held > constraint.capacity):
         yield Row(night.jobs[j].name, [int(j)], [1.0], upper=0.0)
     able = night.in_time & (held <= constraint.capacity)
+    held /= [job.processors for job in night.jobs]  # its demand is of them all
     for window in windows(night, able, held * night.demands, constraint.capacity):
         a, b, jobs = window.release, window.deadline, window.jobs.tolist()
-        energy = [int(held[j]) * demand[j] for j in jobs]
+        named = [(night.jobs[j], demand[j]) for j in jobs]
+        energy = [constraint.use[job.name] * work / job.processors for job, work in named]
         room = constraint.capacity * window.length
         yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=room)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -28,6 +29,8 @@ from schedopt.instances.dssp import (
     refuse_nights,
     scheduled,
 )
+from schedopt.instances.dssp.machine import in_order
+from schedopt.instances.dssp.machine_checks import refuse_beyond
 from schedopt.instances.dssp.placing import refuse_order
 from schedopt.instances.options import Option
 
@@ -109,17 +112,42 @@ class Schedule(WholeModel):
         """What running tasks hold."""
         return [rule for rule in self.rules.values() if isinstance(rule, Seats)]
 
-    def _build(self) -> None:
-        from ortools.sat.python import cp_model
+    @cached_property
+    def before(self) -> list[list[int]]:
+        """The jobs that each job comes after."""
+        return [[self.instance.index[name] for name in job.after] for job in self.instance.jobs]
 
+    @cached_property
+    def in_order(self) -> list[int]:
+        """The jobs, each after those that it comes after."""
+        if "after" not in self.instance.beyond:
+            return list(range(len(self.instance.jobs)))
+        return in_order(self.instance.jobs, self.instance.index)[0]
+
+    def _build(self) -> None:
         night, model = self.instance, self.model
         self._x = [model.new_bool_var(f"x[{job.name}]") for job in night.jobs]
         self._starts: list[Variable] = [0] * len(self.grid.lengths)
-        self.ends: list[Variable] = []
+        self.ends: list[Variable] = [0] * len(night.jobs)
         self._intervals: list[cp_model.IntervalVar] = []
         self._job_of: list[int] = []
-        for j in range(len(night.jobs)):
-            self.ends.append(self._stages(j))
+        self._task_of: list[int] = []
+        for j in self.in_order:
+            self.ends[j] = self._stages(j)
+        if night.beyond:
+            from schedopt.formulations.dssp.moving import Moving
+
+            self._moving = Moving(self)
+            self._moving.state()
+        else:
+            self._stay()
+        model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
+
+    def _stay(self) -> None:
+        """State that tasks find processors that are there all the time."""
+        from ortools.sat.python import cp_model
+
+        night, model = self.instance, self.model
         processors = min(night.processors, max(1, len(self._intervals)))  # more have nothing to do
         if self._intervals:
             model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
@@ -130,7 +158,6 @@ class Schedule(WholeModel):
             x = [self._x[j] for j in jobs]  # in larger units, rounded down, it is still implied
             body = cp_model.LinearExpr.weighted_sum(x, (bounded // unit).tolist())
             model.add(body <= room // unit)
-        model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
     def _windows(self, processors: int) -> Iterator[tuple[int, int, list[int], Ints]]:
         """Yield times between which more may be asked for than fits, with who asks how much."""
@@ -158,6 +185,11 @@ class Schedule(WholeModel):
             return 0
         head, tail = release, sum(paths)
         opened: Variable = release
+        if self.before[j]:
+            opened = model.new_int_var(release, horizon - tail, f"opened[{j}]")
+            for other in self.before[j]:
+                model.add_implication(x, self._x[other])
+                model.add(opened >= self.ends[other]).only_enforce_if(x)
         for s, longest in zip(stages, paths, strict=True):
             if longest == 0:
                 continue  # tasks of no length ask for no processor: see `replay`
@@ -175,6 +207,7 @@ class Schedule(WholeModel):
                     model.new_optional_fixed_size_interval_var(start, length, x, f"task[{i}]")
                 )
                 self._job_of.append(j)
+                self._task_of.append(i)
                 if length in last:  # equal tasks of a stage run in the file's order
                     model.add(last[length] <= start)
                 last[length] = start
@@ -275,6 +308,10 @@ class Schedule(WholeModel):
         for name, x in self.x.items():
             yield x, float(name in run)
         begin, grid = self._starts_of(solution), self.grid
+        if self.instance.beyond:
+            at = np.flatnonzero(np.isfinite(begin))
+            yield from ((self.starts[i], round(begin[i] * grid.scale)) for i in at)
+            return
         jobs = [self.instance.index[n] for n in run]
         starts, _ = replay(
             self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
@@ -288,6 +325,8 @@ class Schedule(WholeModel):
 
         Tasks start as soon as they can in that order; where the user changed the model, as it says.
         """
+        if self.instance.beyond:
+            return self._moving.decode(value)
         jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
         begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
         return self.replayed(jobs, begin, begin / self.grid.scale if self.changed else None)
@@ -303,6 +342,7 @@ class Schedule(WholeModel):
         With ``earliest``, shape (tasks,), none starts before its time there either.
         """
         night = self.instance
+        refuse_beyond(night, "replaying")
         starts, places = replay(
             night,
             jobs,

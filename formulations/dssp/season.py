@@ -16,6 +16,7 @@ from schedopt.formulations.dssp.windows import able, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights
+from schedopt.instances.dssp.machine_checks import refuse_beyond
 
 
 class Season(Declared):
@@ -56,6 +57,7 @@ class Season(Declared):
     calendar: Calendar
 
     def _open(self) -> None:
+        refuse_beyond(self.instance, "season")
         self.calendar = Calendar.of(self.instance, self.instance.exact_capacity(self.fill))
         self._able = able(self.instance, self.fill)
         jobs = np.array([j for j, _ in self.calendar.columns], dtype=np.intp)

@@ -74,6 +74,8 @@ class Selection(Declared):
     def single_capacity(self) -> bool:
         """Whether equation 2 is all that keeps jobs apart: no windows of their own do."""
         night = self.instance
+        if night.beyond:
+            return False
         return not night.windowed or (len(self.capacity) == 1 and bool(night.due[self.open].all()))
 
     def plain(self) -> Knapsack | None:

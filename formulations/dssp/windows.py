@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, windows
+from schedopt.instances.dssp import Instance, Window, windows
+from schedopt.instances.dssp.machine import Steps
 
 
 def able(night: Instance, fill: float) -> NDArray[np.bool_]:
@@ -19,6 +21,8 @@ def able(night: Instance, fill: float) -> NDArray[np.bool_]:
     """
     demands = night.planned.demands
     fits = (demands.numbers <= demands.down(night.room(fill))).astype(np.bool_)
+    if night.beyond:
+        return _able(night, as_written(fill))
     if not night.windowed:
         return night.in_time & fits
     rate = as_written(fill) * night.processors
@@ -34,16 +38,67 @@ def window_rows(night: Instance, open_: NDArray[np.bool_], fill: float) -> list[
     The first is equation 2, over the jobs that are due by the file's deadline; of the others only
     those that could be broken are there.
     """
-    demands, rate = night.planned.demands, as_written(fill) * night.processors
-    due = np.flatnonzero(night.due)
+    due, part = np.flatnonzero(night.due), as_written(fill)
     rows = [_row(night, "capacity", due, night.exact_capacity(fill))]
     if night.windowed:
-        for window in windows(night, open_, demands.floats, float(rate)):
-            if (window.release, window.deadline) == (0.0, night.deadline):
-                continue
-            what = f"capacity from {window.release:.15g} to {window.deadline:.15g}"
-            rows.append(_row(night, what, window.jobs, rate * window.length))
+        there = night.machine.total.mapped(lambda amount: part * amount)
+        whole = (0.0, night.deadline)
+        own = _between(night, open_, "capacity", there)
+        rows += [row for window, row in own if (window.release, window.deadline) != whole]
+    return rows + (_beyond_rows(night, open_, part) if night.beyond else [])
+
+
+def _between(
+    night: Instance, among: NDArray[np.bool_], what: str, there: Steps, hold: str = ""
+) -> Iterator[tuple[Window, Row]]:
+    """Yield what jobs ask for from each release to each deadline: demand, or what they hold."""
+    asked, work = night.planned.demands.fractions, night.planned.demands.floats
+    if hold:
+        pairs = zip(night.jobs, asked, strict=True)
+        asked = [as_written(job.holds.get(hold, 0.0)) / job.processors * d for job, d in pairs]
+        work = np.array([float(part) for part in asked])
+    for window in windows(night, among, work, there):
+        key = f"{what} from {window.release:.15g} to {window.deadline:.15g}"
+        jobs = window.jobs.tolist()
+        yield window, Row(key, jobs, [asked[j] for j in jobs], upper=window.room(there))
+
+
+def _beyond_rows(night: Instance, open_: NDArray[np.bool_], fill: Fraction) -> list[Row]:
+    """Return that jobs of some pools fit into these, resources suffice, and jobs run after others.
+
+    Of pools those together count that are all that some jobs may run on.
+    """
+    machine, rows = night.machine, list[Row]()
+    allowed = [frozenset(machine.of_job(job)) for job in night.jobs]
+    for pools in _unions(set(allowed)) - {frozenset(machine.pools)}:
+        names = [name for name in machine.pools if name in pools]
+        there = machine.together(names).mapped(lambda amount: fill * amount)
+        inside = open_ & np.array([own <= pools for own in allowed])
+        rows += [row for _, row in _between(night, inside, f"pools {', '.join(names)}", there)]
+    for name, there in machine.resources.items():
+        rows += [row for _, row in _between(night, open_, f"resource {name}", there, name)]
+    for j, job in enumerate(night.jobs):
+        for name in job.after:
+            rows.append(Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0))
     return rows
+
+
+def _unions(sets: set[frozenset[str]]) -> set[frozenset[str]]:
+    found: set[frozenset[str]] = set()
+    for one in sets:
+        found |= {one} | {one | other for other in found}
+    return found
+
+
+def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
+    """Tell which jobs fit their own pools, filled to r, by themselves."""
+    fits, machine = night.in_time.copy(), night.machine
+    for j in np.flatnonzero(fits):
+        there = machine.together(machine.of_job(night.jobs[j]))
+        room = there.until(as_written(night.deadlines[j]))
+        room -= there.until(as_written(night.releases[j]))
+        fits[j] = night.planned.demands.fractions[j] <= fill * room
+    return fits
 
 
 def _row(night: Instance, what: str, jobs: NDArray[np.intp], room: Fraction) -> Row:

@@ -76,7 +76,10 @@ class SelectedNights(Record, kw_only=True):
 
 
 class PlacedTask(Record, kw_only=True):
-    """One task on one processor: stage, task and processor count from 0."""
+    """One task on one processor, or several: stage, task and processor count from 0.
+
+    Pools count on, in the file's order. ``processors`` has all of a task that takes several.
+    """
 
     job: str
     stage: int
@@ -84,6 +87,12 @@ class PlacedTask(Record, kw_only=True):
     processor: int
     start: float
     end: float
+    processors: tuple[int, ...] | UnsetType = UNSET
+
+    @property
+    def on(self) -> tuple[int, ...]:
+        """All processors that it takes."""
+        return (self.processor,) if isinstance(self.processors, UnsetType) else self.processors
 
 
 class Scheduled(Selected, kw_only=True):

@@ -12,11 +12,12 @@ from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
-SEATS = "seats:"
-"""What stands before the name of seats, in a column's title and in an option."""
+SEATS, HOLDS = "seats:", "holds:"
+"""What stands before the name of seats, or of a resource, in a column's title and in an option."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
-TIMES = ("tasks", "task_time", "release", "deadline")
+LIMITS = ("after", "max_processors", "processors")
+TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 
 KNOWN = (*NEEDED, *TIMES)
@@ -38,8 +39,9 @@ class Columns:
     ----------
     at : dict of str to int
         The position of each column; those that are known have their own spelling.
-    fields, groupings, seats : list of str
-        The columns that are fields of jobs, those that are groupings, and the kinds of seats.
+    fields, groupings, seats, resources : list of str
+        The columns that are fields of jobs, those that are groupings, and the kinds of seats and
+        of resources.
     left_out : dict of str to str
         The other columns, each with the reason.
     reward, unasked : str or None, bool
@@ -50,6 +52,7 @@ class Columns:
     fields: list[str]
     groupings: list[str]
     seats: list[str]
+    resources: list[str]
     left_out: dict[str, str]
     reward: str | None
     unasked: bool
@@ -65,17 +68,19 @@ class Columns:
         at = cells.positions(lambda title: _spelled(title, asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]
+        holds = [title for title in at if title.startswith(HOLDS)]
         unasked = reward is None and "reward" not in at and "priority" in at
         made = "linear" if unasked else reward
         others = {
             title: [row[i] for _, row in cells.rows]
             for title, i in at.items()
-            if title not in fields and title not in seats
+            if title not in (*fields, *seats, *holds)
         }
         _check(cells, at, fields, [*others], made)
         groupings, left_out = _groupings(others, asked)
         kinds = [title.removeprefix(SEATS) for title in seats]
-        return cls(at, fields, groupings, kinds, left_out, made, unasked)
+        resources = [title.removeprefix(HOLDS) for title in holds]
+        return cls(at, fields, groupings, kinds, resources, left_out, made, unasked)
 
     def notes(self, instance: Instance) -> Iterator[str]:
         """Yield what became of each column."""
@@ -94,6 +99,10 @@ class Columns:
             use = len(getattr(rules.get(kind), "use", ()))
             holding = f"{use} of {len(instance.jobs)} jobs hold some"
             yield f"column {shown(SEATS + kind)}: a side constraint of seats; {holding}"
+        for name in self.resources:
+            use = sum(name in job.holds for job in instance.jobs)
+            holding = f"{use} of {len(instance.jobs)} jobs hold some"
+            yield f"column {shown(HOLDS + name)}: a resource that running tasks hold; {holding}"
         for title in self.groupings:
             found = instance.groups.get(title, {})
             without = len(instance.jobs) - sum(map(len, found.values()))
@@ -118,8 +127,9 @@ def _spelled(title: str, asked: Sequence[str]) -> str:
     plain = _plain(title)
     if plain in TIMES and title in asked:
         return title
-    if plain.startswith(SEATS) and title[len(SEATS) :].strip():
-        return f"{SEATS}{title[len(SEATS) :].strip()}"
+    for prefix in (SEATS, HOLDS):
+        if plain.startswith(prefix) and title[len(prefix) :].strip():
+            return f"{prefix}{title[len(prefix) :].strip()}"
     return plain if plain in KNOWN else title
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from schedopt.instances.cells import Cells
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import LENGTH, MOST_TASKS, NUMBER, Clock, stages_of
-from schedopt.instances.dssp.columns import SEATS, Columns, counted
+from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError, placed, shown
@@ -47,7 +47,8 @@ class Rows:
     def jobs(self, cells: Cells) -> Iterator[Job]:
         """Yield the jobs that are not left out; `InputError` names the row and the column."""
         seats = [f"{SEATS}{kind}" for kind in self.columns.seats]
-        titles = [*self.columns.fields, *self.columns.groupings, *seats]
+        holds = [f"{HOLDS}{name}" for name in self.columns.resources]
+        titles = [*self.columns.fields, *self.columns.groupings, *seats, *holds]
         at = {title: self.columns.at[title] for title in titles}
         for place, texts in cells.rows:
             row = _Row(place, texts, at)
@@ -95,6 +96,16 @@ class Rows:
                 stages=stages,
                 demand=demand,
                 critical_path=path,
+                after=tuple(
+                    map(str.strip, row.text("after").split(";") if row.text("after") else ())
+                ),
+                max_processors=self._count(row, "max_processors"),
+                processors=self._count(row, "processors") or 1,
+                holds={
+                    name: amount
+                    for name in self.columns.resources
+                    if row.text(column := f"{HOLDS}{name}") and (amount := row.number(column))
+                },
             )
             if self.columns.reward:
                 made = REWARDS[self.columns.reward](priority, job.planned_demand)
@@ -135,6 +146,9 @@ class Rows:
         if not row.text(column):
             return None
         return row.read(column, lambda text: self.clock.length(text, column))
+
+    def _count(self, row: _Row, column: str) -> int | None:
+        return row.count(column, least=1) if row.text(column) else None
 
     def _hold(self, name: str, row: _Row) -> None:
         for kind in self.columns.seats:

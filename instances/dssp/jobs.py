@@ -20,6 +20,7 @@ Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
 Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
+Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 
 
 class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
@@ -51,6 +52,16 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
         counted from 1; all of them where it says nothing. It is run on one of them, whole.
     values : dict of str to float
         What else it is worth, by the names of the file's `objectives`; 0 of those not here.
+    after : tuple of str
+        The jobs that must complete before it starts; who runs it runs them.
+    max_processors : int, optional
+        How many processors it may hold at a time.
+    processors : int
+        How many each of its tasks takes, all of one pool.
+    holds : dict of str to float
+        What each of its tasks holds of the file's `resources` while it runs.
+    pools : tuple of str, optional
+        The pools that its tasks may run on; all where it says nothing.
 
     A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
     happens and the two others are what was predicted.
@@ -68,6 +79,11 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
     first_night: Night = 1
     last_night: Night | None = None
     values: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
+    after: tuple[Name, ...] = ()
+    max_processors: Processors | None = None
+    processors: Processors = 1
+    holds: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
+    pools: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)] | None = None
 
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path
@@ -118,14 +134,24 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
         """T_1(j) as planning knows it: predicted where a prediction is given (section 2)."""
         if self.demand is not None:
             return self.demand
-        return fsum(length for stage in self.stages or () for length in stage)
+        return self.processors * fsum(length for stage in self.stages or () for length in stage)
 
     @property
     def planned_critical_path(self) -> float:
-        """T_∞(j) as planning knows it: predicted where a prediction is given (section 2)."""
-        if self.critical_path is not None:
-            return self.critical_path
-        return fsum(max(stage) for stage in self.stages or ())
+        """T_∞(j) as planning knows it: predicted where a prediction is given (section 2).
+
+        It is at least T_1(j) on as many processors as the job may hold.
+        """
+        path = self.critical_path
+        if path is None:
+            path = fsum(max(stage) for stage in self.stages or ())
+        return path if self.max_processors is None else max(path, self.planned_demand / self.widest)
+
+    @property
+    def widest(self) -> int:
+        """The most processors that tasks of a job with `max_processors` hold at a time."""
+        most = self.max_processors or 0
+        return max(self.processors, most - most % self.processors)
 
 
 def check_deadline(deadline: float) -> None:

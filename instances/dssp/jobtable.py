@@ -12,8 +12,12 @@ Columns, of which a table has ``name``, a ``reward`` or a ``priority``, and ``ta
     T_1 and T_∞; beside ``tasks`` what was predicted.
 ``release``, ``deadline``
     When the job may start and by when it must complete; an empty cell is the night's.
-``seats:NAME``
-    How many seats of NAME each running task of the job holds; there are ``--option seats:NAME=N``.
+``after``, ``max_processors``, ``processors``
+    The jobs that must complete first, with semicolons between; how many processors the job may hold
+    at a time, and how many each of its tasks takes.
+``seats:NAME``, ``holds:NAME``
+    How many seats of NAME, or how much of a resource, each running task of the job holds; there are
+    ``--option seats:NAME=N``, ``--option holds:NAME=AMOUNT``.
 
 How times are written is said in `instances.dssp.clock`. Other columns of text become groupings,
 named by their header, and an empty cell of them means no group. A column of numbers, and one that
@@ -23,23 +27,23 @@ left out, and `convert` says so. A job whose deadline is over before the night s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import SPELLED, Clock, start_of
-from schedopt.instances.dssp.columns import SEATS, Columns
+from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Rows
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (
     Option,
     OptionsWith,
     check_given,
-    is_count,
     is_number,
     one_of,
     text,
@@ -58,6 +62,8 @@ OPTIONS = OptionsWith(
             None, "a time of day such as 20:00, or 2026-11-22T20:00", lambda v: isinstance(v, str)
         ),
         "unit": one_of("s", SPELLED, "one of s, m, h, d"),
+        "capacity": text("times with processors, such as 20:00=400,08:00=120"),
+        "end": text("a time after which nothing runs, such as 08:00"),
         "reward": one_of(None, REWARDS),
         "groups": Option(
             None,
@@ -65,11 +71,11 @@ OPTIONS = OptionsWith(
             lambda v: isinstance(v, str) and all(title.strip() for title in v.split(",")),
         ),
     },
-    prefix=SEATS,
-    each=Option(None, "how many seats there are", lambda v: is_count(v) or v == 0),
+    prefix=(SEATS, HOLDS),
+    each=Option(None, "how many there are", lambda v: is_number(v) and v >= 0),
 )
-"""The options of `convert`; ``processors`` and ``deadline`` have no default. ``seats:NAME`` says
-how many seats of a column of that title there are."""
+"""The options of `convert`; ``processors`` and ``deadline`` have no default. ``seats:NAME`` and
+``holds:NAME`` say how much there is of what a column of that title holds."""
 
 Tell = Callable[[str], None]
 """Called with each line about what became of the file."""
@@ -85,8 +91,10 @@ def convert(
     unit: str = "s",
     reward: str | None = None,
     groups: str | None = None,
+    capacity: str | None = None,
+    end: str | None = None,
     tell: Tell | None = None,
-    **seats: int,
+    **held: float,
 ) -> Instance:
     """Read a table of jobs.
 
@@ -111,10 +119,14 @@ def convert(
     groups : str, optional
         The columns that are groupings, with commas between; if left out, the columns of text that
         are not named like a field.
+    capacity : str, optional
+        Times from which on there are so many processors, such as ``20:00=400,08:00=120``.
+    end : str, optional
+        A time after which nothing runs.
     tell : callable, optional
         Called with a line on what each column became, and on how many jobs there are.
-    **seats : int
-        ``seats:NAME``: how many seats there are of NAME.
+    **held : float
+        ``seats:NAME``, ``holds:NAME``: how much there is of NAME.
 
     Raises
     ------
@@ -123,12 +135,15 @@ def convert(
     """
     check_given(
         "table", OPTIONS, name=name, processors=processors, deadline=deadline, start=start,
-        unit=unit, reward=reward, groups=groups, **seats,
+        unit=unit, reward=reward, groups=groups, capacity=capacity, end=end, **held,
     )  # fmt: skip
     if processors is None or deadline is None:
         missing = "processors" if processors is None else "deadline"
         raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
-    clock, end = _clock(start, unit, deadline)
+    clock, due = _clock(start, unit, deadline)
+    changes = tuple(_changes(clock, capacity))
+    with placed("option end"):
+        last = None if end is None else clock.end(end.strip(), "option end")
     file = path if isinstance(path, str | Path) else None
     with placed(file=file or "the frame"):
         cells = Cells.of(path)
@@ -142,9 +157,14 @@ def convert(
             name=name or (stem(file) if file else "jobs"),
             description=f"Times are {clock.words}." if described else None,
             processors=processors,
-            deadline=end,
+            deadline=due,
             jobs=jobs,
-            constraints=tuple(_seats(columns, reading, seats)),
+            constraints=tuple(_seats(columns, reading, held)),
+            changes=changes,
+            resources=dict(_amounts(HOLDS, columns.resources, held)),
+            end=last,
+            start=_zoned(clock),
+            unit=clock.unit if _zoned(clock) else "s",
         )
     if tell is not None:
         for line in [*columns.notes(instance), *reading.notes(len(jobs))]:
@@ -167,14 +187,41 @@ def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, 
     return clock, end
 
 
-def _seats(columns: Columns, reading: Rows, given: dict[str, int]) -> Iterator[Seats]:
-    """Yield a side constraint for each column of seats."""
-    asked = {option.removeprefix(SEATS): number for option, number in given.items()}
-    for kind in asked.keys() - columns.seats:
-        expected = f"a column {SEATS}{kind}, with the seats of each running task"
-        raise InputError(expected, found="none", place=f"option {SEATS}{kind}")
-    for kind in columns.seats:
-        if kind not in asked:
-            expected = f"option '{SEATS}{kind}', how many there are, which a table cannot tell"
+def _changes(clock: Clock, given: str | None) -> Iterator[tuple[float, int]]:
+    """Yield times from which on there are so many processors."""
+    place = "option capacity"
+    for part in given.split(",") if given else ():
+        time, _, count = part.rpartition("=")
+        if not count.strip().isdigit():
+            raise InputError("a time = a whole number", found=shown(part), place=place)
+        with placed(place):
+            yield clock.point(time.strip(), place), int(count)
+
+
+def _zoned(clock: Clock) -> str | None:
+    """Return when time 0 is, where the start has a zone."""
+    stamp = clock.start
+    zoned = isinstance(stamp, datetime) and stamp.tzinfo is not None
+    return stamp.isoformat() if zoned and stamp is not None else None
+
+
+def _amounts(
+    prefix: str, kinds: Sequence[str], given: Mapping[str, float]
+) -> Iterator[tuple[str, float]]:
+    """Yield how much there is of what each column holds, as options say it."""
+    own = {key.removeprefix(prefix): n for key, n in given.items() if key.startswith(prefix)}
+    for kind in own.keys() - kinds:
+        expected = f"a column {prefix}{kind}, with what each running task holds"
+        raise InputError(expected, found="none", place=f"option {prefix}{kind}")
+    for kind in kinds:
+        if kind not in own:
+            expected = f"option '{prefix}{kind}', how many there are, which a table cannot tell"
             raise InputError(expected, place="option")
-        yield Seats(name=kind, capacity=asked[kind], use=reading.use.get(kind, {}))
+        yield kind, own[kind]
+
+
+def _seats(columns: Columns, reading: Rows, given: Mapping[str, float]) -> Iterator[Seats]:
+    """Yield a side constraint for each column of seats."""
+    for kind, number in _amounts(SEATS, columns.seats, given):
+        expect(number == int(number), "a whole number", number, f"option {SEATS}{kind}")
+        yield Seats(name=kind, capacity=int(number), use=reading.use.get(kind, {}))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf, nextafter
+from types import MappingProxyType
 
 import numpy as np
 from msgspec import UNSET
@@ -100,7 +101,13 @@ def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint
 
 
 def scheduled(
-    night: Instance, jobs: Iterable[int], starts: Floats, processors: Ints, fill: float = 1.0
+    night: Instance,
+    jobs: Iterable[int],
+    starts: Floats,
+    processors: Ints,
+    fill: float = 1.0,
+    *,
+    several: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
 ) -> Scheduled:
     """Return the record of a schedule.
 
@@ -114,6 +121,8 @@ def scheduled(
         When and where each task starts; what is not run is not looked at.
     fill : float
         The selection parameter r, of which shares are taken.
+    several : mapping of int to tuple of int
+        The processors of tasks that take more than one.
     """
     tasks, run = night.tasks, sorted(int(j) for j in jobs)
     begin, end = starts.tolist(), (starts + tasks.lengths).tolist()
@@ -132,12 +141,15 @@ def scheduled(
                     processor=where[i],
                     start=begin[i],
                     end=end[i],
+                    processors=several.get(i, UNSET),
                 )
                 for i in range(first_task, after)
             ]
             completion[name] = max(end[first_task:after])
     base, deadline = selected(night, run, fill), night.deadline
-    busy = fsum(min(task.end, deadline) - min(task.start, deadline) for task in placed)
+    busy = fsum(
+        (min(task.end, deadline) - min(task.start, deadline)) * len(task.on) for task in placed
+    )
     return Scheduled(
         **asdict(base),
         tasks=tuple(placed),

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from operator import mul
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,18 @@ class Planned:
             else tuple(max(stage) for stage in job.stages or ())
             for job in jobs
         ]
-        return cls(_sums(demands), _sums(paths))
+        work = _sums(demands)
+        wide = [1 if job.demand is not None else job.processors for job in jobs]
+        if max(wide, default=1) > 1:
+            work = Whole.of_fractions(map(mul, work.fractions, wide))
+        longest = _sums(paths)
+        if any(job.max_processors is not None for job in jobs):
+            least = [
+                path if job.max_processors is None else max(path, demand / job.widest)
+                for job, path, demand in zip(jobs, longest.fractions, work.fractions, strict=True)
+            ]
+            longest = Whole.of_fractions(least)
+        return cls(work, longest)
 
 
 def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadline: float) -> float:

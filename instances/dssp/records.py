@@ -33,9 +33,18 @@ from schedopt.instances.constraints import (
     check_rules,
 )
 from schedopt.instances.decimals import as_written
-from schedopt.instances.declarations import Name
+from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
-from schedopt.instances.dssp.jobs import MOST_NIGHTS, Deadline, Job, Night, check_deadline
+from schedopt.instances.dssp.jobs import (
+    MOST_NIGHTS,
+    Deadline,
+    Job,
+    Night,
+    Processors,
+    check_deadline,
+)
+from schedopt.instances.dssp.machine import Machine, completions
+from schedopt.instances.dssp.machine_checks import Profile, beyond, check_machine
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.errors import InputError, expect, listing, shown
@@ -45,6 +54,16 @@ from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
 SCHEMA: Mapping[str, Mapping[str, object]] = {
+    "Instance": {
+        "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
+        "properties": {
+            "capacity": {
+                "description": "Times, ascending, from which on there are so many processors; "
+                "`processors` before the first."
+            },
+            "pools": {"not": {"maxProperties": 0}},
+        },
+    },
     "Job": {
         "anyOf": [
             {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
@@ -76,7 +95,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     Attributes
     ----------
     processors : int
-        P, at least 1.
+        P, at least 1; none where there are `pools`.
     deadline : float
         D, in the file's unit of time: by when jobs without a deadline of their own must complete.
     jobs : tuple of Job
@@ -88,23 +107,44 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         first at delay 0; nothing is paid after the last, and without points nothing is paid late.
     constraints : tuple of Constraint
         Side constraints on the selection.
+    changes : tuple of (float, int)
+        In files `capacity`: times, ascending, from which on there are so many processors; P before
+        the first.
+    resources : dict of str to float, or to tuple of (float, float)
+        What running tasks hold: how much there is, or times from which on there is so much.
+    pools : dict of str to int
+        In place of P: how many processors there are of each sort.
+    end : float, optional
+        A time after which nothing runs.
+    start : str, optional
+        When time 0 is: an ISO time with its zone, such as ``2026-11-22T20:00+01:00``.
+    unit : str
+        Which unit of time the file is in: s, m, h or d.
     objectives : tuple of str
         What a selection is best for, one after another: ``reward`` first, then ``demand`` or names
         of jobs' `values`, each among what is best for those before it; ``reward`` alone if empty.
     """
 
-    processors: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    processors: Annotated[int, msgspec.Meta(ge=0, le=10**9, extra_json_schema={"minimum": 1})] = 0
     deadline: Deadline
     jobs: tuple[Job, ...]
     nights: Night = 1
     late: tuple[tuple[NonNegative, Share], ...] = ()
     constraints: tuple[SideConstraint, ...] = ()
     objectives: tuple[Name, ...] = ()
+    changes: tuple[tuple[NonNegative, Count], ...] = msgspec.field(default=(), name="capacity")
+    resources: dict[Name, NonNegative | Profile] = msgspec.field(default_factory=dict)
+    pools: dict[Name, Processors] = msgspec.field(default_factory=dict)
+    end: Deadline | None = None
+    start: str | None = None
+    unit: str = "s"
 
     def __post_init__(self) -> None:
-        expect(self.processors >= 1, "a number >= 1", self.processors, "processors")
         check_deadline(self.deadline)
-        if not isfinite(self.processors * float(self.deadlines.max(initial=self.deadline))):
+        check_machine(self)
+        if not isfinite(
+            float(self.machine.total.most) * float(self.deadlines.max(initial=self.deadline))
+        ):
             raise InputError("a finite P·D", found="an overflow", place="deadline")
         with np.errstate(over="ignore"):
             total = float(self.demands.sum() + self.rewards.sum())
@@ -116,6 +156,16 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         self._check_objectives()
         check_rules(self)
         check_unique(self.jobs)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The processors and resources that there are, as they change."""
+        return Machine.of(self)
+
+    @cached_property
+    def beyond(self) -> dict[str, str]:
+        """The keys by which this is more than jobs on a machine that stays, with their places."""
+        return beyond(self)
 
     def _check_nights(self) -> None:
         expected = f"a whole number from 1 to {MOST_NIGHTS}"
@@ -207,6 +257,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def in_time(self) -> NDArray[np.bool_]:
         """Which jobs can be in time at all, shape (J,): T_∞(j) fits from release to deadline."""
+        if self.beyond:
+            return np.array([end is not None for end in completions(self)], dtype=np.bool_)
         paths = self.planned.paths
         within = (paths.numbers <= paths.down(as_written(self.deadline))).astype(np.bool_)
         if not self.windowed:
@@ -218,6 +270,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def capacity(self, fill: float = 1.0) -> float:
         """Return r·P·D, the processor time that a selection may use (equation 2)."""
+        if self.beyond:
+            return float(self.exact_capacity(fill))
         return fill * self.processors * self.deadline
 
     @cached_property
@@ -227,6 +281,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
+        if self.beyond:
+            return as_written(fill) * self.machine.total.until(as_written(self.deadline))
         return as_written(fill) * self.processors * as_written(self.deadline)
 
     def room(self, fill: float = 1.0) -> Fraction:
@@ -261,6 +317,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @property
     def unguaranteed(self) -> str:
         """Why Theorems 3 and 4 do not hold for this instance; empty where they do."""
+        if self.beyond:
+            return f"its proof knows nothing of `{next(iter(self.beyond))}`"
         if self.windowed:
             return "its proof is for jobs that are all released at 0 and due at the same time"
         if any(isinstance(rule, Seats) for rule in self.constraints):

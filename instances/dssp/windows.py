@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError, expect
 
 if TYPE_CHECKING:
@@ -42,9 +43,13 @@ class Window(NamedTuple):
         """From the release to the deadline, exactly."""
         return as_written(self.deadline) - as_written(self.release)
 
+    def room(self, there: Steps) -> Fraction:
+        """Return what there is from the release to the deadline, all in all, exactly."""
+        return there.until(as_written(self.deadline)) - there.until(as_written(self.release))
+
 
 def windows(
-    night: Instance, among: NDArray[np.bool_], work: NDArray[np.float64], rate: float
+    night: Instance, among: NDArray[np.bool_], work: NDArray[np.float64], rate: float | Steps
 ) -> list[Window]:
     """Return the windows that could be too small for the jobs that live in them.
 
@@ -57,7 +62,7 @@ def windows(
         The jobs that count.
     work : ndarray of float, shape (J,)
         What each asks for in all.
-    rate : float
+    rate : float or Steps
         What there is in a unit of time.
 
     Raises
@@ -85,8 +90,10 @@ def windows(
     ends = np.cumsum(count[::-1], axis=0)[::-1] > 0
     starts = np.cumsum(count, axis=1) > 0
     asked = np.cumsum(np.cumsum(asked[::-1], axis=0), axis=1)[::-1]
-    room = rate * (deadlines[None, :] - releases[:, None])
-    tight = ends & starts & (asked > room * (1 - 1e-9))  # rounding never hides one that matters
+    given, due = _until(rate, releases), _until(rate, deadlines)
+    room = due[None, :] - given[:, None]
+    room = room * (1 - 1e-9) - 1e-12 * due.max()  # rounding never hides one that matters
+    tight = ends & starts & (asked > room)
     kept: list[Window] = []
     listed = 0
     for a, b in np.argwhere(tight):
@@ -96,6 +103,13 @@ def windows(
             raise too_many
         kept.append(Window(float(releases[a]), float(deadlines[b]), inside))
     return kept
+
+
+def _until(rate: float | Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what there is up to each of some times, all in all."""
+    if not isinstance(rate, Steps):
+        return rate * times
+    return np.array([float(rate.until(as_written(time))) for time in times.tolist()])
 
 
 def refuse_nights(night: Instance, who: str) -> None:

@@ -10,63 +10,17 @@ Source: Anderson et al., SPAA 2005, section 3.2.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
-from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp import Instance, Scheduled, Tasks, scheduled
+from schedopt.instances.dssp import Instance, Scheduled, scheduled
 from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.policies.dssp.changing import play_changing
+from schedopt.policies.dssp.played import Held, Played, prepared
 
-
-class Played(NamedTuple):
-    """What a simulation gives.
-
-    Attributes
-    ----------
-    starts : ndarray of float, shape (tasks,)
-        When each task starts; NaN for tasks of jobs that are not run.
-    processors : ndarray of int, shape (tasks,)
-        Where; -1 for those.
-    completion : ndarray of float, shape (jobs,)
-        When each job completes; NaN for jobs that are not run.
-    """
-
-    starts: Floats
-    processors: Ints
-    completion: Floats
-
-
-class Held(NamedTuple):
-    """Seats that running tasks hold.
-
-    Attributes
-    ----------
-    capacity : ndarray of int, shape (kinds,)
-        How many seats there are of each kind.
-    use : ndarray of int, shape (kinds, jobs)
-        How many of them each running task of a job holds.
-    """
-
-    capacity: Ints
-    use: Ints
-
-    @classmethod
-    def of(cls, night: Instance) -> Held:
-        """Return the seats of an instance."""
-        rules = [rule for rule in night.constraints if isinstance(rule, Seats)]
-        use = np.zeros((len(rules), len(night.jobs)), dtype=np.int64)
-        for k, rule in enumerate(rules):
-            for name, seats in rule.use.items():
-                use[k, night.index[name]] = seats
-        return cls(np.array([rule.capacity for rule in rules], dtype=np.int64), use)
-
-    def able(self, jobs: Ints) -> Ints:
-        """Return those of some jobs whose tasks hold no more seats than there are."""
-        if not len(self.capacity):
-            return jobs
-        within = (self.use[:, jobs] <= self.capacity[:, None]).all(axis=0)
-        return np.asarray(jobs[within], dtype=np.int64)
+__all__ = ["Held", "Played", "play", "prepared", "schedule_of"]
 
 
 def play(
@@ -86,6 +40,8 @@ def play(
     draws : ndarray of float, shape (tasks,)
         In place of keys: numbers in [0, 1) that draw one task after the other.
     """
+    if night.beyond:
+        return play_changing(night, jobs, keys=keys, draws=draws)
     from schedopt.solvers.dssp.schedule import dispatch_kernels as kernels
     from schedopt.solvers.dssp.schedule import held_kernels
 
@@ -126,18 +82,11 @@ def play(
     return played
 
 
-def prepared(night: Instance, keys: Floats | None) -> tuple[Tasks, Floats | None]:
-    """Return the tasks, and a key for each of them."""
-    tasks = night.tasks
-    if keys is None:
-        return tasks, None
-    if len(keys) == len(tasks.lengths):
-        return tasks, np.ascontiguousarray(keys, dtype=np.float64)
-    rank = np.empty(len(keys))
-    rank[np.argsort(keys, kind="stable")] = np.arange(len(keys))
-    return tasks, rank[tasks.job_of]
-
-
 def schedule_of(night: Instance, jobs: Ints, played: Played, fill: float = 1.0) -> Scheduled:
     """Return the solution record of a simulation of some jobs, chosen under a fill of r."""
-    return scheduled(night, jobs.tolist(), played.starts, played.processors, fill)
+    done = [int(j) for j in jobs if not night.beyond or np.isfinite(played.completion[j])]
+    found = scheduled(night, done, played.starts, played.processors, fill, several=played.several)
+    if len(done) == len(jobs):
+        return found
+    names = [night.jobs[j].name for j in jobs if j not in done]
+    return replace(found, note=f"never completed on this machine: {', '.join(names)}")

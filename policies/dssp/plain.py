@@ -9,13 +9,16 @@ import numpy as np
 
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
-from schedopt.policies.dssp.dispatch import Held, Played, prepared
+from schedopt.policies.dssp.changing import play_changing
+from schedopt.policies.dssp.played import Held, Played, prepared
 
 
 def play_plainly(
     night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
 ) -> Played:
     """Simulate a dispatcher on some jobs: see `dispatch.play`."""
+    if night.beyond:
+        return play_changing(night, jobs, keys=keys, draws=draws)
     run = _Run(night, jobs, keys, draws)
     while run.working or run.coming:
         run.advance()

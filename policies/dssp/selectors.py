@@ -29,6 +29,9 @@ EPSILON: Final = Option(
     accepts=lambda value: is_number(value) and 0 < value < 1,
 )
 
+KNOWN: Final = ("capacity", "end", "max_processors", "processors")
+"""What a machine that changes says by capacities and by which jobs can be in time at all."""
+
 THREE_QUARTERS_MOST: Final = 20_000
 """Items up to which all pairs are tried: the time grows with their square."""
 
@@ -60,11 +63,15 @@ def selector(
     def decorate(choose: Callable[..., Mask]) -> Callable[..., Mask]:
         def run(instance: Instance, *, fill: float | str = 1.0, **given: Any) -> Selected:
             single_night(instance.nights, name)
+            refused = [key for key in instance.beyond if key not in KNOWN]
+            if refused:
+                raise NotApplicableError(f"{name} does not know `{refused[0]}`")
             if fill == "guaranteed" and (why := instance.unguaranteed):
                 raise NotApplicableError(f"fill=guaranteed rests on Theorem 4: {why}")
             r = instance.fill(fill)
             demands = instance.planned.demands
-            open_ = able(instance, r) if instance.windowed else instance.in_time
+            plain = not (instance.windowed or instance.beyond)
+            open_ = instance.in_time if plain else able(instance, r)
             rows = window_rows(instance, open_, r) if instance.windowed else []
             due = bool(instance.due[open_].all())
             room = demands.down(instance.room(r)) if due else int(demands.numbers.sum())

@@ -43,6 +43,8 @@ def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
         luck = {"seed": seed} if selector.random else {}
         chosen = selector.run(instance, **options, **fixed, **luck)
         scheduled: Scheduled = dispatcher.run(instance, seed=seed, after=chosen)
+        if isinstance(chosen.note, msgspec.UnsetType):
+            return scheduled
         return msgspec.structs.replace(scheduled, note=chosen.note)
 
     return Policy(

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.pictures.style import COLOURS, PALE, RED, colours, label, time_unit
-from schedopt.problems.shown import FIXED
+from schedopt.problems.shown import CLOCKED, FIXED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ def plan(table: pl.DataFrame) -> Figure:
     lines = len(shown) + len(named)
     figure = Figure(figsize=(9, 1.4 + 0.26 * lines), layout="constrained")
     axes = figure.subplots()
-    fixed = (*FIXED, "night") if several else FIXED
+    fixed = (*FIXED, *CLOCKED, *(("night",) if several else ()))
     by = next((title for title in table.columns[4:-4] if title not in fixed), None)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
     look = colours(dict.fromkeys(groups)) if len(set(groups)) <= len(COLOURS) else {}
@@ -82,7 +82,7 @@ def plan(table: pl.DataFrame) -> Figure:
 
 def _of_season(table: pl.DataFrame) -> bool:
     """Tell whether a plan is of several nights: their numbers stand before the times."""
-    return table.columns[-5] == "night" and all(
+    return table.columns[table.columns.index("processors") - 1] == "night" and all(
         str(night).isdecimal() for night in table["night"].drop_nulls().to_list()
     )
 

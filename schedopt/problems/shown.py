@@ -76,6 +76,9 @@ class Section:
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 
+CLOCKED = ("rank", "start_time", "end_time")
+"""Columns after them: in which order to release jobs, and when by the clock if that is known."""
+
 Cell = str | float | int | bool | None
 """What a plan says of a job; None where there is nothing to say."""
 
@@ -97,7 +100,7 @@ def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
 
     Then the title is ``grouping NAME``; ``taken`` are further columns of the plan.
     """
-    return [f"grouping {name}" if name in (*FIXED, *taken) else name for name in names]
+    return [f"grouping {name}" if name in (*FIXED, *CLOCKED, *taken) else name for name in names]
 
 
 # Explanations.

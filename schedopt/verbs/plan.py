@@ -109,7 +109,8 @@ def read(path: str | Path) -> pl.DataFrame | None:
         if Path(path).suffix.lower() == ".parquet":
             table = _parquet(data)
         else:
-            types = {"reward": pl.Float64, "run": pl.Boolean, "processors": pl.Int64}
+            types = {"reward": pl.Float64, "run": pl.Boolean}
+            types |= {"processors": pl.Int64, "rank": pl.Int64}
             types |= dict.fromkeys(("start", "end", "late"), pl.Float64)
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:

@@ -97,7 +97,7 @@ def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "field",
-    ["due", "DUE", "end", "processors", "late", "stages", "groups", "constraints",
+    ["due", "DUE", "end", "late", "stages", "groups", "constraints",
      "arrival", "size", "weight", "Due Date", "description"],
 )  # fmt: skip
 @pytest.mark.parametrize("cell", ["5", "tonight"])

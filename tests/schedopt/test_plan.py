@@ -31,7 +31,7 @@ from schedopt.verbs.solve import solve
 from schedopt.verbs.whatif import whatif
 
 FARM = Path(__file__).parents[2] / "instances" / "dssp" / "farm.csv"
-COLUMNS = ["job", "run", "reason", "reward", "team", "processors", "start", "end", "late"]
+COLUMNS = ["job", "run", "reason", "reward", "team", "processors", "start", "end", "late", "rank"]
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_jobs_without_tasks_have_no_times() -> None:
     night = Instance(name="predicted", processors=1, deadline=9, jobs=jobs)
     table = plan(night, solve(night))
     assert table.columns == [*COLUMNS[:4], *COLUMNS[5:]]
-    assert table.row(0) == ("a", True, "", 1.0, None, None, None, None)
+    assert table.row(0) == ("a", True, "", 1.0, None, None, None, None, 1)
 
 
 EVIL = ("=1+1", "@x", "+y", "-z", "'q", 'a"b,c', "<b>&", "job", "start", "\u202ex")
@@ -115,7 +115,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         rows = list(csv.reader(file))
     assert len(rows) == len(jobs) + 1
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
-    assert rows[0][4:-4] == [
+    assert rows[0][4:-5] == [
         "'=1+1", "'@x", "'+y", "'-z", "''q", 'a"b,c', "<b>&", "grouping job", "grouping start",
         r"\u202ex",
     ]  # fmt: skip
@@ -234,7 +234,7 @@ def test_a_plan_says_what_its_checked_schedules_say(seed: int) -> None:
     assert isinstance(run.solution, ScheduledNights)
     table = plan(instance, result, run)
     titles = ["job", "run", "reason", "reward", "team", "grouping night", "night"]
-    assert table.columns == [*titles, "processors", "start", "end", "late"]
+    assert table.columns == [*titles, "processors", "start", "end", "late", "rank"]
     earned = 0.0
     for row in table.to_dicts():
         job = instance.jobs[instance.index[row["job"]]]

@@ -301,6 +301,8 @@ def _bounded(
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
     is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
+    if instance.beyond:
+        raise NotShownError(f"branchings say nothing of `{next(iter(instance.beyond))}`")
     if claim.formulation == "season":
         return facts_of(alone(instance), claim), constraints
     if claim.formulation == "selection":

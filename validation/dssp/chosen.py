@@ -10,7 +10,8 @@ from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, broken
-from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.facts import Facts, room_of
+from schedopt.validation.dssp.machine import Points
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12
@@ -90,6 +91,9 @@ def chosen_of(night: Instance, chosen: Collection[str]) -> Iterator[Job]:
 def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
     """Check that jobs fit the machine, between any two times, and each its own time."""
     due = chosen
+    if facts.night.beyond:
+        report.violations.extend(facts.there.overfull(chosen, facts.demand, facts.fill))
+        report.violations.extend(facts.there.waited(chosen))
     if facts.windowed:
         due = frozenset(name for name in chosen if facts.due[name] <= facts.deadline)
         _windows(facts, chosen, report)
@@ -98,7 +102,9 @@ def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
         report.violations.append(
             f"capacity: the selected jobs need {float(needed):.17g} of {float(facts.capacity):.17g}"
         )
-    for job in chosen_of(facts.night, chosen):
+    for name in chosen if facts.night.beyond else ():
+        report.expect(facts.fits(name), f"deadline: {name} can never be in time")
+    for job in () if facts.night.beyond else chosen_of(facts.night, chosen):
         if not _surely_in_time(job, facts.night):
             path, length = facts.critical_path[job.name], facts.due[job.name]
             length -= facts.release[job.name]
@@ -121,9 +127,12 @@ def _surely_in_time(job: Job, night: Instance) -> bool:
 
 def _windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
     """Check what fits between releases and deadlines of jobs' own."""
-    for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, facts.rate):
+    rate: Fraction | Points = facts.rate
+    if facts.night.beyond:
+        rate = [(time, facts.fill * amount) for time, amount in facts.there.everything]
+    for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, rate):
         if start > 0 or end != facts.deadline:
-            room, a, b = float(facts.rate * (end - start)), float(start), float(end)
+            room, a, b = float(room_of(rate, start, end)), float(start), float(end)
             report.violations.append(
                 f"capacity: the selected jobs need {float(asked):.17g} of {room:.17g} "
                 f"from {a:.17g} to {b:.17g}"

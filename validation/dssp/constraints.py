@@ -194,7 +194,12 @@ def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
 
 def unseated(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
     """Say between which times a selection would hold more seats than there are, all in all."""
-    held = {job: use * facts.demand[job] for job, use in constraint.use.items() if job in chosen}
+    wide = {job.name: job.processors for job in facts.night.jobs}
+    held = {
+        job: use * facts.demand[job] / wide[job]
+        for job, use in constraint.use.items()
+        if job in chosen
+    }
     return [
         f"{float(asked):.12g} held from {float(start):.12g} to {float(end):.12g}, "
         f"at most {float(constraint.capacity * (end - start)):.12g} asked"

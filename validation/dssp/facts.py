@@ -19,6 +19,7 @@ from schedopt.instances.decimals import FEW, Whole, as_written, few_sums, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
 from schedopt.instances.errors import InputError, shown
 from schedopt.solvers.result import Document
+from schedopt.validation.dssp.machine import NEVER, Points, There, area, widest
 
 Nights = dict[str, range]
 """The nights of each job."""
@@ -55,11 +56,24 @@ class Facts:
     def __init__(self, night: Instance, fill: float) -> None:
         self.night = night
         self.deadline = as_written(night.deadline)
-        self.rate = as_written(fill) * night.processors
+        self.fill = as_written(fill)
+        self.rate = self.fill * night.processors
         self.capacity = self.rate * self.deadline
+        if night.beyond:
+            self.capacity = self.fill * area(self.there.everything, Fraction(0), self.deadline)
         self.whole = _demands(night.jobs)
         self.scale = self.whole.scale
         self._added: tuple[Iterable[str], int] = (), 0  # what was asked for last
+
+    @cached_property
+    def there(self) -> There:
+        """The machine as it changes."""
+        return There(self.night)
+
+    @cached_property
+    def earliest(self) -> dict[str, Fraction]:
+        """When each job ends at the earliest, were a machine that changes its own."""
+        return self.there.earliest(self.demand)
 
     @cached_property
     def units(self) -> dict[str, int]:
@@ -74,8 +88,12 @@ class Facts:
 
     @cached_property
     def critical_path(self) -> dict[str, Fraction]:
-        """T_∞ of each job."""
-        return {job.name: _critical_path(job) for job in self.night.jobs}
+        """T_∞ of each job: no less than its demand on as many processors as it may have."""
+        found = {job.name: _critical_path(job) for job in self.night.jobs}
+        for job in self.night.jobs:
+            if (most := widest(job)) is not None:
+                found[job.name] = max(found[job.name], self.demand[job.name] / most)
+        return found
 
     @cached_property
     def release(self) -> dict[str, Fraction]:
@@ -119,6 +137,8 @@ class Facts:
 
     @cached_property
     def _fitting(self) -> frozenset[str]:
+        if self.night.beyond:
+            return frozenset(name for name, end in self.earliest.items() if end < NEVER)
         # Decimals are ordered as the doubles are that stand for them: most need no fraction.
         shifted = self.deadline != as_written(self.night.deadline)
         return frozenset(
@@ -132,7 +152,7 @@ class Facts:
         )
 
     def overfull(
-        self, work: Mapping[str, Fraction], rate: Fraction
+        self, work: Mapping[str, Fraction], rate: Fraction | Points
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
         """Yield each release and deadline with the work between them, where there is too much.
 
@@ -140,7 +160,7 @@ class Facts:
         ----------
         work : mapping of str to Fraction
             What some jobs ask for.
-        rate : Fraction
+        rate : Fraction or Points
             What there is in a unit of time.
         """
         by_deadline = sorted(work, key=self.due.__getitem__)
@@ -152,7 +172,7 @@ class Facts:
                 end = self.due[name]
                 if after is not None and self.due[after] == end:
                     continue
-                if asked > rate * max(end - start, Fraction(0)):
+                if asked > room_of(rate, start, end):
                     yield start, end, asked
 
     def members(self, by: str | None, group: str | None) -> list[str]:
@@ -166,6 +186,13 @@ class Facts:
             for key in job.groups.items():
                 found.setdefault(key, []).append(job.name)
         return found
+
+
+def room_of(rate: Fraction | Points, start: Fraction, end: Fraction) -> Fraction:
+    """Return what there is between two times."""
+    if end <= start:
+        return Fraction(0)
+    return rate * (end - start) if isinstance(rate, Fraction) else area(rate, start, end)
 
 
 _LATEST: list[tuple[Instance, float, Facts]] = []
@@ -218,6 +245,9 @@ def _demands(jobs: Sequence[Job]) -> Whole:
         (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
         for job in jobs
     ]
+    if any(job.processors > 1 for job in jobs):
+        wide = [job.processors if job.demand is None else 1 for job in jobs]
+        return Whole.of_fractions(n * total(part) for n, part in zip(wide, parts, strict=True))
     if len(jobs) <= FEW and (few := few_sums(parts)) is not None:
         return few
     return Whole.of_fractions(map(total, parts))

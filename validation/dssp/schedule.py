@@ -15,7 +15,8 @@ from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.chosen import check_chosen
-from schedopt.validation.dssp.facts import facts_of
+from schedopt.validation.dssp.facts import Facts, facts_of
+from schedopt.validation.dssp.machine import standing
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9
@@ -76,16 +77,20 @@ def run(
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
     placed = _placed(night, solution, chosen, slack, report)
     _stages(night, chosen, placed, slack, report)
-    _processors(night, solution, slack, report)
+    _processors(facts, solution, slack, report)
+    if night.beyond:
+        _tell(report, "the machine", list(facts.there.misplaced(solution, slack)))
+        report.violations.extend(facts.there.waited(chosen))
     _seats(solution, constraints, slack, report)
     ends: dict[str, float] = dict.fromkeys(chosen, 0.0)
     for (job, _, _), task in placed.items():
         ends[job] = max(ends[job], task.end)
     _completion(night, solution, ends, slack, report)
     busy = fsum(
-        min(task.end, night.deadline) - min(task.start, night.deadline) for task in solution.tasks
+        (min(task.end, night.deadline) - min(task.start, night.deadline)) * len(standing(task))
+        for task in solution.tasks
     )
-    share = busy / (night.processors * night.deadline)
+    share = busy / float(facts.capacity / facts.fill)
     report.expect(
         same(share, solution.utilization, 1.0),
         f"utilization: {share:.12g}, not {solution.utilization:.12g}",
@@ -147,16 +152,18 @@ def _stages(
     _tell(report, "stages that start before the one before has ended", broken)
 
 
-def _processors(night: Instance, solution: Scheduled, slack: float, report: Report) -> None:
+def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report) -> None:
     """Check that processors exist, and work on one task at a time.
 
     A task of no length asks for none: it keeps its release and its stage, but may stand anywhere.
     """
     on: dict[int, list[PlacedTask]] = defaultdict(list)
     for task in solution.tasks:
-        on[task.processor].append(task)
-    strange = [str(p) for p in sorted(on) if not 0 <= p < night.processors]
-    _tell(report, f"processors that are not among {night.processors}", strange)
+        for processor in standing(task):
+            on[processor].append(task)
+    count = facts.night.processors if not facts.night.beyond else facts.there.count
+    strange = [str(p) for p in sorted(on) if not 0 <= p < count]
+    _tell(report, f"processors that are not among {count}", strange)
     overlaps = []
     for processor, found in sorted(on.items()):
         tasks = [task for task in found if task.start < task.end - slack]

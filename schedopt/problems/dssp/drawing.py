@@ -231,6 +231,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
         _gantt(axes, document, night, unit)
         _time(axes, deadline, longest / unit, word)
         _windows(axes, night, unit)
+        _machine(axes, night, unit)
         axes.set_title(title(document, "reward", who[i]), fontsize=10)
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
@@ -257,13 +258,14 @@ def _profile(axes: Axes, times: Any, colour: str, who: str, *, rising: bool) -> 
 
 def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> None:
     """Draw every task as a bar on its processor; very many are drawn as pixels, without edges."""
-    tasks = document.solution.tasks
+    placed = [(task, on) for task in document.solution.tasks for on in task.on]
+    tasks = [task for task, _ in placed]
     labels = {task.job: task.job for task in tasks} if night is None else _labels(night)
     groups = list(dict.fromkeys(labels[name] for name in labels))
     colour = colours(groups)
     start = np.array([task.start for task in tasks]) / unit
     end = np.array([task.end for task in tasks]) / unit
-    row = np.array([task.processor for task in tasks], dtype=float)
+    row = np.array([on for _, on in placed], dtype=float)
     corners: Any = np.stack(
         [
             np.stack([start, row - 0.5], axis=-1),
@@ -348,11 +350,24 @@ def _windows(axes: Axes, night: Instance | None, unit: float) -> None:
             axes.axvline(time / unit, color=colour, linestyle=":", linewidth=1.0)
 
 
+def _machine(axes: Axes, night: Instance | None, unit: float) -> None:
+    """Draw how many processors there are, where that changes."""
+    if night is None or night.pools or not (night.changes or night.end):
+        return
+    steps = night.machine.total
+    times = [float(time) / unit for time in steps.times]
+    counts = [float(amount) - 0.5 for amount in steps.amounts]
+    last = max(times[-1], axes.get_xlim()[1])
+    look: Any = {"where": "post", "color": "black", "linewidth": 1.0}
+    axes.step([*times, last], [*counts, counts[-1]], **look)
+
+
 def _releases(document: Any) -> Any:
     """Return when each processor that works at all ends its last task."""
     last: dict[int, float] = {}
     for task in document.solution.tasks:
-        last[task.processor] = max(last.get(task.processor, 0.0), task.end)
+        for on in task.on:
+            last[on] = max(last.get(on, 0.0), task.end)
     return np.array(list(last.values()))
 
 

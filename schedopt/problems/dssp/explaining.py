@@ -154,10 +154,12 @@ class _Explaining:
         step = HOUR if night.deadline >= LONG else 1.0
         longer = float(as_written(night.deadline) + as_written(step))
         what = "an hour (3,600 units of time) more" if step == HOUR else "1 unit of time more"
-        for words, other in (
-            ("1 processor more", msgspec.structs.replace(night, processors=night.processors + 1)),
-            (what, msgspec.structs.replace(night, deadline=longer)),
-        ):
+        others = [(what, msgspec.structs.replace(night, deadline=longer))]
+        if not night.pools:
+            wider = tuple((time, count + 1) for time, count in night.changes)
+            more = msgspec.structs.replace(night, processors=night.processors + 1, changes=wider)
+            others.insert(0, ("1 processor more", more))
+        for words, other in others:
             answer = self._solved(other, self.rules)
             worth = None if answer.worth is None else float(answer.worth - self.worth)
             yield More(what=words, worth=worth, proven=self._sure(answer))

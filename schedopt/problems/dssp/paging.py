@@ -38,6 +38,8 @@ PLAN = {
     "processors": "The most that the job holds at one time.",
     "start, end": "When its first task starts and its last one ends, in the file's unit of time.",
     "late": "By how much it ends after its deadline; 0 is in time.",
+    "rank": "In which order to release what is run, the first one 1.",
+    "start_time, end_time": "When it starts and ends by the clock.",
 }
 TIMELINE = {
     "dashed line": "The night's deadline. A job may have one of its own.",

@@ -7,7 +7,8 @@ late jobs, then done the earliest, then the first in the list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ from schedopt.instances.dssp import (
     SelectedNights,
     one_night,
 )
+from schedopt.instances.dssp.clock import SECONDS, SPELLED
+from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Column, Plan, groupings
@@ -202,9 +205,11 @@ def _worth(
     night: Instance, jobs: NDArray[np.int64], completion: NDArray[np.float64]
 ) -> tuple[float, int, float]:
     """Return a dispatcher's score: the reward, then the fewest late jobs, then the earliest end."""
+    waiting = np.isnan(completion[jobs])  # on a machine that changes some may never complete
+    never, jobs = int(waiting.sum()), jobs[~waiting]
     ends = completion[jobs]
     paid = [night.worth(int(j), float(end)) for j, end in zip(jobs, ends, strict=True)]
-    late = int((ends > night.deadlines[jobs] * ON_TIME).sum())
+    late = never + int((ends > night.deadlines[jobs] * ON_TIME).sum())
     return float(np.dot(night.rewards[jobs], paid)), -late, -float(ends.max(initial=0.0))
 
 
@@ -233,7 +238,12 @@ def plan(
         widths |= wide
         ends |= schedule.completion
         late |= lateness(instance, schedule)
+    if instance.beyond:
+        why |= dict.fromkeys((name for name in on if run is not None and name not in ends), LATE)
+        for name in _waited_for(instance, [name for name in on if name not in why]):
+            why.pop(name, None)  # though it earns nothing
     names = [job.name for job in instance.jobs]
+    ranks = _ranks(instance, {name: n for name, n in on.items() if name not in why}, starts)
     night = [Column("night", int, list(map(on.get, names)))] if of_nights(result) else []
     titles = groupings([*instance.groups], [column.title for column in night])
     return (
@@ -250,14 +260,53 @@ def plan(
         Column("start", float, list(map(starts.get, names))),
         Column("end", float, list(map(ends.get, names))),
         Column("late", float, list(map(late.get, names))),
+        Column("rank", int, list(map(ranks.get, names))),
+        *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
+
+
+def _waited_for(instance: Instance, names: Sequence[str]) -> set[str]:
+    """Return the jobs that must complete before some others."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        before = instance.jobs[instance.index[waiting.pop()]].after
+        waiting += [name for name in before if name not in found]
+        found.update(before)
+    return found
+
+
+def _ranks(
+    instance: Instance, on: Mapping[str, int], starts: Mapping[str, float]
+) -> dict[str, int]:
+    """Return in which order to release what is run: by night, by start, after what it waits for."""
+    order = in_order(instance.jobs, instance.index)[0] if "after" in instance.beyond else None
+    place = {j: at for at, j in enumerate(order or range(len(instance.jobs)))}
+    by = sorted(on, key=lambda n: (on[n], starts.get(n, 0.0), place[instance.index[n]]))
+    return {name: rank for rank, name in enumerate(by, start=1)}
+
+
+def _clock(
+    instance: Instance, starts: Sequence[float | None], ends: Sequence[float | None]
+) -> Iterator[Column]:
+    """Yield starts and ends as times with their zone, where it is known when time 0 is."""
+    if instance.start is None or instance.nights > 1:
+        return
+    zero, unit = datetime.fromisoformat(instance.start), SECONDS[SPELLED[instance.unit]]
+    for title, times in (("start_time", starts), ("end_time", ends)):
+        said = [
+            None if time is None else (zero + timedelta(seconds=time * unit)).isoformat()
+            for time in times
+        ]
+        yield Column(title, str, said)
 
 
 def _spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
     """Return when each job starts, and the most processors that it holds at once."""
     moments: dict[str, list[tuple[float, int]]] = {}
     for task in schedule.tasks:
-        moments.setdefault(task.job, []).extend(((task.start, 1), (task.end, -1)))
+        wide = len(task.on)
+        moments.setdefault(task.job, []).extend(((task.start, wide), (task.end, -wide)))
     starts, widths = {}, {}
     for job, changes in moments.items():
         changes.sort()  # what ends at an instant ends before anything starts at it

@@ -144,6 +144,10 @@ def _never(night: Instance, j: int) -> Reason:
     path, demand = night.planned.paths.fractions[j], night.planned.demands.fractions[j]
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
+    if night.beyond:
+        words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
+        waits = f", after {', '.join(job.after)}" if job.after else ""
+        return Reason("never", words=words + waits)
     if path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
@@ -224,10 +228,12 @@ class _Judge:
         dropped: list[int] = []
         for k in self.in_row.get(short[0], ()) if len(short) == 1 else self.cheapest:
             parts = self.touching.get(k, ())
+            freed = {i: change.get(i, 0) - part for i, part in parts}
+            if any(part < 0 and self._lacks(i, freed) for i, part in parts):
+                continue  # others come after it
             if any(i in short and part > 0 for i, part in parts):
                 dropped.append(k)
-                for i, part in parts:
-                    change[i] = change.get(i, 0) - part
+                change |= freed
                 if not any(self._lacks(i, change) for i in short):
                     break
         else:

@@ -16,7 +16,12 @@ STARTS_FROM = 500
 def start(model: Formulation, seconds: float | None = None) -> Selected | None:
     """Return the best quick selection that breaks nothing, where there are many jobs, and time."""
     instance = model.instance
-    if model.name != "selection" or len(instance.index) < STARTS_FROM or seconds == 0:
+    if (
+        model.name != "selection"
+        or instance.beyond
+        or len(instance.index) < STARTS_FROM
+        or seconds == 0
+    ):
         return None
     fill = float(model.options["fill"])
     found = [registered("dssp")[name].run(instance, fill=fill) for name in STARTS]

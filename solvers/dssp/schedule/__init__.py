@@ -18,9 +18,14 @@ def start_by_start(model: Schedule) -> Starts | None:
     """Return the columns of a program with one for each start, where there are not too many."""
     from schedopt.solvers.dssp.schedule.again import Starts
 
-    if model.changed or not model.exact or len(model.instance.late) > 1:
+    if model.changed or not model.exact or len(model.instance.late) > 1 or model.instance.beyond:
         return None
     return Starts.of(model)
+
+
+def standing(model: Schedule) -> bool:
+    """Accept jobs on a machine that stays as it is."""
+    return unchanged(model) and not model.instance.beyond
 
 
 _HERE = "schedopt.solvers.dssp.schedule"
@@ -29,8 +34,8 @@ ENGINES = (
     Engine(
         "search",
         solve=f"{_HERE}.solving:search",
-        accepts=unchanged,
-        when="any declared rules",
+        accepts=standing,
+        when="any declared rules, on a machine that does not change",
         proves="that the schedule meets the bound of the selection, which is re-proved; or that "
         "nothing keeps the rules, since no selection does",
         certificate="branching, of the selection that bounds every schedule",

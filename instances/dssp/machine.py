@@ -1,0 +1,263 @@
+"""Machines that change: how many processors there are when, in which pools, and other resources.
+
+Processor k of a pool is there at a time if the pool has more than k processors then: so the last to
+come are the first to go, and a task runs on processors that stay until it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schedopt.instances.decimals import as_written
+
+if TYPE_CHECKING:
+    from schedopt.instances.dssp.jobs import Job
+
+NONE = Fraction(0)
+Instance = Any
+"""`records.Instance`, which is made of what stands here."""
+
+
+class Span(NamedTuple):
+    """An amount from a time on, up to another or, where that is None, for good."""
+
+    start: Fraction
+    end: Fraction | None
+    amount: Fraction
+
+
+@dataclass(frozen=True)
+class Steps:
+    """An amount that changes at some times, exactly; the first of them is 0."""
+
+    times: tuple[Fraction, ...]
+    amounts: tuple[Fraction, ...]
+
+    @classmethod
+    def of(
+        cls, before: float, changes: Iterable[tuple[float, float]] = (), end: float | None = None
+    ) -> Steps:
+        """Return an amount, what it changes to, and a time after which there is nothing."""
+        points = {NONE: as_written(before)}
+        points |= {as_written(time): as_written(amount) for time, amount in changes}
+        if end is not None:
+            last = as_written(end)
+            points = {time: amount for time, amount in points.items() if time < last}
+            points[last] = NONE
+        return cls(tuple(points), tuple(points.values()))
+
+    def spans(self) -> Iterator[Span]:
+        """Yield each stretch in which nothing changes, one after the other."""
+        for i, amount in enumerate(self.amounts):
+            yield Span(self.times[i], (*self.times[1:], None)[i], amount)
+
+    def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
+        """Return another amount at each time."""
+        return Steps(self.times, tuple(map(amount, self.amounts)))
+
+    def plus(self, other: Steps) -> Steps:
+        """Return the sum of two amounts."""
+        times = tuple(sorted({*self.times, *other.times}))
+        return Steps(times, tuple(self.at(time) + other.at(time) for time in times))
+
+    def at(self, time: Fraction) -> Fraction:
+        """Return how much there is at a time."""
+        return next(span.amount for span in self.spans() if span.end is None or time < span.end)
+
+    @property
+    def most(self) -> Fraction:
+        """The most that there ever is."""
+        return max(self.amounts)
+
+    def until(self, time: Fraction) -> Fraction:
+        """Return the amount, summed over time, from 0 on."""
+        total = NONE
+        for span in self.spans():
+            if span.start < time:
+                total += span.amount * (time - span.start if span.end is None
+                                        else min(time, span.end) - span.start)  # fmt: skip
+        return total
+
+    def reached(self, start: Fraction, work: Fraction) -> Fraction | None:
+        """Return by when so much is there from a start on, summed over time; None if never."""
+        for span in self.spans():
+            at = max(start, span.start)
+            if work <= 0:
+                return start
+            if (span.end is None or at < span.end) and span.amount > 0:
+                done = at + work / span.amount
+                if span.end is None or done <= span.end:
+                    return done
+                work -= span.amount * (span.end - at)
+        return None if work > 0 else start
+
+    def fits(self, start: Fraction, length: Fraction, need: Fraction) -> Fraction | None:
+        """Return from when on so much is there all through a length of time; None if never."""
+        for span in self.spans():
+            if span.end is not None and span.end <= start:
+                continue
+            if span.amount < need:
+                if span.end is None:
+                    return None
+                start = span.end
+            elif span.end is None or start + length <= span.end:
+                return start
+        return None
+
+
+class Layer(NamedTuple):
+    """Processors of a pool that come and go together, all or none of them there.
+
+    Attributes
+    ----------
+    pool : str
+    first, size : int
+        Their numbers among the processors of all pools: so many from the first on.
+    there : Steps
+        How many of them are there.
+    """
+
+    pool: str
+    first: int
+    size: int
+    there: Steps
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """What there is, and what each job may ask of it.
+
+    Attributes
+    ----------
+    pools : dict of str to Steps
+        The processors of each pool; without pools all of them, under an empty name.
+    resources : dict of str to Steps
+        What running tasks hold beside processors.
+    """
+
+    pools: dict[str, Steps]
+    resources: dict[str, Steps]
+
+    @classmethod
+    def of(cls, night: Instance) -> Machine:
+        """Read the machine of an instance."""
+        pools = {name: Steps.of(size, (), night.end) for name, size in night.pools.items()}
+        if not pools:
+            pools = {"": Steps.of(night.processors, night.changes, night.end)}
+        resources = {
+            name: Steps.of(0, given) if isinstance(given, tuple) else Steps.of(given)
+            for name, given in night.resources.items()
+        }
+        return cls(pools, resources)
+
+    @cached_property
+    def total(self) -> Steps:
+        """All processors together."""
+        return self.together(self.pools)
+
+    def together(self, names: Iterable[str]) -> Steps:
+        """Return the processors of some pools together."""
+        first, *others = (self.pools[name] for name in names)
+        for other in others:
+            first = first.plus(other)
+        return first
+
+    @cached_property
+    def layers(self) -> list[Layer]:
+        """The processors, by which of them come and go together."""
+        found: list[Layer] = []
+        first = 0
+        for pool, there in self.pools.items():
+            below = NONE
+            for size in sorted({amount for amount in there.amounts if amount}):
+                there_at = [Fraction(size - below if a >= size else 0) for a in there.amounts]
+                own = Steps(there.times, tuple(there_at))
+                found.append(Layer(pool, first, int(size - below), own))
+                first, below = first + int(size - below), size
+        return found
+
+    def of_job(self, job: Job) -> Sequence[str]:
+        """Return the pools that a job's tasks may run on, in the file's order."""
+        return [name for name in self.pools if job.pools is None or name in job.pools]
+
+    def starts(self, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
+        """Return when a task of a job can start at the earliest, were it alone; None if never."""
+        found = [self._starts(self.pools[name], job, at, length) for name in self.of_job(job)]
+        return min((time for time in found if time is not None), default=None)
+
+    def _starts(self, pool: Steps, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
+        asks = [(pool, Fraction(job.processors))]
+        asks += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
+        while True:
+            begin = at
+            for steps, need in asks:
+                if (found := steps.fits(begin, length, need)) is None:
+                    return None
+                begin = found
+            if begin == at:
+                return at
+            at = begin
+
+    def completes(self, job: Job, at: Fraction, demand: Fraction) -> Fraction | None:
+        """Return when a job completes at the earliest from a time on, were it alone; None if never.
+
+        Its demand finds processors, no more of them at a time than it may have, and its longest
+        tasks run one after the other; a predicted critical path asks for time in which a task runs.
+        """
+        usable = self.together(self.of_job(job))
+        most = usable.most if job.max_processors is None else Fraction(job.widest)
+        worked = usable.mapped(lambda amount: min(amount, most)).reached(at, demand)
+        end: Fraction | None = at
+        if job.critical_path is not None:
+            need = Fraction(job.processors)
+            running = usable.mapped(lambda amount: Fraction(amount >= need))
+            end = running.reached(at, as_written(job.critical_path))
+        for stage in () if job.critical_path is not None else job.stages or ():
+            length = as_written(max(stage))
+            if end is not None and length:
+                begin = self.starts(job, end, length)
+                end = None if begin is None else begin + length
+        return None if worked is None or end is None else max(worked, end)
+
+
+def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], list[int]]:
+    """Return positions of jobs, each after all that it waits for; then those of a cycle, if any."""
+    order: list[int] = []
+    done: set[int] = set()
+    for first in range(len(jobs)):
+        path: list[int] = [first] if first not in done else []
+        while path:
+            j = path[-1]
+            waits = [index[name] for name in jobs[j].after if index[name] not in done]
+            if not waits:
+                done.add(j)
+                order.append(path.pop())
+            elif waits[0] in path:
+                return order, [*path[path.index(waits[0]) :], waits[0]]
+            else:
+                path.append(waits[0])
+    return order, []
+
+
+def completions(night: Instance) -> list[Fraction | None]:
+    """Return when each job completes at the earliest, were the machine its own; None if never.
+
+    It waits for its release, and for the jobs that it comes after, which must be in time too.
+    """
+    machine, jobs = night.machine, night.jobs
+    demands = night.planned.demands.fractions
+    ends: list[Fraction | None] = [None] * len(jobs)
+    for j in in_order(jobs, night.index)[0]:
+        before = [ends[night.index[name]] for name in jobs[j].after]
+        known = [end for end in before if end is not None]
+        if len(known) == len(before):
+            start = max(chain(known, [as_written(jobs[j].release)]))
+            end = machine.completes(jobs[j], start, demands[j])
+            if end is not None and end <= as_written(night.deadlines[j]):
+                ends[j] = end
+    return ends

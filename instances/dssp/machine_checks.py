@@ -1,0 +1,157 @@
+"""What is wrong with a machine that changes, and with what jobs ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from schedopt.instances.declarations import NonNegative
+from schedopt.instances.dssp.clock import SPELLED
+from schedopt.instances.dssp.machine import in_order
+from schedopt.instances.errors import InputError, expect, placed, shown
+from schedopt.instances.naming import pick, refuse_twice
+from schedopt.instances.precision import expect_held
+
+if TYPE_CHECKING:
+    from schedopt.instances.dssp.jobs import Job
+
+Profile = Annotated[tuple[tuple[NonNegative, NonNegative], ...], msgspec.Meta(min_length=1)]
+"""Times, ascending, from which on there is so much; nothing before the first."""
+
+OF_FILES = ("changes", "resources", "pools", "end")
+OF_JOBS: dict[str, Callable[[Job], object]] = {
+    "after": attrgetter("after"),
+    "max_processors": attrgetter("max_processors"),
+    "holds": attrgetter("holds"),
+    "processors": lambda job: job.processors > 1,
+}
+"""Keys by which a file is more than jobs on a machine that stays, and how a job shows them."""
+Instance = Any
+"""`records.Instance`, which asks for these checks."""
+NAMES = {"changes": "capacity"}
+
+
+def beyond(night: Instance) -> dict[str, str]:
+    """Return the keys by which an instance is more than jobs on a machine that stays, and where."""
+    found = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
+    for key, used in OF_JOBS.items():
+        if any(map(used, night.jobs)):
+            j = next(j for j, job in enumerate(night.jobs) if used(job))
+            found.setdefault(key, f"jobs[{j}].{key}")
+    return found
+
+
+def refuse_beyond(night: Instance, who: str, known: Collection[str] = ()) -> None:
+    """Raise `InputError` if an instance has a key that ``who`` does not know."""
+    for key, place in night.beyond.items():
+        if key not in known:
+            raise InputError(f"none: {who} does not know it", found=f"`{key}`", place=place)
+
+
+def check_machine(night: Instance) -> None:
+    """Raise `InputError` if the machine, or what jobs ask of it, cannot be."""
+    given, pools = night.processors, night.pools
+    if pools:
+        what = "`pools` or `processors`, not both"
+        expect(not given, what, given, "processors")
+        expect(not night.changes, "`pools` or `capacity`, not both", night.changes, "capacity")
+        for name, size in pools.items():
+            expect(size >= 1, "a whole number >= 1", size, f"pools.{name}")
+    else:
+        found = shown(given) if given else "none"
+        if given < 1:
+            raise InputError("a number >= 1, or `pools`", found=found, place="processors")
+    _check_times(night)
+    if not night.beyond and not any(map(attrgetter("pools"), night.jobs)):
+        return
+    expect(
+        night.nights <= 1, f"1, with `{next(iter(night.beyond), 'pools')}`", night.nights, "nights"
+    )
+    work = night.exact_capacity()
+    expect(work > 0, "some processor before the deadline", shown(night.changes), "capacity")
+    for j, job in enumerate(night.jobs):
+        for problem in _asks(night, job):
+            raise problem.within(f"jobs[{j}]")
+    cycle = in_order(night.jobs, night.index)[1]
+    if cycle:
+        names = " after ".join(night.jobs[j].name for j in cycle)
+        raise InputError("no cycle", found=names, place=f"jobs[{cycle[0]}].after")
+
+
+def _check_times(night: Instance) -> None:
+    _ascending(night.changes, "capacity")
+    for name, given in night.resources.items():
+        if isinstance(given, tuple):
+            _ascending(given, f"resources.{name}")
+        else:
+            expect(0 <= given < float("inf"), "a finite amount", given, f"resources.{name}")
+            expect_held(given, f"resources.{name}")
+    if night.end is not None:
+        expect(0 < night.end < float("inf"), "a finite number > 0", night.end, "end")
+    with placed("unit"):
+        pick(night.unit, SPELLED, "a unit of time")
+    if night.start is not None:
+        expected = "an ISO time with its zone, such as 2026-11-22T20:00+01:00"
+        try:
+            zone = datetime.fromisoformat(night.start).tzinfo
+        except ValueError:
+            zone = None
+        expect(zone is not None, expected, night.start, "start")
+
+
+def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
+    before = -1.0
+    for i, (time, amount) in enumerate(points):
+        expected = "a time >= 0" if i == 0 else f"a time after {before:g}"
+        expect(max(before, 0 if i == 0 else before) <= time < float("inf") and time != before,
+               expected, time, f"{place}[{i}][0]")  # fmt: skip
+        expect(0 <= amount < float("inf"), "a finite amount >= 0", amount, f"{place}[{i}][1]")
+        expect_held(time, f"{place}[{i}][0]")
+        expect_held(amount, f"{place}[{i}][1]")
+        before = time
+
+
+def _asks(night: Instance, job: Job) -> Iterator[InputError]:
+    """Yield what is wrong with what a job asks for."""
+    for i, name in enumerate(job.after):
+        if name not in night.index:
+            yield _unknown(name, night.index, "a job", f"after[{i}]")
+    yield from _twice(job.after, "after")
+    for i, name in enumerate(job.pools or ()):
+        if name not in night.pools:
+            yield _unknown(name, night.pools, "one of the file's `pools`", f"pools[{i}]")
+    yield from _twice(job.pools or (), "pools")
+    machine = night.machine
+    for name, amount in job.holds.items():
+        place = f"holds.{name}"
+        if name not in night.resources:
+            yield _unknown(name, night.resources, "one of the file's `resources`", place)
+        elif amount > (most := machine.resources[name].most):
+            expected = f"at most {float(most):g}, all that there ever is"
+            yield InputError(expected, found=shown(amount), place=place)
+    most = max(machine.pools[name].most for name in machine.of_job(job))
+    if job.processors > most:
+        expected = f"at most {float(most):g}, all that there ever are"
+        yield InputError(expected, found=shown(job.processors), place="processors")
+    if job.max_processors is not None and job.max_processors < job.processors:
+        expected = f"at least {job.processors}, what each task takes"
+        yield InputError(expected, found=shown(job.max_processors), place="max_processors")
+
+
+def _unknown(name: str, known: Mapping[str, object], what: str, place: str) -> InputError:
+    try:
+        pick(name, known, what)
+    except InputError as error:
+        return error.within(place)
+    raise AssertionError(name)
+
+
+def _twice(names: Sequence[str], place: str) -> Iterator[InputError]:
+    try:
+        refuse_twice(names, place, "a name")
+    except InputError as error:
+        yield error

@@ -1,0 +1,398 @@
+"""Random nights on machines that change, and their optima by trying everything, slot by slot.
+
+Times are whole slots; the instance has them in a unit of its own.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import chain, combinations
+from random import Random
+from typing import Any
+
+from schedopt.instances.dssp import Instance, Job
+
+UNITS = ("1", "0.1", "3600")
+KEYS = ("capacity", "after", "max_processors", "resources", "processors", "end", "pools")
+NEVER = Fraction(10**6)
+
+
+def some_moving_night(draw: Random, keys: tuple[str, ...], *, most: int = 7) -> Instance:
+    """Draw a night of up to `most` tasks that uses some keys."""
+    unit = Fraction(draw.choice(UNITS))
+    horizon = draw.randint(4, 9)
+
+    def steps(least: int, largest: int) -> tuple[tuple[float, int], ...]:
+        times = sorted(draw.sample(range(horizon + 1), draw.randint(1, 3)))
+        return tuple((float(time * unit), draw.randint(least, largest)) for time in times)
+
+    given: dict[str, Any] = {"processors": draw.randint(1, 3), "deadline": float(horizon * unit)}
+    if "capacity" in keys:
+        given["changes"] = steps(0, 3)
+    elif "pools" in keys:
+        pools = {name: draw.randint(1, 2) for name in "xyz"[: draw.randint(1, 3)]}
+        given |= {"processors": 0, "pools": pools}
+    if "end" in keys:
+        given["end"] = float(draw.randint(2, horizon + 1) * unit)
+    if "resources" in keys:
+        given["resources"] = {"gpu": steps(0, 4), "gb": 1.5}
+    jobs: list[Job] = []
+    for _ in range(draw.randint(1, 5)):
+        if left := most - sum(len(stage) for job in jobs for stage in job.stages or ()):
+            jobs.append(_some_job(draw, keys, given, (horizon, unit, left), [*jobs]))
+    draw.shuffle(jobs)
+    return Instance(name="moving", jobs=tuple(jobs), **given)
+
+
+def _some_job(
+    draw: Random,
+    keys: tuple[str, ...],
+    given: dict[str, Any],
+    size: tuple[int, Fraction, int],
+    earlier: list[Job],
+) -> Job:
+    horizon, unit, left = size
+    stages: list[tuple[float, ...]] = []
+    for _ in range(draw.choice((1, 1, 2))):
+        if count := min(left, draw.choice((1, 1, 2, 3))):
+            lengths = [draw.choice((0, 1, 1, 2, 2, 3, 4)) for _ in range(count)]
+            stages.append(tuple(float(length * unit) for length in lengths))
+            left -= count
+    own: dict[str, Any] = {"reward": float(draw.randint(0, 9)), "stages": tuple(stages)}
+    if draw.random() < 0.3:
+        own["release"] = float(draw.randint(0, 3) * unit)
+    if draw.random() < 0.3:
+        own["deadline"] = float(draw.randint(2, horizon + 1) * unit)
+    if "after" in keys and earlier and draw.random() < 0.6:
+        names = [job.name for job in earlier]
+        own["after"] = tuple(draw.sample(names, min(len(names), draw.randint(1, 2))))
+    pools = given.get("pools", {})
+    largest = max([given["processors"], *pools.values()])
+    if "processors" in keys and draw.random() < 0.5:
+        own["processors"] = draw.randint(1, largest)
+    wide = own.get("processors", 1)
+    if "max_processors" in keys and draw.random() < 0.6:
+        own["max_processors"] = wide + draw.randint(0, 1)
+    if "resources" in keys and draw.random() < 0.6:
+        top = max(amount for _, amount in given["resources"]["gpu"])
+        own["holds"] = {"gpu": draw.randint(0, int(top)), "gb": draw.choice((0.0, 0.5, 0.75))}
+    if pools and draw.random() < 0.7:
+        fitting = [name for name, amount in pools.items() if amount >= wide]
+        own["pools"] = tuple(draw.sample(fitting, draw.randint(1, len(fitting))))
+    return Job(name=f"j{len(earlier)}", **own)
+
+
+class Slots:
+    """A night slot by slot."""
+
+    def __init__(self, night: Instance) -> None:
+        self.night = night
+        self.jobs = {job.name: job for job in night.jobs}
+        whole = [night.deadline, *(x for job in night.jobs for s in job.stages or () for x in s)]
+        whole += [job.deadline or night.deadline for job in night.jobs]
+        self.unit = next(u for u in map(Fraction, UNITS) if u == _unit(night, whole))
+        self.length = 60
+        self.pools = {
+            name: [size if self.open(t) else 0 for t in range(self.length)]
+            for name, size in (night.pools or {"": 0}).items()
+        }
+        if not night.pools:
+            now = night.processors
+            self.pools[""] = [
+                (now := self.amount(night.changes, t, now)) * self.open(t)
+                for t in range(self.length)
+            ]
+        self.resources = {}
+        for name, amount in night.resources.items():
+            level: list[float] = []
+            for t in range(self.length):
+                before = level[-1] if level else 0
+                given = self.amount(amount, t, before) if isinstance(amount, tuple) else amount
+                level.append(given)
+            self.resources[name] = level
+        self.due = {n: self.slot(job.deadline or night.deadline) for n, job in self.jobs.items()}
+        self.release = {n: self.slot(job.release) for n, job in self.jobs.items()}
+        self.allowed = {n: [p for p in self.pools if not job.pools or p in job.pools]
+                        for n, job in self.jobs.items()}  # fmt: skip
+
+    def slot(self, time: float) -> int:
+        return int(Fraction(repr(float(time))) / self.unit)
+
+    def open(self, t: int) -> bool:
+        return self.night.end is None or t < self.slot(self.night.end)
+
+    def amount(self, changes: Any, t: int, before: float) -> Any:
+        return next((a for time, a in changes if self.slot(time) == t), before)
+
+    def lengths(self, name: str) -> list[list[int]]:
+        return [[self.slot(x) for x in stage] for stage in self.jobs[name].stages or ()]
+
+    def demand(self, name: str) -> int:
+        return self.jobs[name].processors * sum(map(sum, self.lengths(name)))
+
+
+def _unit(night: Instance, whole: list[float]) -> Fraction:
+    for unit in (Fraction(3600), Fraction(1), Fraction("0.1")):
+        if all((Fraction(repr(float(x))) / unit).denominator == 1 for x in whole):
+            horizon = Fraction(repr(night.deadline)) / unit
+            if 4 <= horizon <= 9:
+                return unit
+    raise AssertionError
+
+
+def subsets(names: list[str]) -> list[tuple[str, ...]]:
+    """Return all subsets."""
+    return list(chain.from_iterable(combinations(names, k) for k in range(len(names) + 1)))
+
+
+# --- selections -----------------------------------------------------------------------------------
+
+
+def best_moving_selection(night: Instance) -> float:
+    """Return the reward of the best selection."""
+    slots = Slots(night)
+    ends = _alone(slots)
+    rewards = {job.name: job.reward for job in night.jobs}
+    found = [
+        sum(rewards[n] for n in chosen)
+        for chosen in subsets([n for n in slots.jobs if ends[n] <= slots.due[n]])
+        if _fits(slots, chosen)
+    ]
+    return max(found)
+
+
+def _fits(slots: Slots, chosen: tuple[str, ...]) -> bool:
+    jobs = slots.jobs
+    if any(other not in chosen for n in chosen for other in jobs[n].after):
+        return False
+    for a in {slots.release[n] for n in chosen}:
+        for b in {slots.due[n] for n in chosen}:
+            inside = [n for n in chosen if slots.release[n] >= a and slots.due[n] <= b]
+            for pools in subsets(list(slots.pools)):
+                asked = sum(slots.demand(n) for n in inside if {*slots.allowed[n]} <= {*pools})
+                if asked > sum(slots.pools[p][t] for p in pools for t in range(a, b)):
+                    return False
+            for name, level in slots.resources.items():
+                held = sum(
+                    Fraction(repr(jobs[n].holds.get(name, 0.0) + 0.0))
+                    * slots.demand(n)
+                    / jobs[n].processors
+                    for n in inside
+                )
+                if held > sum(Fraction(level[t]) for t in range(a, b)):
+                    return False
+    return True
+
+
+def _alone(slots: Slots) -> dict[str, Fraction]:
+    """Return when each job ends at the earliest, were the machine its own."""
+    found: dict[str, Fraction] = {}
+    while len(found) < len(slots.jobs):
+        for name, job in slots.jobs.items():
+            if name in found or any(other not in found for other in job.after):
+                continue
+            late = any(found[other] > slots.due[other] for other in job.after)
+            start = max([Fraction(slots.release[name]), *(found[o] for o in job.after)])
+            found[name] = NEVER if late else _ended(slots, name, start)
+    return found
+
+
+def _ended(slots: Slots, name: str, start: Fraction) -> Fraction:
+    job, work, at = slots.jobs[name], Fraction(slots.demand(name)), start
+    most = (
+        99 if job.max_processors is None else job.max_processors // job.processors * job.processors
+    )
+    done = start
+    while work > 0:
+        if done >= slots.length:
+            return NEVER
+        rate = min(most, sum(slots.pools[p][int(done)] for p in slots.allowed[name]))
+        step = int(done) + 1 - done
+        if rate and work <= rate * step:
+            done, work = done + work / rate, Fraction(0)
+        else:
+            done, work = done + step, work - rate * step
+    for stage in slots.lengths(name):
+        if not (length := max(stage)):
+            continue
+        while not any(_stands(slots, name, p, at, length) for p in slots.allowed[name]):
+            at = Fraction(int(at) + 1)
+            if at >= slots.length:
+                return NEVER
+        at += length
+    return max(done, at)
+
+
+def _stands(slots: Slots, name: str, pool: str, at: Fraction, length: int) -> bool:
+    job = slots.jobs[name]
+    last = -int(-(at + length) // 1)
+    return last <= slots.length and all(
+        slots.pools[pool][t] >= job.processors
+        and all(slots.resources[r][t] >= a for r, a in job.holds.items())
+        for t in range(int(at), last)
+    )
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+
+def best_moving_schedule(night: Instance) -> float:
+    """Return the reward of the best schedule: every order of tasks, on every processors."""
+    slots = Slots(night)
+    rewards = {job.name: job.reward for job in night.jobs}
+    for chosen in sorted(subsets(list(slots.jobs)), key=lambda c: -sum(rewards[n] for n in c)):
+        closed = all(other in chosen for n in chosen for other in slots.jobs[n].after)
+        if closed and _Trial(slots, chosen).works():
+            return sum(rewards[n] for n in chosen)
+    raise AssertionError
+
+
+class _Trial:
+    def __init__(self, slots: Slots, chosen: tuple[str, ...]) -> None:
+        self.slots, self.chosen = slots, chosen
+        self.tasks = [
+            (n, s, k, length)
+            for n in chosen
+            for s, stage in enumerate(slots.lengths(n))
+            for k, length in enumerate(stage)
+            if length
+        ]
+        self.known: set[Any] = set()
+
+    def works(self) -> bool:
+        return self._extend({})
+
+    def _extend(self, placed: dict[Any, tuple[int, int, str, tuple[int, ...]]]) -> bool:
+        if len(placed) == len(self.tasks):
+            return all(self._after(n, placed) <= self.slots.due[n] for n in self.chosen)
+        state = frozenset((key, at[0], at[2:]) for key, at in placed.items())
+        if state in self.known:
+            return False
+        self.known.add(state)
+        tried = set()
+        for task in self.tasks:
+            name, s, _, length = task
+            before = [t for t in self.tasks if t[0] == name and t[1] < s]
+            others = [t for t in self.tasks if t[0] in self._ancestors(name)]
+            if (
+                task in placed
+                or (name, s, length) in tried
+                or any(t not in placed for t in before + others)
+            ):
+                continue
+            tried.add((name, s, length))
+            opens = max([self._start(name, placed), *(placed[t][1] for t in before)])
+            for pool in self.slots.allowed[name]:
+                size = max(self.slots.pools[pool])
+                for on in combinations(range(size), self.slots.jobs[name].processors):
+                    at = self._earliest(name, (opens, length), (pool, on), placed)
+                    if at is not None:
+                        placed[task] = at, at + length, pool, on
+                        if self._extend(placed):
+                            return True
+                        del placed[task]
+        return False
+
+    def _ancestors(self, name: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [*self.slots.jobs[name].after]
+        while waiting:
+            found.add(other := waiting.pop())
+            waiting += self.slots.jobs[other].after
+        return found
+
+    def _start(self, name: str, placed: Any) -> int:
+        ends = [self._after(other, placed) for other in self.slots.jobs[name].after]
+        return max([self.slots.release[name], *ends])
+
+    def _after(self, name: str, placed: Any) -> int:
+        ends = [at[1] for task, at in placed.items() if task[0] == name]
+        return max([self._start(name, placed), *ends])
+
+    def _earliest(
+        self, name: str, span: tuple[int, int], where: tuple[str, tuple[int, ...]], placed: Any
+    ) -> int | None:
+        opens, length = span
+        for at in range(opens, self.slots.due[name] - length + 1):
+            if all(self._free(name, t, where, placed) for t in range(at, at + length)):
+                return at
+        return None
+
+    def _free(self, name: str, t: int, where: tuple[str, tuple[int, ...]], placed: Any) -> bool:
+        slots, job, (pool, on) = self.slots, self.slots.jobs[name], where
+        running = [(task[0], at[2], at[3]) for task, at in placed.items() if at[0] <= t < at[1]]
+        if slots.pools[pool][t] <= max(on):
+            return False
+        if any(p == pool and {*on} & {*held} for _, p, held in running):
+            return False
+        for resource, level in slots.resources.items():
+            names = [name, *(n for n, _, _ in running)]
+            if sum(slots.jobs[n].holds.get(resource, 0.0) for n in names) > level[t]:
+                return False
+        mine = sum(len(held) for n, _, held in running if n == name) + job.processors
+        return job.max_processors is None or mine <= job.max_processors
+
+
+# --- dispatching ----------------------------------------------------------------------------------
+
+
+def dispatched_in_slots(night: Instance, order: list[str]) -> dict[tuple[str, int, int], int]:
+    """Return when each task starts if jobs go in an order: slot by slot, a task whenever it can.
+
+    Of a job that waits for others that are not run nothing is run. Lengths are above 0.
+    """
+    slots, starts = Slots(night), dict[tuple[str, int, int], int]()
+    on: dict[tuple[str, int, int], list[tuple[str, int]]] = {}
+    ends: dict[tuple[str, int, int], int] = {}
+    for t in range(slots.length):
+        while True:
+            ready = [
+                (n, s, k)
+                for n in order
+                for s, stage in enumerate(slots.lengths(n))
+                for k in range(len(stage))
+                if (n, s, k) not in starts
+                and t >= slots.release[n]
+                and _done(slots, ends, n, s, t)
+                and all(_done(slots, ends, o, None, t) for o in slots.jobs[n].after)
+            ]
+            found = next(
+                ((key, p) for key in ready if (p := _found(slots, key, t, on, ends))), None
+            )
+            if found is None:
+                break
+            (n, s, k), on[n, s, k] = found
+            starts[n, s, k] = t
+            ends[n, s, k] = t + slots.lengths(n)[s][k]
+    return starts
+
+
+def _done(slots: Slots, ends: Any, name: str, stage: int | None, t: int) -> bool:
+    stages = slots.lengths(name)[:stage]
+    keys = [(name, s, k) for s, lengths in enumerate(stages) for k in range(len(lengths))]
+    return all(key in ends and ends[key] <= t for key in keys)
+
+
+def _found(slots: Slots, key: Any, t: int, on: Any, ends: Any) -> list[tuple[str, int]] | None:
+    name, s, k = key
+    job, end = slots.jobs[name], t + slots.lengths(name)[s][k]
+    running = [other for other in ends if ends[other] > t]
+    mine = sum(len(on[other]) for other in running if other[0] == name)
+    if job.max_processors is not None and mine + job.processors > job.max_processors:
+        return None
+    for resource, level in slots.resources.items():
+        for u in range(t, min(end, slots.length)):
+            held = sum(slots.jobs[o[0]].holds.get(resource, 0) for o in running if ends[o] > u)
+            if held + job.holds.get(resource, 0) > level[u]:
+                return None
+    busy = {place for other in running for place in on[other]}
+    for pool in slots.allowed[name]:
+        level = [*slots.pools[pool], *[slots.pools[pool][-1]] * 9]
+        free = []
+        for p in range(max(level)):
+            away = next((u for u in range(t, len(level)) if level[u] <= p), len(level))
+            if (pool, p) not in busy and away >= end:
+                free.append((away, p))
+        if len(free) >= job.processors:
+            return [(pool, p) for _, p in sorted(free)[: job.processors]]
+    return None

@@ -1,0 +1,400 @@
+"""Machines that change, jobs that wait and hold: optima against trial of everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from builders.dssp_moving import (
+    KEYS,
+    Slots,
+    best_moving_schedule,
+    best_moving_selection,
+    dispatched_in_slots,
+    some_moving_night,
+)
+from builders.effort import examples
+
+import schedopt
+from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.dssp import Instance, Job, Scheduled
+from schedopt.instances.errors import InputError
+from schedopt.policies.registry import registered
+from schedopt.solvers.door import engines
+from schedopt.solvers.result import Document
+from schedopt.validation.documents import check
+
+ALONE = [(key,) for key in KEYS]
+TOGETHER = [
+    ("capacity", "after", "end"),
+    ("capacity", "processors", "resources"),
+    ("pools", "processors", "after"),
+    ("max_processors", "resources", "end"),
+    KEYS,
+]
+SETS = pytest.mark.parametrize("keys", [*ALONE, *TOGETHER], ids="+".join)
+
+
+def nights(keys: tuple[str, ...], count: int, seed: int = 0) -> list[Instance]:
+    """Draw nights that use some keys."""
+    found, draw = list[Instance](), Random(f"{keys} {seed}")  # noqa: S311
+    while len(found) < count:
+        try:
+            night = some_moving_night(draw, keys)
+        except InputError:
+            continue  # no processor before the deadline, or too few for a job
+        if night.beyond:
+            found.append(night)
+    return found
+
+
+@SETS
+def test_optima_are_those_of_trial(keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(30)):
+        selection, schedule = schedopt.solve(Selection(night)), schedopt.solve(Schedule(night))
+        for result, best in (
+            (selection, best_moving_selection(night)),
+            (schedule, best_moving_schedule(night)),
+        ):
+            assert (result.objective, result.violations) == (best, ()), (night, result)
+            assert result.proven
+        assert schedule.objective <= selection.objective
+
+
+@SETS
+@pytest.mark.parametrize("formulation", [Selection, Schedule])
+def test_engines_agree_or_refuse(formulation: Any, keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(4), seed=1):
+        best = schedopt.solve(formulation(night)).objective
+        for engine in engines("dssp", formulation.name):
+            model = formulation(night)
+            if engine.available and (read := engine.accepts(model)) not in (None, False):
+                assert read is not None
+                result = schedopt.solve(model, solver=engine.name)
+                assert (result.objective, result.violations) == (pytest.approx(best), ())
+
+
+@SETS
+def test_dispatchers_start_what_trial_starts(keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(30), seed=2):
+        unit = float(Slots(night).unit)
+        longer = tuple(
+            msgspec.structs.replace(
+                job, stages=tuple(tuple(x or unit for x in s) for s in job.stages or ())
+            )
+            for job in night.jobs
+        )
+        night = msgspec.structs.replace(night, jobs=longer)  # noqa: PLW2901 - without instants
+        result = schedopt.evaluate(night, "first")
+        assert result.violations == ()
+        starts = dispatched_in_slots(night, [job.name for job in night.jobs])
+        tasks = {
+            job.name: sum(map(len, job.stages or ()))
+            for job in night.jobs
+        }  # fmt: skip
+        done = {n for n, count in tasks.items() if sum(k[0] == n for k in starts) == count}
+        expected = {key: start for key, start in starts.items() if key[0] in done}
+        assert isinstance(result.solution, Scheduled)
+        given = {(t.job, t.stage, t.task): t.start / unit for t in result.solution.tasks}
+        assert given == pytest.approx(expected)
+
+
+@SETS
+def test_whoever_dispatches_or_selects_breaks_nothing_or_refuses(keys: tuple[str, ...]) -> None:
+    policies = registered("dssp")
+    for night in nights(keys, examples(4), seed=3):
+        best = schedopt.solve(Selection(night)).objective
+        for name in [*policies, "selection+lcpf", "greedy+first"]:
+            result = schedopt.evaluate(night, name)
+            if result.termination != "not-applicable":
+                assert result.violations == (), (name, night, result.violations)
+                assert result.objective <= best + 1e-9
+
+
+# --- forgeries ------------------------------------------------------------------------------------
+
+
+def a_night(**changes: Any) -> Instance:
+    jobs = (
+        Job(name="a", reward=5, stages=((2.0, 3.0), (4.0,)), max_processors=2),
+        Job(name="b", reward=4, stages=((3.0,),), after=("a",), processors=2),
+        Job(name="c", reward=3, stages=((2.0, 2.0),), holds={"gpu": 1}),
+    )
+    given: dict[str, Any] = {
+        "processors": 2,
+        "changes": ((2, 3), (8, 2)),
+        "end": 11,
+        "resources": {"gpu": ((0, 0), (1, 1))},
+    }
+    return Instance(name="hand", deadline=12, jobs=jobs, **given | changes)
+
+
+def the_plan(night: Instance) -> dict[str, Any]:
+    result = schedopt.solve(Schedule(night))
+    assert result.objective == 12
+    document: dict[str, Any] = msgspec.to_builtins(result.document())
+    return document
+
+
+def moved(job: str, by: float = 0.0, **fields: Any) -> Callable[[dict[str, Any]], None]:
+    def forge(plan: dict[str, Any]) -> None:
+        for task in (t for t in plan["solution"]["tasks"] if t["job"] == job):
+            task.update({"start": task["start"] + by, "end": task["end"] + by} | fields)
+        ends = [t["end"] for t in plan["solution"]["tasks"] if t["job"] == job]
+        plan["solution"]["completion"][job] = max(ends)
+        plan["solution"]["makespan"] = max(plan["solution"]["completion"].values())
+
+    return forge
+
+
+def without(job: str) -> Callable[[dict[str, Any]], None]:
+    def forge(plan: dict[str, Any]) -> None:
+        solution = plan["solution"]
+        solution["tasks"] = [task for task in solution["tasks"] if task["job"] != job]
+        solution["selected"].remove(job)
+        del solution["completion"][job]
+
+    return forge
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"),
+    [
+        (moved("b", by=-1.0), "after: b at"),
+        (moved("b", by=1.5), "its processor is not there"),
+        (moved("b", processor=0, processors=[0]), "and it takes 2"),
+        (moved("b", processor=0, processors=[0, 0]), "and it takes 2"),
+        (moved("b", processor=1, processors=[1, 2]), "its processor is not there"),
+        (moved("b", processor=0, processors=[0, 7]), "not among 3"),
+        (moved("c", by=-10.0), "start before 0"),
+        (without("a"), "after: b is run, a is not"),
+    ],
+    ids=lambda what: what if isinstance(what, str) else "",
+)
+def test_forged_plans_are_refused(forge: Callable[[dict[str, Any]], None], words: str) -> None:
+    night = a_night()
+    plan = the_plan(night)
+    assert check(night, msgspec.convert(plan, Document)).violations == []
+    forge(plan)
+    found = check(night, msgspec.convert(plan, Document)).violations
+    assert any(words in what for what in found), found
+
+
+def test_more_held_than_there_is_is_told() -> None:
+    night = a_night()
+    plan = the_plan(night)
+    for changes, words in (
+        ({"resources": {"gpu": ((0, 0), (11, 1))}}, "resource gpu: 1 of 0"),
+        ({"end": 4.0}, "its processor is not there"),
+    ):
+        other = msgspec.structs.replace(night, **changes)
+        found = check(other, msgspec.convert(plan, Document)).violations
+        assert any(words in what for what in found), found
+    narrow = [msgspec.structs.replace(job, max_processors=None) for job in night.jobs]
+    narrow[0] = msgspec.structs.replace(night.jobs[0], max_processors=1)
+    other = msgspec.structs.replace(night, jobs=tuple(narrow))
+    found = check(other, msgspec.convert(plan, Document)).violations
+    assert any("max_processors of a: 2 of 1" in what for what in found), found
+
+
+@SETS
+def test_selections_that_break_something_are_refused(keys: tuple[str, ...]) -> None:
+    """Of all selections that the checker passes the best is the optimum."""
+    for night in nights(keys, examples(5), seed=4):
+        result = schedopt.solve(Selection(night))
+        best = -1.0
+        names = [job.name for job in night.jobs]
+        for chosen in range(2 ** len(names)):
+            jobs = [j for j in range(len(names)) if chosen >> j & 1]
+            solution = Selection(night).selected(jobs)
+            claim = msgspec.structs.replace(
+                result, solution=solution, objective=night.objective_of(solution)
+            )
+            worth = night.objective_of(solution)
+            claim = msgspec.structs.replace(claim, bound=worth, gap=0.0)
+            if not check(night, claim.document()).violations:
+                best = max(best, worth)
+        assert best == result.objective
+
+
+# --- what is said -----------------------------------------------------------------------------
+
+
+def written(tmp_path: Path, **keys: Any) -> Path:
+    jobs = [
+        {"name": "a", "reward": 1, "stages": [[2, 3]]} | keys.pop("job", {}),
+        {"name": "b", "reward": 2, "demand": 9, "critical_path": 6} | keys.pop("other", {}),
+    ]
+    night = {"problem": "dssp", "name": "n", "processors": 2, "deadline": 10, "jobs": jobs} | keys
+    path = tmp_path / "night.json"
+    path.write_text(json.dumps({key: value for key, value in night.items() if value is not None}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("keys", "place", "words"),
+    [
+        ({"capacity": [[4, 3], [4, 0]]}, "capacity[1][0]", "a time after 4"),
+        ({"capacity": [[4, 3], [3, 0]]}, "capacity[1][0]", "a time after 4"),
+        ({"capacity": [[0, 0]]}, "capacity", "some processor before the deadline"),
+        ({"capacity": [[0, 1.5]]}, "capacity[0][1]", "whole number"),
+        ({"resources": {"gpu": [[3, 1], [1, 2]]}}, "resources.gpu[1][0]", "a time after 3"),
+        ({"resources": {"gpu": -1}}, "resources.gpu", ""),
+        ({"pools": {"cpu": 2}}, "processors", "`pools` or `processors`, not both"),
+        ({"processors": None}, "processors", "`pools`"),
+        ({"processors": None, "pools": {"cpu": 0}}, "pools.cpu", ""),
+        (
+            {"processors": None, "pools": {"cpu": 1}, "capacity": [[1, 2]]},
+            "capacity",
+            "`pools` or `capacity`, not both",
+        ),
+        ({"job": {"after": ["c"]}}, "jobs[0].after[0]", "a job"),
+        ({"job": {"after": ["a"]}}, "jobs[0].after", "a after a"),
+        (
+            {"job": {"after": ["b"]}, "other": {"after": ["a"]}},
+            "jobs[0].after",
+            "a after b after a",
+        ),
+        ({"job": {"holds": {"gpu": 1}}}, "jobs[0].holds.gpu", "`resources`"),
+        (
+            {"job": {"holds": {"gpu": 2}}, "resources": {"gpu": [[0, 1]]}},
+            "jobs[0].holds.gpu",
+            "at most 1, all that there ever is",
+        ),
+        ({"job": {"pools": ["gpu"]}}, "jobs[0].pools[0]", "`pools`"),
+        ({"job": {"processors": 3}}, "jobs[0].processors", "at most 2, all that there ever are"),
+        (
+            {"job": {"processors": 2, "max_processors": 1}},
+            "jobs[0].max_processors",
+            "at least 2, what each task takes",
+        ),
+        ({"end": 0}, "end", ""),
+        ({"start": "2026-11-22T20:00"}, "start", "with its zone"),
+        ({"start": "soon"}, "start", "with its zone"),
+        ({"unit": "hourz"}, "unit", "a unit of time"),
+        ({"nights": 2, "end": 5}, "nights", "1, with `end`"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_told_with_its_place(
+    tmp_path: Path, keys: dict[str, Any], place: str, words: str
+) -> None:
+    with pytest.raises(InputError) as told:
+        schedopt.load(written(tmp_path, **keys))
+    assert f": {place}: " in str(told.value)
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "keys"),
+    [
+        ("capacity", {"capacity": [[4, 3]]}),
+        ("resources", {"resources": {"gpu": 1}}),
+        ("pools", {"pools": {"cpu": 2}, "processors": None}),
+        ("end", {"end": 9}),
+        ("after", {"job": {"after": ["b"]}}),
+        ("max_processors", {"job": {"max_processors": 1}}),
+        ("processors", {"job": {"processors": 2}}),
+    ],
+)
+def test_who_does_not_know_a_key_names_it(tmp_path: Path, key: str, keys: dict[str, Any]) -> None:
+    night = schedopt.load(written(tmp_path, **keys))
+    assert schedopt.load(written(tmp_path, **keys)) == night
+    assert key in night.beyond
+    for refuses in (lambda: Season(night), lambda: Selection(night, fill="guaranteed")):
+        with pytest.raises(InputError, match=f"`{key}`"):
+            refuses()
+    assert schedopt.evaluate(night, "maxk").termination == "not-applicable"
+    result = schedopt.solve(Selection(night))
+    assert result.violations == ()
+    assert result.bound == result.objective
+
+
+def test_a_plan_says_in_which_order_and_when_by_the_clock(tmp_path: Path) -> None:
+    night = a_night(start="2026-11-22T20:00+01:00", unit="h")
+    path = tmp_path / "night.json"
+    path.write_bytes(msgspec.json.encode(night))
+    result = schedopt.solve(schedopt.load(path), formulation="schedule")
+    plan = {column.title: list(column.cells) for column in result_plan(night, result)}
+    order = sorted(range(3), key=lambda j: plan["start"][j])
+    assert [plan["rank"][j] for j in order] == [1, 2, 3]
+    assert plan["rank"][1] > plan["rank"][0]
+    b = plan["start"][1]
+    hour = int(20 + b) % 24
+    assert plan["start_time"][1].startswith(f"2026-11-23T{hour:02d}:")
+    assert plan["end_time"][1].endswith("+01:00")
+    assert not any(c.title == "start_time" for c in result_plan(a_night(), result))
+
+
+def result_plan(night: Instance, result: Any) -> Any:
+    from schedopt.problems.dssp.planning import plan
+
+    return plan(night, result, result)
+
+
+def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:
+    draw = Random(5)  # noqa: S311
+    jobs = tuple(
+        Job(
+            name=f"j{j}",
+            reward=float(draw.randint(1, 99)),
+            demand=float(draw.randint(1, 50)),
+            critical_path=1.0,
+        )
+        for j in range(90)
+    )
+    night = Instance(name="many", processors=30, deadline=24, jobs=jobs, changes=((6, 60), (12, 5)))
+    model = Selection(night)
+    room = 30 * 6 + 60 * 6 + 5 * 12
+    assert night.capacity() == room
+    found = {
+        name: schedopt.solve(Selection(night), solver=name).objective
+        for name in ("columns", "tree", "highs", "cp-sat", "model")
+    }
+    assert len(set(found.values())) == 1
+    flat = Instance(name="flat", processors=1, deadline=float(room), jobs=jobs)
+    assert schedopt.solve(Selection(flat)).objective == found["highs"]
+    assert model.plain() is None
+
+
+def test_a_cap_binds_what_is_run_late_too() -> None:
+    job = Job(name="a", reward=4, groups={"team": "fx"}, stages=((4.0,),))
+    cap = FairShare(by="team", at_most={"fx": 0.0})
+    given: dict[str, Any] = {"processors": 2, "deadline": 3, "late": ((0.0, 1.0), (3.0, 0.5))}
+    night = Instance(name="late", jobs=(job,), constraints=(cap,), **given)
+    result = schedopt.solve(Schedule(night))
+    assert (result.objective, result.violations) == (0.0, ())
+    free = msgspec.structs.replace(night, constraints=())
+    assert schedopt.solve(Schedule(free)).objective > 0
+
+
+def test_a_plan_runs_what_others_wait_for_and_not_what_never_completes() -> None:
+    jobs = (
+        Job(name="first", reward=1, stages=((3.0,),), deadline=3),
+        Job(name="big", reward=9, stages=((2.0, 2.0),)),
+        Job(name="second", reward=5, stages=((1.0,),), after=("first",), deadline=9),
+    )
+    night = Instance(name="plan", processors=1, deadline=9, jobs=jobs)
+    result = schedopt.evaluate(night, "reward")  # big first: then first is late, and second is not
+    assert result.objective == 14
+    plan = {column.title: list(column.cells) for column in result_plan(night, result)}
+    assert plan["run"] == [True, True, True]
+    assert plan["rank"] == [2, 1, 3]
+    short = msgspec.structs.replace(night, end=7.5)
+    chosen = schedopt.solve(Selection(short))
+    left = schedopt.evaluate(short, "reward")
+    plan = {column.title: list(column.cells) for column in planned(short, chosen, left)}
+    assert plan["run"] == [False, True, False]
+    assert plan["reason"] == ["late", "", "outbid"]
+
+
+def planned(night: Instance, result: Any, run: Any) -> Any:
+    from schedopt.problems.dssp.planning import plan
+
+    return plan(night, result, run)

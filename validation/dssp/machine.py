@@ -1,0 +1,264 @@
+"""What a machine that changes has when, and what jobs that are held by it ask for: for checkers.
+
+It is worked out from the raw fields, and shares nothing with what plans or dispatches. Processor k
+of a pool is there as long as the pool has more than k.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, pairwise
+from math import isfinite
+
+from msgspec import UNSET
+
+from schedopt.instances.decimals import as_written, total
+from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
+
+ROUNDING = 1e-9
+"""Of an amount: what sums of what is held may be off by."""
+MOST_POOLS = 10
+"""Pools up to which all sets of them are looked at."""
+NEVER = Fraction(10) ** 400
+Points = list[tuple[Fraction, Fraction]]
+"""Times, ascending from 0, and how much there is from each on."""
+
+
+def level(points: Points, time: Fraction) -> Fraction:
+    """Return how much there is at a time: nothing before 0."""
+    return ([Fraction(0)] + [amount for start, amount in points if start <= time])[-1]
+
+
+def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
+    """Return how much there is between two times, summed over time."""
+    cuts = [start, *(time for time, _ in points if start < time < end), end]
+    return sum((level(points, a) * (b - a) for a, b in pairwise(cuts)), Fraction(0))
+
+
+class There:
+    """What there is of an instance's machine.
+
+    Attributes
+    ----------
+    pools : dict of str to Points
+        Without pools all processors, under an empty name.
+    resources : dict of str to Points
+    """
+
+    def __init__(self, night: Instance) -> None:
+        self.night = night
+        self.jobs = {job.name: job for job in night.jobs}
+        self.pools = {
+            name: self._points([(0, size)], end=True) for name, size in night.pools.items()
+        }
+        if not self.pools:
+            self.pools[""] = self._points([(0, night.processors), *night.changes], end=True)
+        self.resources = {
+            name: self._points([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
+            for name, given in night.resources.items()
+        }
+        self.everything = self.together(self.pools)
+
+    def _points(self, given: Sequence[tuple[float, float]], *, end: bool = False) -> Points:
+        found = {as_written(time): as_written(amount) for time, amount in given}
+        if end and self.night.end is not None:
+            last = as_written(self.night.end)
+            found = {time: amount for time, amount in found.items() if time < last}
+            found[last] = Fraction(0)
+        return sorted(found.items())
+
+    def together(self, names: Collection[str]) -> Points:
+        """Return the processors of some pools together."""
+        times = sorted({time for name in names for time, _ in self.pools[name]})
+        return [
+            (time, sum((level(self.pools[n], time) for n in names), Fraction(0))) for time in times
+        ]
+
+    def allowed(self, job: Job) -> list[str]:
+        """Return the pools that a job's tasks may run on."""
+        return [name for name in self.pools if not job.pools or name in job.pools]
+
+    @cached_property
+    def count(self) -> int:
+        """How many processors there ever are."""
+        return sum(map(_most, self.pools.values()))
+
+    def place(self, processor: int) -> tuple[str, int] | None:
+        """Return the pool of a processor and its number there; None where there is none."""
+        for name, points in self.pools.items() if processor >= 0 else ():
+            if processor < _most(points):
+                return name, processor
+            processor -= _most(points)
+        return None
+
+    def earliest(self, demand: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """Return when each job ends at the earliest, were the machine its own; or `NEVER`."""
+        found: dict[str, Fraction] = {}
+        waiting = list(self.jobs.values())
+        while waiting:
+            ready = [job for job in waiting if all(name in found for name in job.after)]
+            for job in ready:
+                start = max([as_written(job.release), *(found[name] for name in job.after)])
+                end = start if start == NEVER else self._alone(job, start, demand[job.name])
+                due = self.night.deadline if job.deadline is None else job.deadline
+                found[job.name] = end if end <= as_written(due) else NEVER
+            waiting = [job for job in waiting if job.name not in found]
+        return found
+
+    def _alone(self, job: Job, start: Fraction, demand: Fraction) -> Fraction:
+        points = self.together(self.allowed(job))
+        most = widest(job)
+        end = _when([(t, a if most is None else min(a, most)) for t, a in points], start, demand)
+        if job.critical_path is not None:
+            runs = [(t, Fraction(amount >= job.processors)) for t, amount in points]
+            return max(end, _when(runs, start, as_written(job.critical_path)))
+        for stage in job.stages or ():
+            length = as_written(max(stage))
+            if start < NEVER and length:
+                start = length + min(
+                    self._opening(job, name, start, length) for name in self.allowed(job)
+                )
+        return max(end, min(start, NEVER))
+
+    def _opening(self, job: Job, pool: str, start: Fraction, length: Fraction) -> Fraction:
+        """Return when a task can start on a pool: at once, or when something changes."""
+        asked = [(self.pools[pool], Fraction(job.processors))]
+        asked += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
+        changes = sorted({t for points, _ in asked for t, _ in points if t > start})
+        for time in (start, *changes):
+            inside = [time, *(t for t in changes if time < t < time + length)]
+            if all(level(points, t) >= need for points, need in asked for t in inside):
+                return time
+        return NEVER
+
+    def overfull(self, chosen: Collection[str], work: Mapping[str, Fraction],
+                 part: Fraction) -> Iterator[str]:  # fmt: skip
+        """Say where pools, filled to a part, or resources, are too small for what is chosen."""
+        sets = [
+            names
+            for size in range(1, len(self.pools))
+            for names in combinations(self.pools, size)
+            if len(self.pools) <= MOST_POOLS
+        ]
+        for names in sets:
+            inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= {*names}}
+            points = [(time, part * amount) for time, amount in self.together(names)]
+            yield from self._short(f"pools {', '.join(names)}", inside, points)
+        for name, points in self.resources.items():
+            held = {}
+            for n in chosen:
+                job = self.jobs[n]
+                held[n] = as_written(job.holds.get(name, 0.0)) * work[n] / job.processors
+            yield from self._short(f"resource {name}", held, points)
+
+    def _short(self, what: str, work: Mapping[str, Fraction], points: Points) -> Iterator[str]:
+        due = {
+            n: as_written(self.night.deadline if (d := self.jobs[n].deadline) is None else d)
+            for n in work
+        }
+        for start in sorted({as_written(self.jobs[n].release) for n in work}):
+            for end in sorted({*due.values()}):
+                inside = [
+                    n for n in work if as_written(self.jobs[n].release) >= start and due[n] <= end
+                ]
+                asked = sum((work[n] for n in inside), Fraction(0))
+                room = area(points, start, end) if start < end else Fraction(0)
+                if asked > room:
+                    a, b = float(start), float(end)
+                    told = f"{float(asked):.12g} of {float(room):.12g} from {a:.12g} to {b:.12g}"
+                    yield f"{what}: the selected jobs need {told}"
+
+    def waited(self, chosen: Collection[str]) -> Iterator[str]:
+        """Say which chosen jobs come after jobs that are not chosen."""
+        for name in chosen:
+            for other in self.jobs[name].after:
+                if other not in chosen:
+                    yield f"after: {name} is run, {other} is not"
+
+    def misplaced(self, solution: Scheduled, slack: float) -> Iterator[str]:
+        """Say which tasks of a schedule run on what is not there, or hold too much."""
+        timed = [task for task in solution.tasks if isfinite(task.start) and isfinite(task.end)]
+        tasks = [task for task in timed if task.job in self.jobs]
+        long = [task for task in tasks if task.start < task.end - slack]
+        for task in long:
+            yield from self._standing(task, slack)
+        for name, points in self.resources.items():
+            held = [(task, self.jobs[task.job].holds.get(name, 0.0)) for task in long]
+            yield from _held(f"resource {name}", held, points, slack)
+        of_job: dict[str, list[PlacedTask]] = defaultdict(list)
+        for task in long:
+            of_job[task.job].append(task)
+        for job in self.night.jobs:
+            if job.max_processors is not None:
+                wide = [(task, float(job.processors)) for task in of_job[job.name]]
+                most: Points = [(Fraction(0), Fraction(job.max_processors))]
+                yield from _held(f"max_processors of {job.name}", wide, most, slack)
+        starts: dict[str, float] = {}
+        ends: dict[str, float] = {}
+        for task in tasks:
+            starts[task.job] = min(starts.get(task.job, task.start), task.start)
+            ends[task.job] = max(ends.get(task.job, task.end), task.end)
+        for name, start in starts.items():
+            for other in self.jobs[name].after:
+                if start < ends.get(other, start) - slack:
+                    yield f"after: {name} at {start:.12g}, {other} ends at {ends[other]:.12g}"
+
+    def _standing(self, task: PlacedTask, slack: float) -> Iterator[str]:
+        job, on = self.jobs[task.job], standing(task)
+        named = f"{task.job}[{task.stage}][{task.task}]"
+        if len({*on}) != job.processors or task.processor != on[0]:
+            yield f"{named}: on processors {list(on)}, and it takes {job.processors}"
+        places = [place for p in on if (place := self.place(p)) is not None]
+        if {pool for pool, _ in places} - {*self.allowed(job)} or len({p for p, _ in places}) > 1:
+            yield f"{named}: on processors of pools that it does not run on"
+        first, last = Fraction(task.start + slack), Fraction(task.end - slack)
+        for pool, k in places:
+            points = self.pools[pool]
+            moments = [first, *(t for t, _ in points if first < t < last)]
+            gone = next((t for t in moments if level(points, t) <= k), None)
+            if gone is not None:
+                yield f"{named}: its processor is not there at {float(gone):.12g}"
+
+
+def standing(task: PlacedTask) -> tuple[int, ...]:
+    """Return the processors that a task runs on."""
+    return (task.processor,) if task.processors is UNSET else tuple(task.processors)
+
+
+def widest(job: Job) -> Fraction | None:
+    """Return how many processors tasks of a job hold at a time at most; None where that is open."""
+    if job.max_processors is None:
+        return None
+    return Fraction(job.max_processors // job.processors * job.processors)
+
+
+def _most(points: Points) -> int:
+    return int(max(amount for _, amount in points))
+
+
+def _when(points: Points, start: Fraction, work: Fraction) -> Fraction:
+    """Return by when so much is done from a start on."""
+    cuts = [start, *(time for time, _ in points if time > start)]
+    for a, b in pairwise([*cuts, NEVER]):
+        if work <= 0:
+            return a if work == 0 and a == start else start
+        rate = level(points, a)
+        if rate and a + work / rate <= b:
+            return a + work / rate
+        work -= rate * (b - a)
+    return NEVER
+
+
+def _held(
+    what: str, held: Sequence[tuple[PlacedTask, float]], points: Points, slack: float
+) -> Iterator[str]:
+    """Say where tasks that run at a time hold more than there is."""
+    moments = {task.start + slack for task, _ in held} | {float(t) + slack for t, _ in points}
+    for time in sorted(moments):
+        now = total(amount for task, amount in held if task.start <= time < task.end - slack)
+        room = level(points, Fraction(time))
+        if now > room * (1 + Fraction(ROUNDING)):
+            yield f"{what}: {float(now):.12g} of {float(room):.12g} held at {time:.12g}"
