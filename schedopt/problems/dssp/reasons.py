@@ -189,20 +189,19 @@ class _Judge:
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
-        for without in ((), dropped):
-            if name := self._broken(j, without):
-                return Reason("rule", name, self._words(name, without, dropped))
+        if name := self._broken(j, dropped):
+            return Reason("rule", name, self._words(name, dropped))
         if not self.program.rewards[j]:
             return Reason("outbid", words="it earns nothing")
         words = f"it is worth more than {self._fewer(dropped)} in its place"
         return Reason("overlooked", words=words if dropped else "there is room for it")
 
-    def _words(self, name: str, without: Sequence[int], dropped: Sequence[int]) -> str:
+    def _words(self, name: str, dropped: Sequence[int]) -> str:
         if not dropped:
             return f"there is room for it, but it would break {shown(name)}"
         how = "dropping them" if len(dropped) > 1 else "dropping it"
-        broken = f"but {how if without else 'it'} would break {shown(name)}"
-        return f"worth more than {self._fewer(dropped)} in its place, {broken}"
+        fewer = self._fewer(dropped)
+        return f"worth more than {fewer} in its place, but {how} would break {shown(name)}"
 
     def _fewer(self, dropped: Sequence[int]) -> str:
         return self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
