@@ -20,6 +20,7 @@ from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Instance, Job, ScheduledNights, one_night
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.errors import InputError
+from schedopt.policies.dssp.dispatchers import KEYS
 from schedopt.problems import problem_of
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.validation.documents import check
@@ -378,3 +379,11 @@ def test_what_if_rows_of_a_season_have_shares_of_all_nights(tmp_path: Path) -> N
     mean = sum(night.shares["team"]["fx"] for night in nights) / len(nights)
     assert row.shares["team"]["fx"] == pytest.approx(mean)
     write(plan(changed, solve(changed)), tmp_path / "plan.csv")
+
+
+def test_a_dispatcher_of_a_users_own_makes_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    night = files.example("night")
+    result = solve(night)
+    before = plan(night, result)
+    monkeypatch.setitem(KEYS, "broken", lambda _: {})
+    assert plan(night, result).equals(before)

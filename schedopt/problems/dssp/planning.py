@@ -178,16 +178,17 @@ def _nothing(capacity: float) -> Scheduled:
 
 
 def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
-    """Return the best dispatcher of some jobs, and its schedule."""
+    """Return the best of the house's dispatchers for some jobs, and its schedule."""
     from schedopt.policies.dssp.dispatch import Held, schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
     from schedopt.policies.dssp.plain import play_plainly
+    from schedopt.policies.registry import is_own
 
     jobs = Held.of(night).able(positions(night, list(names)))
     plainly = len(night.tasks.lengths) <= PLAINLY
     best: tuple[tuple[float, int, float], str, Played] | None = None
     for name in KEYS:
-        if name in DRAWN:
+        if name in DRAWN or not is_own("dssp", name):
             continue
         key: Any = KEYS[name]
         played = (
