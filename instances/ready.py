@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,8 +71,7 @@ def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> 
     if not (isinstance(jobs.names, Names) and jobs.names.differ()) and (
         len(set(jobs.names)) < len(jobs.names)
     ):
-        seen: set[str] = set()
-        twice = next(name for name in jobs.names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        twice = next(name for name, count in Counter(jobs.names).items() if count > 1)
         raise InputError("each name once", found=f"{shown(twice)} twice", place=NAME)
     return jobs
 

@@ -62,9 +62,7 @@ def check_machine(night: Instance) -> None:
         for name, size in pools.items():
             expect(size >= 1, "a whole number >= 1", size, f"pools.{name}")
     else:
-        found = shown(given) if given else "none"
-        if given < 1:
-            raise InputError("a number >= 1, or `pools`", found=found, place="processors")
+        expect(given >= 1, "a number >= 1, or `pools`", given, "processors")
     _check_times(night)
     if not night.beyond and not any(map(attrgetter("pools"), night.jobs)):
         return
