@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from math import ceil, gcd
+from math import ceil, gcd, inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -172,18 +173,24 @@ class Window(Unruled, WholeModel):
 
 def placed(jobs: Jobs, servers: int, order: list[int]) -> Floats:
     """Return starts, shape (jobs,): each in turn at the earliest time from which on it fits."""
-    starts, ends = np.full(len(jobs), np.inf), np.full(len(jobs), np.inf)
-    done: list[int] = []
+    starts = np.full(len(jobs), np.inf)
+    edges, held = [-inf], [0]  # from each edge to the next so many servers are held
+
+    def edge(time: float) -> int:
+        at = bisect_left(edges, time)
+        if at == len(edges) or edges[at] != time:
+            edges.insert(at, time)
+            held.insert(at, held[at - 1])
+        return at
+
     for job in order:
-        need, run = int(jobs.need[job]), float(jobs.run[job])
-        others = np.array(done, dtype=np.intp)
-        begun, ended, held = starts[others], ends[others], jobs.need[others]
-        times = np.unique(np.append(ended[ended > jobs.submit[job]], jobs.submit[job]))
-        for time_ in times.tolist():
-            marks = np.append(begun[(begun > time_) & (begun < time_ + run)], time_)
-            busy = [int(held[(begun <= mark) & (mark < ended)].sum()) for mark in marks.tolist()]
-            if max(busy) + need <= servers:
-                starts[job], ends[job] = time_, time_ + run
-                break
-        done.append(job)
+        need, run, start = int(jobs.need[job]), float(jobs.run[job]), float(jobs.submit[job])
+        at = bisect_right(edges, start) - 1
+        while held[at] + need > servers or (at + 1 < len(edges) and edges[at + 1] < start + run):
+            if held[at] + need > servers:
+                start = edges[at + 1]
+            at += 1
+        starts[job] = start
+        for part in range(edge(start), edge(start + run)):
+            held[part] += need
     return starts

@@ -29,7 +29,7 @@ def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windo
 
     if isinstance(model, LogBound):
         return best_policy(model.instance, seconds)
-    return best_order(model) if isinstance(model, Window) else None
+    return best_order(model, seconds) if isinstance(model, Window) else None
 
 
 def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -96,18 +96,20 @@ def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
     )
 
 
-def best_order(model: Window) -> Windowed:
-    """Return the best schedule of a window that policies find."""
+def best_order(model: Window, seconds: float | None = None) -> Windowed:
+    """Return the best schedule of a window that policies find, one of them at any rate."""
     from schedopt.policies.msfq.logs.registration import started
+    from schedopt.solvers.clock import now
 
     bare = Instance(name="window", servers=model.instance.servers, log="window.csv")
-    alone = bare.with_jobs(model.jobs)
-    found = [
-        started(alone, name, own.get("estimates", "given"), **_others(own))
-        for name, own in settings(alone)
-    ]
-    schedules = [model.scheduled(np.argsort(starts, kind="stable").tolist()) for starts in found]
-    return min(schedules, key=model.instance.objective_of)
+    alone, began = bare.with_jobs(model.jobs), now()
+    found: list[Windowed] = []
+    for name, own in settings(alone):
+        starts = started(alone, name, own.get("estimates", "given"), **_others(own))
+        found.append(model.scheduled(np.argsort(starts, kind="stable").tolist()))
+        if seconds is not None and now() - began > seconds:
+            break
+    return min(found, key=model.instance.objective_of)
 
 
 def _others(own: dict[str, Any]) -> dict[str, Any]:

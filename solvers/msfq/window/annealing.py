@@ -13,6 +13,8 @@ from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.solvers.msfq.window.annealing_kernels import anneal
 
 ROUNDS = 40_000
+MANY = 64
+"""Jobs beyond which there are fewer rounds, since each takes time by the square of the jobs."""
 MOST_RUNS, AGREE = 6, 2
 """Runs at most; less where the best was found so often."""
 WARM, COLD = 2.0, 0.002
@@ -25,9 +27,10 @@ def improved(
 ) -> tuple[int, Ticks64]:
     """Return the least sum of weighted starts that was found, in exact ticks, and the starts.
 
-    Runs of `rounds` orders start from `orders` in turn; a schedule that reaches the lower bound
-    `least` ends the search.
+    Runs of `rounds` orders at most start from `orders` in turn; a schedule that reaches the lower
+    bound `least` ends the search.
     """
+    rounds = min(rounds, max(1, rounds * MANY**2 // len(ticks.run) ** 2))
     mean = float(ticks.run.mean()) * float(ticks.weight.mean())
     found: list[tuple[int, Ticks64]] = []
     for number in range(MOST_RUNS):
