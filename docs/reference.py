@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedopt.instances.options import Option
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "_reference"
@@ -30,6 +33,14 @@ def plain(text: str) -> str:
     """Return words of a docstring as Markdown."""
     words = text.replace("``", "`").replace("<", "&lt;").replace("*", "\\*")
     return words.replace("{", "\\{") if "`" not in words else words
+
+
+def options(known: Mapping[str, Option]) -> str:
+    """Return a table of options."""
+    return table(("option", "what it takes", "default"), (
+        (f"`{key}`", plain(option.expected), code(option.default))
+        for key, option in known.items()
+    ))  # fmt: skip
 
 
 def command_line() -> str:
@@ -231,10 +242,7 @@ def formulations() -> str:
             text.append(f"## {row.name}: {name}\n\n{plain(told_of(form).text)}\n\n")
             text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
             text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
-            text.append(table(("option", "what it takes", "default"), (
-                (f"`{key}`", plain(option.expected), code(option.default))
-                for key, option in form.known_options.items()
-            )))  # fmt: skip
+            text.append(options(form.known_options))
     return "".join(text)
 
 
@@ -248,10 +256,7 @@ def generators() -> str:
         for name, recipe in row.generators().items():
             text.append(f"## {row.name}: {name}\n\n{plain(recipe.summary)}. Source: ")
             text.append(f"{plain(recipe.source)}\n\n")
-            text.append(table(("option", "what it takes", "default"), (
-                (f"`{key}`", plain(option.expected), code(option.default))
-                for key, option in recipe.options.items()
-            )))  # fmt: skip
+            text.append(options(recipe.options))
     return "".join(text)
 
 
@@ -271,10 +276,7 @@ def converters() -> str:
             module = import_module(converter.home)
             text.append(f"## {row.name}: {WORDS[kind]}\n\n")
             text.append(f"{plain((module.__doc__ or '').split(chr(10) * 2)[0])}\n\n")
-            text.append(table(("option", "what it takes", "default"), (
-                (f"`{key}`", plain(option.expected), code(option.default))
-                for key, option in module.OPTIONS.items()
-            )))  # fmt: skip
+            text.append(options(module.OPTIONS))
     return "".join(text)
 
 
