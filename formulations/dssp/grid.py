@@ -103,10 +103,7 @@ def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
 class GridRow:
     """A row in whole numbers: lower <= sum of coefficient·x_j <= upper; None where there is none.
 
-    Attributes
-    ----------
-    exact : bool
-        Whether it holds for the same selections as the row; else for fewer.
+    ``exact``: whether it holds for the same selections as the row; else for fewer.
     """
 
     jobs: Sequence[int]

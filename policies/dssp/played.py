@@ -37,12 +37,8 @@ class Played(NamedTuple):
 class Held(NamedTuple):
     """Seats that running tasks hold.
 
-    Attributes
-    ----------
-    capacity : ndarray of int, shape (kinds,)
-        How many seats there are of each kind.
-    use : ndarray of int, shape (kinds, jobs)
-        How many of them each running task of a job holds.
+    ``capacity``: how many seats there are of each kind (shape (kinds,)); ``use``: how many of them
+    each running task of a job holds (shape (kinds, jobs)).
     """
 
     capacity: Ints

@@ -131,16 +131,9 @@ def _best(
 class _Open:
     """The columns that are still open, and what the others leave.
 
-    Attributes
-    ----------
-    at : ndarray of int
-        Their positions.
-    rows, free, most, goals : ndarray of int64
-        Of them: uses and what is held, what is left of each row, counts, and the objectives.
-    x : ndarray of int64
-        The best that is known.
-    base : ndarray of int64
-        What all columns are for sure.
+    ``at``: their positions; ``rows``, ``free``, ``most``, ``goals``: of them: uses and what is
+    held, what is left of each row, counts, and the objectives; ``x``: the best that is known;
+    ``base``: what all columns are for sure.
     """
 
     at: NDArray[np.intp]
