@@ -5,9 +5,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from builders.cli import ROOT
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
