@@ -47,6 +47,7 @@ SPELLED = {
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 """A number with a decimal point; nothing else that Python would take."""
 
+_COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
 _HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
@@ -78,7 +79,7 @@ class Clock:
         """Return a duration, in the unit; `InputError` if it is none."""
         value = self._length(text, column)
         if value is None:
-            raise InputError(LENGTH, found=shown(text) if text else "an empty cell")
+            raise InputError(LENGTH + comma(text), found=shown(text) if text else "an empty cell")
         return value
 
     def point(self, text: str, column: str) -> float:
@@ -140,6 +141,11 @@ class Clock:
             has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
             raise InputError(f"a stamp with {has}", found=shown(text))
         return Fraction((stamp - self.start) // timedelta(microseconds=1), 10**6)
+
+
+def comma(text: str) -> str:
+    """Return what an error adds where a number has a decimal comma."""
+    return ", with a decimal point" if _COMMA.fullmatch(text) else ""
 
 
 def start_of(text: str) -> datetime | time:
