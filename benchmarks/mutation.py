@@ -8,8 +8,6 @@ that solve nothing anew. It is made in the process, by giving functions another 
 outside of functions is not changed. Exit 1 below 95%.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

@@ -1,7 +1,5 @@
 """The notebooks run from top to bottom, and say and show what they are stored with."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from io import BytesIO

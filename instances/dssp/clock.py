@@ -13,8 +13,6 @@ semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma:
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta

@@ -1,7 +1,5 @@
 """The verbs that make things, and that look around: from new to warm."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The verbs that solve and check: solve, evaluate, check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

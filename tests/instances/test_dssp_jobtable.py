@@ -1,7 +1,5 @@
 """CSV tables of jobs: what is read, and where and how it is refused."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

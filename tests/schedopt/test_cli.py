@@ -1,7 +1,5 @@
 """The command line as users meet it: what it prints, what it writes, how it exits."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

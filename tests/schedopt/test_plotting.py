@@ -1,7 +1,5 @@
 """Pictures: written in each format, safe whatever a job is called, refused in one line."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

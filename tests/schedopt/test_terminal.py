@@ -1,7 +1,5 @@
 """The terminal: what each problem has to say, and that no name steers it or is read as markup."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any

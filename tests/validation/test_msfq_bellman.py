@@ -1,7 +1,5 @@
 """Relative values: the bound that they show, and that tampering with them shows less."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

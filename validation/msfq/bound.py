@@ -15,8 +15,6 @@ a best threshold needs no certificate: it is the least of the curve, recomputed 
 method (see `validation.msfq.transforms`); nothing of the result is used but the claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """Pictures of dssp: an instance's jobs, shares, on one night or several, and tasks as they run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ reward that asking for it loses. A rule is left out, and the optimum without it 
 What cannot be solved to a proof in the time that there is, is said to be unproven.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What there is to say about a result of dssp: who got how much, on which night, and when."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction

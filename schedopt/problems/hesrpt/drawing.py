@@ -1,7 +1,5 @@
 """Pictures of hesrpt: the jobs and their speedups; who has which share of the servers when."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
