@@ -19,6 +19,7 @@ from datetime import datetime, time, timedelta
 from fractions import Fraction
 from math import isfinite
 
+from schedopt.instances.dates import Dates
 from schedopt.instances.dssp.jobs import Stages
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.precision import EXPECTED as HELD
@@ -153,6 +154,22 @@ def start_of(text: str) -> datetime | time:
     if _STAMP.fullmatch(text):
         return _stamp(text)
     raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
+
+
+def dates_of(start: str, unit: str) -> Dates:
+    """Return when times of a file are by the clock; `InputError` if its start is none."""
+    return Dates.of(start, SECONDS[SPELLED[unit]])
+
+
+def time_of(text: str, dates: Dates) -> float:
+    """Return a time that people write as `Clock.point` has it, in units after a start with a zone.
+
+    A time of day is the first at or after the start.
+    """
+    if (at := _time_of_day(text)) is None:
+        return float(Fraction(Clock(start=dates.start).point(text, "time")) / dates.unit)
+    day = dates.start.date() + timedelta(days=at < dates.start.time())
+    return dates.since(datetime.combine(day, at, dates.start.tzinfo))
 
 
 def _time_of_day(text: str) -> time | None:

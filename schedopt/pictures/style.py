@@ -5,12 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, timedelta
+from math import ceil
 from typing import TYPE_CHECKING
 
 from schedopt.formats import cut, number
 from schedopt.instances.errors import printable
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from schedopt.instances.dates import Dates
     from schedopt.solvers.result import Result
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
@@ -109,3 +114,32 @@ def time_unit(scale: float) -> tuple[float, str]:
     The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
     """
     return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")
+
+
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
+"""Minutes from one hour of the day to the next that is written at an axis."""
+
+
+MARKS = 7  # hours that are written at an axis at most, or one or two more
+
+
+def by_clock(axes: Axes, dates: Dates, unit: float) -> None:
+    """Write hours of the day at an axis of times, which are in units of so much of the file's."""
+    first, last = (dates.at(end * unit) for end in axes.get_xlim())
+    minutes = (last - first).total_seconds() / 60
+    step = next((step for step in STEPS if minutes <= MARKS * step), STEPS[-1])
+    if minutes > MARKS * STEPS[-1]:
+        step *= ceil(minutes / (MARKS * step))
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    ticks, texts, day = list[float](), list[str](), None
+    for n in range(2 * 1440 // step + int(minutes / step) + 1):
+        # by the clock on the wall: an hour that it skips or repeats moves what comes after it
+        local = (midnight + timedelta(minutes=n * step)).astimezone(UTC)
+        at = dates.since(local) / unit
+        if axes.get_xlim()[0] <= at <= axes.get_xlim()[1] and at not in ticks:
+            told = local.astimezone(dates.start.tzinfo)
+            ticks.append(at)
+            texts.append(f"{told:%H:%M}" if told.date() == day else f"{told:%H:%M}\n{told:%d %b}")
+            day = told.date()
+    axes.set_xticks(ticks, texts)
+    axes.set_xlabel(f"time ({dates.start.tzinfo})")
