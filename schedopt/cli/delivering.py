@@ -10,6 +10,7 @@ import typer
 
 from schedopt.cli.common import DOCUMENTS, INTERRUPTED, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
     from schedopt.analysis.row_table import RowTable
@@ -25,6 +26,8 @@ PLANS = (".csv", ".parquet")
 def ready(output: Path | None, read: Iterable[str | Path]) -> None:
     """Refuse a file that a result cannot be written to, before it is solved."""
     writable(output, (*DOCUMENTS, *PLANS), read)
+    if output is not None and output.name.lower().endswith(".parquet"):
+        need("polars", str(output))
 
 
 def is_plan(output: Path | None) -> bool:
@@ -63,7 +66,7 @@ def plan(instance: AnyInstance, found: Result, output: Path) -> None:
     from schedopt.verbs import plan as plans
 
     run = plans.carried_out(instance, found)
-    plans.write(plans.plan(instance, found, run), output)
+    plans.write(plans.columns(instance, found, run), output)
     if run is None:
         say(f"wrote {output}: when is not said, since not every job has tasks")
     else:
@@ -86,13 +89,20 @@ def page(
     say(f"wrote {report}: open it in a browser")
 
 
+def drawn(report: Path | None, read: Iterable[str | Path]) -> None:
+    """Refuse a page that cannot be drawn or written before anything is solved."""
+    writable(report, (".html",), read)
+    if report is not None:
+        need("matplotlib", str(report))
+
+
 def page_ready(report: Path | None, read: Iterable[str | Path]) -> None:
     """Refuse a page of a bench that cannot be drawn or written before hours of work, not after."""
     if report is not None:
         from schedopt.report import need_plotly
 
         need_plotly()
-    writable(report, (".html",), read)
+    drawn(report, read)
 
 
 def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:
