@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.extras import EXTRAS, missing
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
@@ -226,6 +227,7 @@ def solve(
     offered = _Remembered(start)
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
+    result: Result | None = None
     for engine, read in chosen:
         own = left(limits, began)
         if known is not None and own.time_limit == 0:
@@ -244,6 +246,9 @@ def solve(
         if last or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
+    if result is None:
+        table = engines(model.problem, model.name)
+        raise _lacking([engine for engine in table if engine.accepts(model)])
     return _in_hand(model, result, at_once)
 
 
@@ -365,6 +370,8 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
     if engine is None:
         names = listing([engine.name for engine in table])
         raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
+    if not engine.available:
+        raise _lacking([engine])
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in _accepting(table, model)])
@@ -375,6 +382,17 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
             place=f"solver {solver}",
         )
     return engine, read
+
+
+def _lacking(table: Sequence[Engine]) -> InputError:
+    """Return the error that says what to install for the first of some engines which has needs."""
+    lacks = next((engine for engine in table if not engine.available), None)
+    if lacks is None:
+        return InputError("a formulation that an engine takes", found="one that none takes")
+    brought = next((name for name in lacks.needs if name in EXTRAS), None)
+    if brought is not None:
+        return missing(brought)
+    return InputError(f"{' or '.join(lacks.needs)} on this machine", found="none", place="solver")
 
 
 def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:

@@ -89,7 +89,7 @@ def solve(
     options = split(option)
     read = [file, *(constraints or ()), *named_in(options)]
     delivering.ready(output, read, template)
-    writable(report, (".html",), read)
+    delivering.drawn(report, read)
     writable(write, MODELS, read)
     instance = load(file)
     delivering.suits(instance, output)
