@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from schedopt.instances.extras import installed as package
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -43,7 +46,9 @@ _UNBOUNDED = ("unbounded", "unbounded_inaccurate")
 
 @cache
 def version() -> str:
-    """Return the engines' versions."""
+    """Return the engines' versions; of Python, which does without them, where they are not here."""
+    if not (package("clarabel") and package("cvxpy")):
+        return f"Python {platform.python_version()}"
     return f"{installed('clarabel')} (CVXPY {installed('cvxpy')})"
 
 

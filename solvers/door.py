@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.extras import EXTRAS, missing
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
@@ -27,6 +28,8 @@ from schedopt.solvers.stopping import stopped
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
 
+Start = Callable[[], Any | None]
+"""Makes a first solution; None where it has none."""
 Certificate = dict[str, Any]
 
 
@@ -61,7 +64,7 @@ class Given:
     """
 
     limits: Limits
-    start: Callable[[], Any | None] = lambda: None
+    start: Start = lambda: None
     solution: Any | None = None
     bound: Fraction | float | None = None
     more: Any = None
@@ -193,7 +196,7 @@ def solve(
     limits: Limits | None = None,
     *,
     solver: str | None = None,
-    start: Callable[[], Any | None] = lambda: None,
+    start: Start = lambda: None,
     at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
@@ -226,6 +229,7 @@ def solve(
     offered = _Remembered(start)
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
+    result: Result | None = None
     for engine, read in chosen:
         own = left(limits, began)
         if known is not None and own.time_limit == 0:
@@ -244,6 +248,9 @@ def solve(
         if last or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
+    if result is None:
+        table = engines(model.problem, model.name)
+        raise _lacking([engine for engine in table if engine.accepts(model)])
     return _in_hand(model, result, at_once)
 
 
@@ -322,8 +329,8 @@ def certificate(
 class _Remembered:
     """A start that is looked for once, when it is first asked for."""
 
-    def __init__(self, start: Callable[[], Any | None]) -> None:
-        self._start: Callable[[], Any | None] | None = start
+    def __init__(self, start: Start) -> None:
+        self._start: Start | None = start
         self._solution: Any | None = None
 
     def __call__(self) -> Any | None:
@@ -365,6 +372,8 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
     if engine is None:
         names = listing([engine.name for engine in table])
         raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
+    if not engine.available:
+        raise _lacking([engine])
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in _accepting(table, model)])
@@ -377,13 +386,24 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
     return engine, read
 
 
+def _lacking(table: Sequence[Engine]) -> InputError:
+    """Return the error that says what to install for the first of some engines which has needs."""
+    lacks = next((engine for engine in table if not engine.available), None)
+    if lacks is None:
+        return InputError("a formulation that an engine takes", found="one that none takes")
+    brought = next((name for name in lacks.needs if name in EXTRAS), None)
+    if brought is not None:
+        return missing(brought)
+    return InputError(f"{' or '.join(lacks.needs)} on this machine", found="none", place="solver")
+
+
 def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
     for engine in table:
         if engine.available and engine.accepts(model):
             yield engine
 
 
-def _told(model: Formulation, result: Result, name: str, start: Callable[[], Any | None]) -> Result:
+def _told(model: Formulation, result: Result, name: str, start: Start) -> Result:
     """Return an engine's result with who found, bounded and proved; what it says itself stays."""
     found: str | None = name if result.solution is not None else None
     begun = start.solution if isinstance(start, _Remembered) else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
+from schedopt.instances import extras
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, listing, shown
@@ -73,8 +74,11 @@ def check(
         report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
         solution = as_record(result)
-        checker.check(instance, solution, result, together, report)
-        _judge_bound(instance, result, together, report)
+        try:
+            checker.check(instance, solution, result, together, report)
+            _judge_bound(instance, result, together, report)
+        except ModuleNotFoundError as error:
+            report.unchecked.append(str(extras.lacking(error)))
     return report
 
 

@@ -129,16 +129,18 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
 
     Parameters
     ----------
-    files : An instance, results (several too), or rows of a bench.
+    files : An instance, results (several too), rows of a bench, one plan, or an old and a new one.
     instance : The results' instance: its deadline and its groups.
     output : .png (the default), .svg, .pdf or .html.
     """
+    from schedopt.instances.extras import need
     from schedopt.instances.files import located
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
     target = output or Path(f"{located(files[0]).name.split('.')[0]}.png")
     writable(target, FORMATS, [*files, *([instance] if instance else ())])
+    need("matplotlib")
     save(draw(files, instance=instance), target)
     say(f"wrote {target}")
 
@@ -236,7 +238,7 @@ def doctor(*, json: bool = False) -> None:
 
     findings = examine()
     tell(findings, json, listings.doctor)
-    raise typer.Exit(0 if all(finding.ok for finding in findings) else FAILED)
+    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)
 
 
 @verb("schedopt warm")

@@ -6,28 +6,36 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
+from schedopt.instances.extras import EXTRAS, installed, missing
 from schedopt.solvers.door import at_home
 
-PACKAGES = ("highspy", "ortools", "cvxpy", "pyomo", "numba", "numpy", "scipy", "msgspec", "polars")
+BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What was looked at, whether it is well, and what was seen."""
+    """What was looked at, whether it is well, and what was seen; of what is not there None."""
 
     name: str
-    ok: bool
+    ok: bool | None
     detail: str
 
 
 def examine() -> list[Finding]:
     """Look at Python, the packages, and each engine on a tiny model with a known optimum."""
     findings = [Finding("python", True, platform.python_version())]
-    for package in PACKAGES:
+    for package in (*BASE, *EXTRAS):
         try:
             findings.append(Finding(package, True, version(package)))
         except PackageNotFoundError:
-            findings.append(Finding(package, False, "not installed"))
-    findings += [_tried(name, engine, 6.0) for name, engine in ENGINES.items()]
+            if package in BASE:
+                findings.append(Finding(package, False, "not installed"))
+            else:
+                findings.append(Finding(package, None, f"opens {missing(package).expected}"))
+    findings += [
+        _tried(name, engine, 6.0)
+        for name, engine in ENGINES.items()
+        if all(map(installed, NEEDS.get(name, ())))
+    ]
     return findings
 
 
@@ -84,6 +92,7 @@ def clarabel() -> float:
     return round(float(problem.value), 6)
 
 
+NEEDS = {"cp-sat": ("ortools",), "clarabel": ("cvxpy", "clarabel")}
 ENGINES: dict[str, Callable[[], float]] = {
     "highs": highs,
     "core": core,

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances.errors import InputError
+from schedopt.instances.extras import need
 from schedopt.instances.files import parse
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
@@ -44,6 +45,7 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
     list of Warmed
         One for each problem.
     """
+    need("numba")
     always()
     plan = [(record, list(_runs(record))) for record in problems()]
     total, done = sum(len(runs) for _, runs in plan), 0

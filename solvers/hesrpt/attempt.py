@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.extras import installed, missing
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
@@ -154,6 +155,8 @@ class Attempt:
 
     def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
+        if not installed("clarabel"):
+            raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
         program = self.model.ordered(order, arrived)
         if program.rules.bounds and not possible(program, program.rules.names):
             return inf

@@ -63,7 +63,7 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
     rows[-1][1].set_xlabel("time")
     if len(names) <= len(COLOURS):
         handles, labels = rows[0][0].get_legend_handles_labels()
-        rows[0][1].legend(handles, labels, loc="upper right", fontsize=7, frameon=False)
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
 
