@@ -1,5 +1,7 @@
 """A policy that raises, exits or kills its process costs its own row, and nothing else."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterator
