@@ -21,25 +21,15 @@ GUARD = 24
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The best by several objectives in order.
+    """The best by several objectives in order."""
 
-    Attributes
-    ----------
-    x : ndarray of int64, shape (columns,)
-        How often each column is taken.
-    values, bounds : list of int
-        Of each objective: what it comes to, and what is the most with the earlier ones as they are.
-    proven : bool
-        Whether all bounds are met.
-    prices : list of ndarray
-        Of the rows, for each objective; then of the earlier objectives.
-    """
-
-    x: Integers
+    x: Integers  # how often each column is taken; shape (columns,)
+    # values, bounds: of each objective: what it comes to, and what is the most with the earlier
+    # ones as they are.
     values: list[int]
     bounds: list[int]
-    proven: bool
-    prices: list[Floats]
+    proven: bool  # whether all bounds are met
+    prices: list[Floats]  # of the rows, for each objective; then of the earlier objectives
 
 
 def best_in_order(
