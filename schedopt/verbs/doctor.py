@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import msgspec
 
 from schedopt.instances.extras import EXTRAS, installed, missing
-from schedopt.solvers.door import at_home
+from schedopt.solvers.engine import at_home
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 

@@ -21,9 +21,9 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint, Forbid
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
-from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
 from schedopt.solvers.dssp.selection.binary.certificate import certify
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp.blocks import Block, costs_at_least
 from schedopt.validation.dssp.bound import reproved
