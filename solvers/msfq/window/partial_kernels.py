@@ -137,8 +137,8 @@ def cost_from(facts: Facts, job: int, time: int) -> int:
 
 @compiled
 def bound_of(
-    facts: Facts, started: int, cost: int, time: int, free: int, ends: Ints, kinds: Ints, first: int,
-    stop: int,
+    facts: Facts, started: int, cost: int, time: int, free: int, ends: Ints, kinds: Ints,
+    first: int, stop: int,
 ) -> int:  # fmt: skip
     """Return a lower bound on a partial schedule if all other jobs start at a time or later.
 
