@@ -4,8 +4,6 @@ The base has what selections, checking and evaluating need; everything else is i
 engine, the picture or the reader that uses it, and only there.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 from schedopt.instances.errors import InputError

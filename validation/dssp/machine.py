@@ -39,11 +39,7 @@ def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
 class There:
     """What there is of an instance's machine.
 
-    Attributes
-    ----------
-    pools : dict of str to Points
-        Without pools all processors, under an empty name.
-    resources : dict of str to Points
+    ``pools``: without pools all processors, under an empty name.
     """
 
     def __init__(self, night: Instance) -> None:
