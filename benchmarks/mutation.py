@@ -216,17 +216,16 @@ class First:
 
 
 def tests(room: str, *, own: bool) -> list[str]:
-    """Return the tests of a room, the strongest first: also those of its own, which solve."""
+    """Return the tests of a room: also those of its own, or that import it, which solve."""
     if room == "documents":
         return ["tests/validation/test_questions.py", "tests/validation/test_forged.py"]
     fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
     forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
-    every = [fields, *forged]
-    return (
-        every
-        if not own
-        else [*every, *map(str, sorted(ROOT.glob(f"tests/validation/test_{room}_*.py")))]
-    )
+    files = [file for part in ("validation", "solvers", "formulations")
+             for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
+             if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
+             ]  # fmt: skip
+    return [fields, *forged, *(map(str, files) if own else ())]
 
 
 def fails(some: list[str], first: First, seconds: float) -> bool:
