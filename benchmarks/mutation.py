@@ -224,6 +224,7 @@ def tests(room: str, *, own: bool) -> list[str]:
     files = [file for part in ("validation", "solvers", "formulations")
              for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
              if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
+             or (f"test_{room}_" in file.name and "schedopt.validation" in file.read_text())
              ]  # fmt: skip
     return [fields, *forged, *(map(str, files) if own else ())]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +17,10 @@ from builders.dssp_moving import (
     best_moving_schedule,
     best_moving_selection,
     dispatched_in_slots,
+    fitting,
+    runs,
     some_moving_night,
+    subsets,
 )
 from builders.effort import examples
 
@@ -204,23 +208,51 @@ def test_more_held_than_there_is_is_told() -> None:
 
 
 @SETS
-def test_selections_that_break_something_are_refused(keys: tuple[str, ...]) -> None:
-    """Of all selections that the checker passes the best is the optimum."""
-    for night in nights(keys, examples(5), seed=4):
+def test_selections_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(12), seed=4):
         result = schedopt.solve(Selection(night))
-        best = -1.0
-        names = [job.name for job in night.jobs]
-        for chosen in range(2 ** len(names)):
-            jobs = [j for j in range(len(names)) if chosen >> j & 1]
-            solution = Selection(night).selected(jobs)
-            claim = msgspec.structs.replace(
-                result, solution=solution, objective=night.objective_of(solution)
-            )
+        right = {frozenset(chosen) for chosen in fitting(night)}
+        for chosen in subsets([job.name for job in night.jobs]):
+            solution = Selection(night).selected([night.index[name] for name in chosen])
             worth = night.objective_of(solution)
-            claim = msgspec.structs.replace(claim, bound=worth, gap=0.0)
-            if not check(night, claim.document()).violations:
-                best = max(best, worth)
-        assert best == result.objective
+            claim = msgspec.structs.replace(
+                result, solution=solution, objective=worth, bound=worth, gap=0.0
+            )
+            found = check(night, claim.document()).violations
+            assert (not found) == (frozenset(chosen) in right), (night, chosen, found)
+
+
+TOLD_BESIDE = ("completion", "makespan", "utilization", "objective")
+"""What follows from tasks, and is not forged along."""
+
+
+@SETS
+def test_plans_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
+    draw, verdicts = Random(f"plans {keys}"), set()  # noqa: S311
+    for night in nights(keys, examples(20), seed=5):
+        unit = float(Slots(night).unit)
+        plan = msgspec.to_builtins(schedopt.evaluate(night, "first").document())
+        for _ in range(20):
+            forged = deepcopy(plan)
+            tasks = forged["solution"]["tasks"]
+            long = [task for task in tasks if task["start"] < task["end"]]
+            if not long:
+                break
+            one, by = draw.choice(long), draw.choice((-2, -1, -1, 1, 2)) * unit
+            moving = [one] if draw.random() < 0.5 else [t for t in tasks if t["job"] == one["job"]]
+            if draw.random() < 0.6:
+                for task in moving:
+                    task |= {"start": task["start"] + by, "end": task["end"] + by}
+            else:
+                on = one.get("processors", [one["processor"]])
+                on = draw.choices(range(-1, 6), k=max(1, len(on) + draw.choice((0, 0, 0, 1, -1))))
+                one |= {"processor": on[0], "processors": on}
+            told = check(night, msgspec.convert(forged, Document)).violations
+            found = [what for what in told if not what.startswith(TOLD_BESIDE)]
+            right = runs(night, tasks)
+            verdicts.add(right)
+            assert (not found) == right, (night, tasks, found)
+    assert verdicts == {True, False}
 
 
 # --- what is said -----------------------------------------------------------------------------
