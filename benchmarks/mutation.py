@@ -138,14 +138,21 @@ def sampled(module: ModuleType, each: int, seed: int) -> tuple[int, list[tuple[s
     tree = ast.parse(path.read_text())
     made = (ast.FunctionDef, ast.ClassDef)
     every = [change for top in tree.body if isinstance(top, made) for change in changes(top)]
+    before = _by_place(tree, path)
     found = []
     for change in Random(f"{seed} {module.__name__}").sample(every, min(each, len(every))):  # noqa: S311
         words = str(change)
         change.put(change.other)
-        code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+        after = _by_place(tree, path)
         change.put(change.node)
-        found.append((words, {(c.co_qualname, c.co_firstlineno): c for c in codes(code)}))
+        if after != before:  # else it stands in a class, outside of its functions
+            found.append((words, after))
     return len(every), found
+
+
+def _by_place(tree: ast.AST, path: Path) -> Codes:
+    code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+    return {(each.co_qualname, each.co_firstlineno): each for each in codes(code)}
 
 
 def _short(node: ast.AST) -> str:
