@@ -10,11 +10,51 @@ from itertools import chain, combinations
 from random import Random
 from typing import Any
 
+import pytest
+
 from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
 
 UNITS = ("1", "0.1", "3600")
 KEYS = ("capacity", "after", "max_processors", "resources", "processors", "end", "pools")
 NEVER = Fraction(10**6)
+ALONE = [(key,) for key in KEYS]
+TOGETHER = [
+    ("capacity", "after", "end"),
+    ("capacity", "processors", "resources"),
+    ("pools", "processors", "after"),
+    ("max_processors", "resources", "end"),
+    KEYS,
+]
+SETS = pytest.mark.parametrize("keys", [*ALONE, *TOGETHER], ids="+".join)
+
+
+def nights(keys: tuple[str, ...], count: int, seed: int = 0) -> list[Instance]:
+    """Draw nights that use some keys."""
+    found, draw = list[Instance](), Random(f"{keys} {seed}")  # noqa: S311
+    while len(found) < count:
+        try:
+            night = some_moving_night(draw, keys)
+        except InputError:
+            continue  # no processor before the deadline, or too few for a job
+        if night.beyond:
+            found.append(night)
+    return found
+
+
+def a_night(**changes: Any) -> Instance:
+    jobs = (
+        Job(name="a", reward=5, stages=((2.0, 3.0), (4.0,)), max_processors=2),
+        Job(name="b", reward=4, stages=((3.0,),), after=("a",), processors=2),
+        Job(name="c", reward=3, stages=((2.0, 2.0),), holds={"gpu": 1}),
+    )
+    given: dict[str, Any] = {
+        "processors": 2,
+        "changes": ((2, 3), (8, 2)),
+        "end": 11,
+        "resources": {"gpu": ((0, 0), (1, 1))},
+    }
+    return Instance(name="hand", deadline=12, jobs=jobs, **given | changes)
 
 
 def some_moving_night(draw: Random, keys: tuple[str, ...], *, most: int = 7) -> Instance:
