@@ -80,7 +80,7 @@ def test_numbers_that_overflow_show_nothing() -> None:
     for prices, bends, values in product(
         ([0.0, 0.0], [MOST, 0.0], [0.0, MOST], [MOST, -MOST]),
         ([0.0, 0.0, 0.0], [MOST, 0.0, 0.0], [MOST, MOST, MOST]),
-        (flat, flat + MOST, wild),
+        (flat, flat + MOST, wild, flat + np.nan, flat + np.inf),
     ):
         forged = nothing | {"prices": prices, "bends": bends, "values": packed(values)}
         assert _judged(queue, result, **forged) is not None
@@ -88,7 +88,7 @@ def test_numbers_that_overflow_show_nothing() -> None:
         JobClass(need=need, arrival_rate=0.3, service_rate=1.0) for need in (1, 2)
     )  # fmt: skip
     queue = Instance(name="two", servers=3, classes=classes)
-    for price, bend, value in product((0.0, MOST), (0.0, MOST), (0.0, MOST)):
+    for price, bend, value in product((0.0, MOST), (0.0, MOST), (0.0, MOST, np.nan)):
         shape = (4, 2, 6)
         values = np.where(np.indices(shape).sum(axis=0) % 2, value, -value)
         forged = {
