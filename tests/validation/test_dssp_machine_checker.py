@@ -14,7 +14,7 @@ from builders.effort import examples
 
 import schedopt
 from schedopt.formulations.dssp import Schedule, Selection
-from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 
@@ -133,3 +133,22 @@ def test_plans_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
             verdicts.add(right)
             assert (not found) == right, (night, tasks, found)
     assert verdicts == {True, False}
+
+
+def test_many_pools_are_judged_as_few() -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=1.0, stages=((4.0,),), pools=("p0", "p1")[: 1 + i // 2])
+        for i in range(4)
+    )
+    for pools in (3, 12, 40):
+        sizes = dict.fromkeys((f"p{i}" for i in range(pools)), 1)
+        night = Instance(name="many", processors=0, deadline=5, pools=sizes, jobs=jobs)
+        result = schedopt.solve(night)
+        assert (result.objective, result.violations) == (2, ())
+        for chosen, right in (((0, 2), True), ((0, 1), False), ((0, 2, 3), False)):
+            solution = Selection(night).selected(list(chosen))
+            worth = float(len(chosen))
+            claim = msgspec.structs.replace(
+                result, solution=solution, objective=worth, bound=worth, gap=0.0
+            )
+            assert right == (not check(night, claim.document()).violations)
