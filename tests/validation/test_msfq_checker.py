@@ -50,6 +50,10 @@ def scaled_curve(d: Any) -> None:
         d["solution"][key] *= 1.01
 
 
+def strange(table: list[str]) -> None:
+    table[0] = "x" * len(table[0])
+
+
 def worse_threshold(d: Any) -> None:
     d["solution"]["threshold"] = (d["solution"]["threshold"] + 1) % 3
 
@@ -95,6 +99,13 @@ def worse_threshold(d: Any) -> None:
             lambda d: d["solution"]["classes"][0]["percentiles"].update({"99": 0.01}),
             "percentiles",
         ),
+        (
+            "threshold",
+            lambda d: d["solution"]["classes"][1].update(mean_response_time=5.0),
+            "need 3: a mean response time of 5.0",
+        ),
+        ("table", lambda d: strange(d["solution"]["at_empty"]), "letters that say nothing"),
+        ("table", lambda d: strange(d["solution"]["admit"][0]), "letters that say nothing"),
         ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
         ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
     ],
