@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from schedopt import check, solve
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.instances.constraints import Constraint, Forbid
+from schedopt.instances.constraints import Constraint, Forbid, Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
 from schedopt.solvers.door import NoCertificateError
@@ -213,6 +213,24 @@ def test_a_selection_as_good_as_the_slack_is_not_closed() -> None:
         given = forged | {"nodes": [node]}
         assert proved(night, result, given)
         assert not proved(night, result, given, bound=1.0, objective=None)
+
+
+def test_a_window_that_ends_before_it_starts_closes_nothing() -> None:
+    """A row of nobody under a bound below 0 would be one that no selection keeps."""
+    given = {"demand": 2, "critical_path": 1}
+    jobs = (
+        Job(name="a", reward=5, deadline=2, **given),
+        Job(name="b", reward=4, release=3, **given),
+    )
+    night = Instance(
+        name="windows", processors=1, deadline=5, jobs=jobs,
+        constraints=(Seats(name="seats", capacity=1, use={"a": 1}),),
+    )  # fmt: skip
+    result = solve(night, certificate=True)
+    assert result.bound_checked and result.objective == 9
+    for row in ("capacity from 3 to 2", "seats: energy from 3 to 2"):
+        forged = {"kind": "branchings", "rows": [row], "nodes": [{}]}
+        assert not proved(night, result, forged, bound=4.0, objective=4.0)
 
 
 def test_objectives_that_follow_are_re_proved_where_all_are_selected() -> None:
