@@ -87,7 +87,7 @@ agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged r
 	$(BIN)/python -m benchmarks.forging
 
 lock: $(READY)   ## lock the versions anew (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra cluster --extra docs --extra report --extra scip --group dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra all --extra cluster --extra docs --extra scip --group dev pyproject.toml -o requirements.lock
 
 clean:           ## remove what make made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docs/_pictures

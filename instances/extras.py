@@ -6,6 +6,8 @@ engine, the picture or the reader that uses it, and only there.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from schedopt.instances.errors import InputError
@@ -52,6 +54,14 @@ def lacking(error: ModuleNotFoundError) -> InputError:
     if package not in EXTRAS:
         raise error
     return missing(package)
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of a package, None where it is not installed."""
+    for name in (package, f"{package}-base"):  # CVXPY without its solvers
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return None
 
 
 def installed(package: str) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
-from schedopt.instances.extras import EXTRAS, installed, missing
+from schedopt.instances.extras import EXTRAS, installed, missing, version_of
 from schedopt.solvers.door import at_home
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
@@ -26,13 +25,13 @@ def examine() -> list[Finding]:
     """Look at Python, the packages, and each engine on a tiny model with a known optimum."""
     findings = [Finding("python", True, platform.python_version())]
     for package in (*BASE, *EXTRAS):
-        try:
-            findings.append(Finding(package, True, version(package)))
-        except PackageNotFoundError:
-            if package in BASE:
-                findings.append(Finding(package, False, "not installed"))
-            else:
-                findings.append(Finding(package, None, f"opens {missing(package).expected}"))
+        here = version_of(package)
+        if here is not None:
+            findings.append(Finding(package, True, here))
+        elif package in BASE:
+            findings.append(Finding(package, False, "not installed"))
+        else:
+            findings.append(Finding(package, None, f"opens {missing(package).expected}"))
     findings += [
         _tried(name, engine, 6.0)
         for name, engine in ENGINES.items()
