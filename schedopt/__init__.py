@@ -118,7 +118,7 @@ __all__ = [
     "write",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "InputError": "schedopt.instances.errors",
