@@ -5,8 +5,6 @@ as they are, whatever became of their generators: they are frozen. A result take
 another only where it is better, or its bound is re-proved.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ the bound, on an instance of which nothing has been computed before; then how ma
 so many seeds, by default 5).
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 solve and evaluate, and so many mutated results through check, on all processors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

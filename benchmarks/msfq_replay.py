@@ -4,8 +4,6 @@
 that interpreter, which has it (it asks for other versions than ours, so for one of its own).
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A measurement is a generator. A text that it yields is the title of a table; a `
 measured, what was seen, what is asked, what it was before, and what stands beside it.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """How long things take: by the clock, of the processor, of whole commands; on which machine."""
 
-from __future__ import annotations
-
 import gc
 import os
 import platform

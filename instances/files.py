@@ -1,7 +1,5 @@
 """Files: strict reading with places in the errors, and writing that never leaves half a file."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import os

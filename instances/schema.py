@@ -3,8 +3,6 @@
 ``python -m schedopt.instances.schema`` writes the ``schema.json`` of every problem.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """The register of policies: a name, what it applies to, where it comes from, its options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache

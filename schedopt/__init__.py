@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.reproduce import reproduce
+    from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
     from schedopt.verbs.start_times import start_times
     from schedopt.verbs.warm import warm
@@ -110,6 +111,7 @@ __all__ = [
     "plot",
     "ready",
     "reproduce",
+    "script",
     "solve",
     "start_times",
     "summary",

@@ -1,7 +1,5 @@
 """The command line: ``python -m schedopt`` and ``schedopt`` are the same."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 

@@ -4,8 +4,6 @@ A kernel of few numbers is run as the Python that it is: loading numba takes hal
 compiling a kernel for the first time takes many. What it returns is the same to the last bit.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress

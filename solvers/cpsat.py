@@ -1,7 +1,5 @@
 """CP-SAT: incumbents under a time limit, Ctrl-C that keeps them, bounds that hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache

@@ -28,6 +28,8 @@ from schedopt.solvers.stopping import stopped
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
 
+Start = Callable[[], Any | None]
+"""Makes a first solution; None where it has none."""
 Certificate = dict[str, Any]
 
 
@@ -62,7 +64,7 @@ class Given:
     """
 
     limits: Limits
-    start: Callable[[], Any | None] = lambda: None
+    start: Start = lambda: None
     solution: Any | None = None
     bound: Fraction | float | None = None
     more: Any = None
@@ -194,7 +196,7 @@ def solve(
     limits: Limits | None = None,
     *,
     solver: str | None = None,
-    start: Callable[[], Any | None] = lambda: None,
+    start: Start = lambda: None,
     at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
@@ -327,8 +329,8 @@ def certificate(
 class _Remembered:
     """A start that is looked for once, when it is first asked for."""
 
-    def __init__(self, start: Callable[[], Any | None]) -> None:
-        self._start: Callable[[], Any | None] | None = start
+    def __init__(self, start: Start) -> None:
+        self._start: Start | None = start
         self._solution: Any | None = None
 
     def __call__(self) -> Any | None:
@@ -401,7 +403,7 @@ def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
             yield engine
 
 
-def _told(model: Formulation, result: Result, name: str, start: Callable[[], Any | None]) -> Result:
+def _told(model: Formulation, result: Result, name: str, start: Start) -> Result:
     """Return an engine's result with who found, bounded and proved; what it says itself stays."""
     found: str | None = name if result.solution is not None else None
     begun = start.solution if isinstance(start, _Remembered) else None

@@ -1,7 +1,5 @@
 """The one loop that drives a search of our own: advance it, watch it, stop it in time."""
 
-from __future__ import annotations
-
 import platform
 from functools import cache
 from typing import Protocol

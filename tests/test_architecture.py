@@ -1,7 +1,5 @@
 """The import rules of the house: who may import whom, and that no two files import each other."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Measurements that the documents name are there, and all of them can be begun."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

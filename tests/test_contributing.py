@@ -1,7 +1,5 @@
 """The recipes of CONTRIBUTING.md, executed as they stand; and the files a repository has."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The documentation site: every snippet runs, it builds without warnings, and needs no network."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Every engine, imported in every order in one process, solves a known model right."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import permutations, product

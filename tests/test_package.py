@@ -1,7 +1,5 @@
 """What is installed: a wheel made from the sdist, beside whatever names a user's own files have."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The README's commands and snippets, run as a new user would, in their order."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks a result document: its own consistency, then its solution by the problem's checker."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import time

@@ -4,8 +4,6 @@ A row is written once and serves every formulation whose variables say which job
 A kind of your own carries a ``rows`` method like the functions below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import singledispatch

@@ -13,14 +13,13 @@ semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma:
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from fractions import Fraction
 from math import isfinite
 
+from schedopt.instances.dates import Dates
 from schedopt.instances.dssp.jobs import Stages
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.precision import EXPECTED as HELD
@@ -47,6 +46,7 @@ SPELLED = {
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 """A number with a decimal point; nothing else that Python would take."""
 
+_COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
 _HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
@@ -78,7 +78,7 @@ class Clock:
         """Return a duration, in the unit; `InputError` if it is none."""
         value = self._length(text, column)
         if value is None:
-            raise InputError(LENGTH, found=shown(text) if text else "an empty cell")
+            raise InputError(LENGTH + comma(text), found=shown(text) if text else "an empty cell")
         return value
 
     def point(self, text: str, column: str) -> float:
@@ -142,6 +142,11 @@ class Clock:
         return Fraction((stamp - self.start) // timedelta(microseconds=1), 10**6)
 
 
+def comma(text: str) -> str:
+    """Return what an error adds where a number has a decimal comma."""
+    return ", with a decimal point" if _COMMA.fullmatch(text) else ""
+
+
 def start_of(text: str) -> datetime | time:
     """Return a start that is given as a time of day or a stamp; `InputError` if it is neither."""
     if (at := _time_of_day(text)) is not None:
@@ -149,6 +154,22 @@ def start_of(text: str) -> datetime | time:
     if _STAMP.fullmatch(text):
         return _stamp(text)
     raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
+
+
+def dates_of(start: str, unit: str) -> Dates:
+    """Return when times of a file are by the clock; `InputError` if its start is none."""
+    return Dates.of(start, SECONDS[SPELLED[unit]])
+
+
+def time_of(text: str, dates: Dates) -> float:
+    """Return a time that people write as `Clock.point` has it, in units after a start with a zone.
+
+    A time of day is the first at or after the start.
+    """
+    if (at := _time_of_day(text)) is None:
+        return float(Fraction(Clock(start=dates.start).point(text, "time")) / dates.unit)
+    day = dates.start.date() + timedelta(days=at < dates.start.time())
+    return dates.since(datetime.combine(day, at, dates.start.tzinfo))
 
 
 def _time_of_day(text: str) -> time | None:

@@ -25,8 +25,6 @@ is named like a field of a job or of a night, becomes a grouping only where that
 left out, and `convert` says so. A job whose deadline is over before the night starts is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Dynamic programming by total reward, exact for whole rewards, and scaled to approximate any."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

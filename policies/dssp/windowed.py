@@ -1,7 +1,5 @@
 """Greedy selection where jobs have releases and deadlines of their own: row by row, exactly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

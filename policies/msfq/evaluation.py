@@ -1,7 +1,5 @@
 """A policy evaluated: simulated where it may be stable, and refused a number where it was not."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.errors import InputError, shown

@@ -1,7 +1,5 @@
 """The decorator that registers an admission rule as a policy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

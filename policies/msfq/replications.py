@@ -18,8 +18,6 @@ replications' means alone, of which there are few. Where batches are put togethe
 those are at least as independent as within one run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from functools import reduce

@@ -1,7 +1,5 @@
 """The verbs that make things, and that look around: from new to warm."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -131,7 +129,7 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
 
     Parameters
     ----------
-    files : An instance, results (several too), or rows of a bench.
+    files : An instance, results (several too), rows of a bench, one plan, or an old and a new one.
     instance : The results' instance: its deadline and its groups.
     output : .png (the default), .svg, .pdf or .html.
     """

@@ -1,7 +1,5 @@
 """The problems, by name: everything else in the application asks their records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module

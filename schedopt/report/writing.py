@@ -1,7 +1,5 @@
 """Writing a report: rows in, one page out."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Many machines: a sweep on a Dask cluster (the extra ``cluster``)."""
 
-from __future__ import annotations
-
 import multiprocessing
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A file of rows that survives being killed: of a bench, or of a what-if."""
 
-from __future__ import annotations
-
 import os
 import time
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Convert: instances from files of other formats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path

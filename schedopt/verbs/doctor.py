@@ -1,7 +1,5 @@
 """Doctor: whether what the project stands on is there and works."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """New: a commented example of an instance to begin from."""
 
-from __future__ import annotations
-
 from schedopt.instances.decoding import uncommented
 from schedopt.instances.files import encode, parse
 from schedopt.problems import problem as record_of

@@ -59,7 +59,7 @@ def plan(what: AnyInstance | str | Path, result: Result, run: Result | None = No
     InputError
         If the problem has no plans, or the result no solution.
     """
-    return _frame(columns(what, result, run))
+    return frame(columns(what, result, run))
 
 
 def columns(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> Plan:
@@ -70,7 +70,10 @@ def columns(what: AnyInstance | str | Path, result: Result, run: Result | None =
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
 
 
-def _frame(columns: Plan) -> pl.DataFrame:
+def frame(columns: pl.DataFrame | Plan) -> pl.DataFrame:
+    """Return a plan's columns as a frame."""
+    if not isinstance(columns, tuple):
+        return columns
     need("polars")
     import polars as pl
 
@@ -97,7 +100,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     if ending not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     if ending == ".parquet":
-        (_frame(table) if isinstance(table, tuple) else table).write_parquet(buffer)
+        frame(table).write_parquet(buffer)
     elif isinstance(table, tuple):
         buffer.write(written({column.title: column.cells for column in table}))
     else:

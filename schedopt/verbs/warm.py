@@ -1,7 +1,5 @@
 """Warm: compile every kernel before it is needed, so that nobody's first solve waits for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

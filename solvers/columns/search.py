@@ -5,8 +5,6 @@ through (see `ways`): all ways to differ from the bound's own solution that lose
 is to lose. Where these are too many, the relaxation's most undecided column is split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Epochs and rectangles by searches of our own; and by CP-SAT, told what is known before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf

@@ -1,7 +1,5 @@
 """An engine's attempt at an allocation: the best so far, the bound, and who gave them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Literal, Protocol, TypeAlias

@@ -1,7 +1,5 @@
 """Convex programs: of the orders that matter, and the declared model as it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf
 

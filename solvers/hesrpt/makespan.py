@@ -1,7 +1,5 @@
 """The least makespan: all jobs complete together, whatever their speedups."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Orders of many jobs of unequal speedups: good ones, and a bound on all by rents."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf
 

@@ -1,7 +1,5 @@
 """The engines of `Allocation`, in the order in which they are tried."""
 
-from __future__ import annotations
-
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import count_timelines
 from schedopt.formulations.hesrpt.rules import bounds_of

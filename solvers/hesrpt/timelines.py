@@ -1,7 +1,5 @@
 """Arrivals: a tree over timelines, or the programs of all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import fsum, inf
 

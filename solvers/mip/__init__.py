@@ -4,8 +4,6 @@ A solver of such programs is an `Engine`. It gets a matrix and says what it foun
 that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same for all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Small random queues and logs, in units far apart: thresholds with targets, policies, windows."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 from math import nan

@@ -1,7 +1,5 @@
 """Bundled instances have names that work from any folder, and from an installed wheel."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """msfq instances: loads, shapes of sizes, generators, traces."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The selectors against all subsets, and against their guarantees."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from fractions import Fraction

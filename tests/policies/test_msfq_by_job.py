@@ -1,7 +1,5 @@
 """Rules that go by single jobs: against definitions job by job, and what they are known for."""
 
-from __future__ import annotations
-
 from math import inf
 from random import Random
 

@@ -1,7 +1,5 @@
 """Thresholds by class: the twin, Adaptive Quickswap as the default, and what tuning them gains."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.msfq import at_load

@@ -1,7 +1,5 @@
 """Admission rules against definitions job by job, in both simulators and on logs, with ties."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 from typing import Any

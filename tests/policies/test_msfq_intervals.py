@@ -1,7 +1,5 @@
 """Intervals of simulated means: they hold as often as they say, or are withheld."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.msfq import at_load

@@ -1,7 +1,5 @@
 """Queueing policies: the compiled simulator against its plain definition, and what is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

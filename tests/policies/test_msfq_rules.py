@@ -1,7 +1,5 @@
 """A rule in one place: what the decorator promises, and what a run must show to get a number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

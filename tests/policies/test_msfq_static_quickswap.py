@@ -1,7 +1,5 @@
 """Static Quickswap's handovers against a definition that is told of arrivals and departures."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 import numpy as np

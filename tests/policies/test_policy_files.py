@@ -1,7 +1,5 @@
 """Policies of a user's own file: what it may do wrong, and where it can be run."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Bench: gaps, formats, processes, resuming, and being killed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

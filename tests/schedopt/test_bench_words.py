@@ -1,7 +1,5 @@
 """What a bench says: averages with their intervals, sentences, notebooks, and tables for papers."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

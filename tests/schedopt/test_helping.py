@@ -1,7 +1,5 @@
 """Help where one stands: explain, new, completion, the help of solve, messages with the form."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What verbs write: never over what they read, and only what the name's ending says."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """The verb ready, from tables and in Python, and what is kept between calls."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The report: what it counts, what it draws, and that no name can break out of it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

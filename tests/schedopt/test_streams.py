@@ -1,7 +1,5 @@
 """Where output goes: full disks, readers that have gone, terminals that act on names."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

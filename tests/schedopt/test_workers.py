@@ -1,7 +1,5 @@
 """Processes that begin, die, hang, and have no room to write: what is computed stays, once each."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

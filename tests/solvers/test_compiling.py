@@ -1,7 +1,5 @@
 """Compiled kernels: never out of date, the same for every copy, and not on a solver's time."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

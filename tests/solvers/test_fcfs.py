@@ -1,7 +1,5 @@
 """FCFS solved: against closed forms, a truncated chain and simulation, and up to its limit."""
 
-from __future__ import annotations
-
 from math import factorial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Several classes: the bound holds whatever is run, and the policy that is found comes near it."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The checker of allocations finds what is wrong, and believes nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

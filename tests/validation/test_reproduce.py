@@ -1,7 +1,5 @@
 """Reproductions, quickly: what holds goes on holding, and what differs is known to."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

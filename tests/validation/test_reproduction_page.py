@@ -1,7 +1,5 @@
 """REPRODUCTION.md: it leaves out nothing of the papers, and says what the ledger says."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -7,8 +7,6 @@ row's activity and the cost; a pair is dropped where another is no worse however
 or where what is missing to keep the row must cost too much.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -18,8 +18,6 @@ constraints that are not known here are left out, which makes bounds weaker and 
 bound on a schedule is one on the selection that it is: jobs whose tasks, as they happen, fit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor, isfinite

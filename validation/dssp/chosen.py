@@ -1,7 +1,5 @@
 """What all results are asked: names, demand, shares, side constraints, and what fits a night."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from math import fsum

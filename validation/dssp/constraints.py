@@ -1,7 +1,5 @@
 """Whether selections keep each side constraint, judged from the raw instance alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch

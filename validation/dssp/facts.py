@@ -3,8 +3,6 @@
 What numbers mean, and which rule has which tolerance, is said in `instances.dssp.planned`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction

@@ -4,8 +4,6 @@ It is worked out from the raw fields, and shares nothing with what plans or disp
 of a pool is there as long as the pool has more than k.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction

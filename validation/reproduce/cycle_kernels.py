@@ -7,8 +7,6 @@ there are servers, and if those are l or fewer they are a drain of their own.
 
 # ruff: noqa: PLR0915 (a compiled loop is one function)
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures 3 to 10 and section 5.2 of the dssp paper: dispatching and selecting on render nights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from itertools import count, islice

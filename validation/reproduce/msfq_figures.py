@@ -1,7 +1,5 @@
 """Figures 1 to 6, Theorems 1 and 2 and Remark 1 of the msfq paper: simulated, computed, stable."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

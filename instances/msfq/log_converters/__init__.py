@@ -1,7 +1,5 @@
 """Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, any CSV."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

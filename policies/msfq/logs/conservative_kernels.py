@@ -5,8 +5,6 @@ are free from ``times[i]`` to ``times[i + 1]``, and all of them after the last s
 places ``low`` to ``high``, of which ``low`` holds the present.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled

@@ -1,7 +1,5 @@
 """A log at one moment: who waits, who runs and since when; and how a policy goes on from there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -148,7 +148,10 @@ def _never(night: Instance, j: int) -> Reason:
         words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
         waits = f", after {', '.join(job.after)}" if job.after else ""
         return Reason("never", words=words + waits)
-    if path > window:
+    if window <= 0:
+        release, due = float(night.releases[j]), float(night.deadlines[j])
+        words = f"released at {number(release)}, due at {number(due)}"
+    elif path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
         words = f"demand {number(float(demand))}, more than the machine gives {where}"

@@ -13,8 +13,6 @@ Four things keep their number small. A partial schedule is dropped
 - where of two jobs that are alike the later one starts first.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The search over partial schedules, compiled: see `partial_kernels`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
