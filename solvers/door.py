@@ -17,6 +17,7 @@ import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.extras import EXTRAS, missing
+from schedopt.instances.files import home
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.engine import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
     """Return the table of a formulation, in the order in which it is walked."""
-    tables: dict[str, str] = getattr(import_module(f"schedopt.solvers.{problem}"), "TABLES", {})
+    tables: dict[str, str] = getattr(import_module(home("solvers", problem)), "TABLES", {})
     table: tuple[Engine, ...] = at_home(tables[formulation]) if formulation in tables else ()
     return table
 
@@ -170,8 +171,8 @@ def certificate(
     """
     table = engines(model.problem, model.name)
     homes = [engine.certify for engine in table if engine.certify and engine.accepts(model)]
-    for home in dict.fromkeys(homes):
-        made: Certificate | None = at_home(home)(model, result, limits, holds)
+    for certify in dict.fromkeys(homes):
+        made: Certificate | None = at_home(certify)(model, result, limits, holds)
         if made is not None:
             return made
     return None
