@@ -4,6 +4,7 @@ The base has what selections, checking and evaluating need; everything else is i
 engine, the picture or the reader that uses it, and only there.
 """
 
+from contextlib import suppress
 from importlib.util import find_spec
 
 from schedopt.instances.errors import InputError
@@ -50,6 +51,16 @@ def lacking(error: ModuleNotFoundError) -> InputError:
     if package not in EXTRAS:
         raise error
     return missing(package)
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of a package, None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # which takes a while
+
+    for name in (package, f"{package}-base"):  # CVXPY without its solvers
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return None
 
 
 def installed(package: str) -> bool:

@@ -75,7 +75,7 @@ def _describe(definition: dict[str, Any], said: Told) -> None:
 
 def main() -> None:
     """Write every problem's schema beside its records."""
-    for problem in PROBLEMS:
+    for problem in PROBLEMS.own:
         write_bytes(path(problem), encoded(problem))
 
 

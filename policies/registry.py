@@ -9,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import home
 from schedopt.instances.options import Option
 
 
@@ -160,4 +162,6 @@ def _import(problem: str) -> None:
     """Import the policies of a problem, which registers them."""
     import importlib
 
-    importlib.import_module(f"schedopt.policies.{problem}")
+    importlib.import_module(home("policies", problem))
+    for point in plugins.of("policies", problem).values():
+        plugins.load(point)

@@ -34,12 +34,18 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
 
     Parameters
     ----------
+    problem : Such as dssp; or plugin: a folder with a distribution that adds to schedopt.
     json : Without the comments.
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.new import new as run
+    from schedopt.verbs.new import plugin
 
+    if problem == "plugin":
+        made = plugin(output or Path("schedopt-mine"))
+        say(f"wrote {', '.join(map(str, made))}; next: pip install -e {made[0].parent}")
+        return
     writable(output, (".json",))
     text = run(problem, comments=not json).encode()
     if output is None:

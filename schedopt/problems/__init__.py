@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from schedopt.instances import naming  # not its names: a row may be called as one of them
-from schedopt.instances.files import PROBLEMS
+from schedopt.instances.files import PROBLEMS, home
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
 
@@ -23,7 +23,7 @@ def problem(name: str) -> Problem:
         If there is no such problem.
     """
     record: Problem = import_module(
-        f"schedopt.problems.{naming.pick(name, PROBLEMS, 'a problem')}"
+        home("problems", naming.pick(name, PROBLEMS, "a problem"))
     ).RECORD
     return record
 

@@ -2,12 +2,14 @@
 
 import platform
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import EntryPoint
 
 import msgspec
 
-from schedopt.instances.extras import EXTRAS, installed, missing
-from schedopt.solvers.door import at_home
+from schedopt.instances.errors import InputError
+from schedopt.instances.extras import EXTRAS, installed, missing, version_of
+from schedopt.instances.plugins import KINDS, load, points
+from schedopt.solvers.engine import at_home
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 
@@ -24,19 +26,30 @@ def examine() -> list[Finding]:
     """Look at Python, the packages, and each engine on a tiny model with a known optimum."""
     findings = [Finding("python", True, platform.python_version())]
     for package in (*BASE, *EXTRAS):
-        try:
-            findings.append(Finding(package, True, version(package)))
-        except PackageNotFoundError:
-            if package in BASE:
-                findings.append(Finding(package, False, "not installed"))
-            else:
-                findings.append(Finding(package, None, f"opens {missing(package).expected}"))
+        here = version_of(package)
+        if here is not None:
+            findings.append(Finding(package, True, here))
+        elif package in BASE:
+            findings.append(Finding(package, False, "not installed"))
+        else:
+            findings.append(Finding(package, None, f"opens {missing(package).expected}"))
+    findings += [_plugged(point) for kind in KINDS for point in points(kind).values()]
     findings += [
         _tried(name, engine, 6.0)
         for name, engine in ENGINES.items()
         if all(map(installed, NEEDS.get(name, ())))
     ]
     return findings
+
+
+def _plugged(point: EntryPoint) -> Finding:
+    """Return what a plug-in adds, or why it cannot be imported."""
+    whose = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
+    try:
+        load(point)
+    except InputError as error:
+        return Finding(f"plug-in {point.name}", False, str(error))
+    return Finding(f"plug-in {point.name}", True, f"{point.group} of {whose}")
 
 
 def _tried(name: str, engine: Callable[[], float], optimum: float) -> Finding:
