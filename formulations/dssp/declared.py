@@ -115,10 +115,8 @@ class Declared:
         if self._native is None:
             from schedopt.formulations.dssp.native import Native
 
-            sample = self.sample.declare if self.sample else None
-            self._native = Native(
-                *self._labelled(), self.capacity, self.open, self.stated, sample=sample
-            )
+            given = self.capacity, self.open, self.stated
+            self._native = Native(*self._labelled(), *given, sample=self.sample)
         return self._native
 
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:

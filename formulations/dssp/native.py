@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import fsum, isfinite
 from typing import Any
 
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
+from schedopt.formulations.dssp.native_sample import declare
 from schedopt.formulations.dssp.rows import Number, Row
+from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.protocol import Side
 
 
@@ -31,8 +33,8 @@ class Native:
         The variables that can be 1 at all.
     stated : iterable of (str, Row)
         The rows of the side constraints, under their names.
-    sample : callable, optional
-        Adds scenarios of run times, as a block of this name, and their objective.
+    sample : Sample, optional
+        Scenarios of run times, which are added as a block of this name, with their objective.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class Native:
         open_: NDArray[np.bool_],
         stated: Iterable[tuple[str, Row]],
         *,
-        sample: Callable[[pyo.ConcreteModel, Sequence[Any]], None] | None = None,
+        sample: Sample | None = None,
     ) -> None:
         self.model = model = pyo.ConcreteModel()
         dimension = len(names[0]) if names and isinstance(names[0], tuple) else 1
@@ -72,7 +74,7 @@ class Native:
             for name, row in stated:
                 self._state(name, row)
             if sample is not None:
-                sample(model, self.x)
+                declare(sample, model, self.x)
         self._known = self._rows_digest(), self._goal_digest()
 
     def _within(self, row: Row) -> tuple[None, Any, float | None]:

@@ -10,11 +10,10 @@ this is in whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from fractions import Fraction
 from math import ceil, fsum, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +33,6 @@ from schedopt.instances.dssp.scenarios import (
     longest,
 )
 from schedopt.instances.errors import InputError
-
-if TYPE_CHECKING:
-    import pyomo.environ as pyo
 
 NORMAL = 1.96
 """Half the width of a normal's middle 95%, in standard deviations."""
@@ -187,66 +183,6 @@ class Sample:
             asked = self.drawn[:, jobs] * work[~ahead & (place[row.jobs] >= first)]
             rows.append((jobs, asked, row.room - base))
         return Tail(self, self.order[first:], (self.fits & head) @ self.rewards, rows)
-
-    def declare(self, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
-        """Add the program to a Pyomo model with a variable for each job, and its objective."""
-        import pyomo.environ as pyo
-
-        block = model.sample = pyo.Block()
-        jobs, scenarios = np.flatnonzero(self.open).tolist(), range(self.count)
-        block.in_time = pyo.Var(scenarios, jobs, domain=pyo.Binary)
-        block.selected = pyo.Constraint(
-            scenarios, jobs, rule=lambda b, s, j: b.in_time[s, j] <= x[j]
-        )
-        for s, j in zip(*np.nonzero(~self.fits), strict=True):
-            if self.open[j]:
-                block.in_time[int(s), int(j)].fix(0)
-        block.used = pyo.Var(pyo.Any, domain=pyo.NonNegativeReals, dense=False)
-        block.serves, block.room = pyo.Constraint(pyo.Any), pyo.Constraint(pyo.Any)
-        for r, row in enumerate(self.rows):
-            for s in scenarios:
-                self._serve(block, x, (r, s), row)
-        self._measured(model, block, x, jobs)
-
-    def _serve(self, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served) -> None:
-        """Add up what is selected in a scenario, in order, and say who is in time."""
-        before, most, unit = 0.0, 0, max(1, row.room)
-        for j, work in zip(row.jobs.tolist(), row.work.tolist(), strict=True):
-            if not self.open[j]:
-                continue
-            asked = int(self.drawn[at[1], j]) * work
-            most += asked
-            used = block.used[(*at, j)]
-            block.serves[(*at, j)] = used == before + asked / unit * x[j]
-            if most > row.room:
-                over = (most - row.room) / unit
-                lifted = over * (1 - block.in_time[at[1], j])
-                block.room[(*at, j)] = used <= row.room / unit + lifted
-            before = used
-
-    def _measured(self, model: Any, block: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
-        """State the measure: each job's chance, or the objective."""
-        import pyomo.environ as pyo
-
-        scenarios, reward = range(self.count), self.rewards.tolist()
-        if self.measure.kind == "chance":
-            block.chance = pyo.Constraint(
-                jobs,
-                rule=lambda b, j: sum(b.in_time[s, j] for s in scenarios) >= self.least * x[j],
-            )
-            return
-        model.reward.deactivate()
-        earned = [pyo.quicksum(reward[j] * block.in_time[s, j] for j in jobs) for s in scenarios]
-        if self.measure.kind == "mean":
-            goal = pyo.quicksum(earned) / self.count
-        else:
-            block.level, block.below = pyo.Var(), pyo.Var(scenarios, domain=pyo.NonNegativeReals)
-            block.short = pyo.Constraint(
-                scenarios, rule=lambda b, s: b.below[s] >= b.level - earned[s]
-            )
-            tail = float((1 - self.measure.level) * self.count)
-            goal = block.level - pyo.quicksum(block.below.values()) / tail
-        block.goal = pyo.Objective(expr=goal, sense=pyo.maximize)
 
 
 def wilson(share: float, count: int) -> float:

@@ -119,9 +119,10 @@ class _Served:
                 if facts.release[name] >= start and facts.due[name] <= end
             ]
             work = [facts.units[names[i]] for i in among]
-            kind: Any = np.int64 if sum(work) * most < 2**62 else object
             room = int(rate * (end - start) * facts.scale * MILLION)
-            yield Window(among, np.array(work, dtype=kind), min(room, 2**62))
+            small = max(sum(work) * most, room) < 2**62
+            kind: Any = np.int64 if small else object
+            yield Window(among, np.array(work, dtype=kind), room)
 
     def worth(self, measure: Measure, drawn: Integers) -> tuple[float, float]:
         """Return what the selection is worth in some scenarios, and the half-width of its interval.

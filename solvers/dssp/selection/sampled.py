@@ -400,7 +400,8 @@ class _Search:
     def _adjusted(self) -> Floats:
         """Return rewards less what jobs ask for in the scenarios that are scarce."""
         relaxed, found = self.relaxation, self.sample.rewards.astype(np.float64)
-        priced = self.prices[len(relaxed.room) :].reshape(len(relaxed.asked), -1)
+        priced = self.prices[len(relaxed.room) :]
+        priced = priced.reshape(len(relaxed.asked), self.sample.count)
         for price, asked in zip(priced, relaxed.asked, strict=True):
             mean = price.sum() * asked.mean(axis=0)
             found[relaxed.at] -= price @ asked - mean
