@@ -262,8 +262,23 @@ def plan(
         Column("end", float, list(map(ends.get, names))),
         Column("late", float, list(map(late.get, names))),
         Column("rank", int, list(map(ranks.get, names))),
+        *_chances(instance, result, run),
         *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
+
+
+def _chances(
+    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
+) -> Iterator[Column]:
+    """Yield how likely each job is to be in time, where run times are said to be uncertain."""
+    if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
+        return
+    from schedopt.problems.dssp.chances import chances
+
+    night = next(_alone(instance, result, result.solution))[0] or instance
+    found = chances(night, run.solution, str(run.policy or ""), result.seed)
+    if found:
+        yield Column("chance", float, [found.get(job.name) for job in instance.jobs])
 
 
 def _waited_for(instance: Instance, names: Sequence[str]) -> set[str]:

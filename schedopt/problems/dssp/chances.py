@@ -1,0 +1,81 @@
+"""The chance of each job to be in time, simulated with the dispatcher that runs a plan.
+
+Run times are as long as drawn factors make them. A plan that a dispatcher made is run by it; any
+other, and one that a solver made, by its own order: of the tasks that can run, the one that is
+planned to start first.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
+
+if TYPE_CHECKING:
+    from schedopt.instances.dssp.tasks import Floats
+
+DRAWS, FEWEST, MOST = 400, 50, 40_000_000
+"""Scenarios that are run; so many at least, where they have more tasks together than so many."""
+PLAINLY = 100_000
+"""Tasks of all scenarios up to which the plain simulator is done before a compiled one is loaded."""
+ON_TIME = 1 + 1e-11
+"""A completion that is later than the deadline by less than this factor is rounded."""
+
+
+def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
+    """Return in which share of drawn scenarios each job of a schedule is in time.
+
+    Parameters
+    ----------
+    night : Instance
+    schedule : Scheduled
+    policy : str
+        Who made it, such as ``selection+lcpf``.
+    seed : int
+        Of the scenarios.
+
+    Returns
+    -------
+    dict of str to float
+        Nothing where no job of it has a `spread`.
+    """
+    from schedopt.policies.dssp.dispatch import play
+    from schedopt.policies.dssp.dispatchers import positions
+    from schedopt.policies.dssp.plain import play_plainly
+
+    names = list(schedule.completion)
+    if not any(night.jobs[night.index[name]].spread for name in names):
+        return {}
+    jobs, tasks, keys = positions(night, names), night.tasks, _keys(night, schedule, policy)
+    count = int(max(FEWEST, min(DRAWS, MOST // max(1, len(tasks.lengths)))))
+    player = play_plainly if count * len(tasks.lengths) <= PLAINLY else play
+    in_time = np.zeros(len(jobs))
+    for drawn in factors(night, seed, RUNNING, count):
+        factor = drawn / MILLION
+        longest = tasks.longest * factor[tasks.job_of_stage]
+        turned = copy(night)
+        lengths = tasks.lengths * factor[tasks.job_of]
+        vars(turned).update(vars(night), tasks=replace(tasks, lengths=lengths, longest=longest))
+        ends = player(turned, jobs, keys=keys).completion[jobs]
+        in_time += ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
+    return dict(zip((night.jobs[j].name for j in jobs), (in_time / count).tolist(), strict=True))
+
+
+def _keys(night: Instance, schedule: Scheduled, policy: str) -> Floats:
+    """Return the keys by which tasks are dispatched, of what was planned."""
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+
+    name = policy.rpartition("+")[2]
+    if name in KEYS and name not in DRAWN:
+        return KEYS[name](night)
+    tasks = night.tasks
+    starts = np.zeros(len(tasks.lengths))
+    for task in schedule.tasks:
+        stage = tasks.first_stage[night.index[task.job]] + task.stage
+        starts[tasks.first_task[stage] + task.task] = task.start
+    return starts
