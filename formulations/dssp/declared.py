@@ -115,8 +115,9 @@ class Declared:
         if self._native is None:
             from schedopt.formulations.dssp.native import Native
 
+            names, rewards = self._labelled()
             given = self.capacity, self.open, self.stated
-            self._native = Native(*self._labelled(), *given, sample=self.sample)
+            self._native = Native(names, rewards, *given, sample=self.sample)
         return self._native
 
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:

@@ -106,7 +106,7 @@ def solve(
     with stoppable():
         stages = Stages(limits, confirm + certificate + explain)
         if risk is not None:
-            options = {"seed": seed, **(options or {}), "risk": risk}
+            options = {"risk": risk, "seed": seed, **(options or {})}
         model = modelled(what, formulation, options)
         model.add(*constraints)
         record = problem(model.problem)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DRAWS, FEWEST, MOST = 400, 50, 40_000_000
 """Scenarios that are run; so many at least, where they have more tasks together than so many."""
 PLAINLY = 100_000
-"""Tasks of all scenarios up to which the plain simulator is done before a compiled one is loaded."""
+"""Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 

@@ -40,7 +40,7 @@ STEPS = 400
 """Steps of prices."""
 ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
-SMALL = 2_000
+SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
 """Moves in vain for each of the last jobs, after which there are no more."""
