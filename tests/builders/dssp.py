@@ -78,8 +78,9 @@ def best_at_risk(model: Selection) -> float | None:
     drawn = factors(night, asked["seed"], DECIDING, asked["scenarios"]).tolist()
     level = Measure.read(asked["risk"]).level
     found = []
+    facts = Facts(night, min(model.fill, 1.0))
     for chosen in keeping(night, model.added, model.fill):
-        done = [in_time(night, model.fill, chosen, drawn, s) for s in range(len(drawn))]
+        done = [in_time(facts, chosen, drawn, s) for s in range(len(drawn))]
         earned = sorted(sum(night.jobs[j].reward for j in jobs) for jobs in done)
         if asked["risk"] == "mean":
             found.append(sum(earned) / len(earned))
@@ -95,11 +96,9 @@ def best_at_risk(model: Selection) -> float | None:
     return max(found, default=None)
 
 
-def in_time(
-    night: Instance, fill: float, chosen: Sequence[str], drawn: list[list[int]], s: int
-) -> set[int]:
+def in_time(facts: Facts, chosen: Sequence[str], drawn: list[list[int]], s: int) -> set[int]:
     """Return which of some jobs are in time in a scenario, each looked at by itself."""
-    facts = Facts(night, min(fill, 1.0))
+    night = facts.night
     span = {j: (facts.release[job.name], facts.due[job.name]) for j, job in enumerate(night.jobs)}
 
     def fits(j: int, scenario: list[int]) -> bool:

@@ -174,10 +174,10 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
     """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
     sample = given.read
     began, run = now(), Run(given.limits)
-    search = _Search(model, sample, given.limits, began)
+    few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
+    search = _Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
     search.run()
-    few = len(search.relaxation.at) * sample.count <= SMALL
-    ended = search.closed or not few or given.alone
+    ended = search.closed or not few
     late = left(given.limits, began).time_limit == 0
     solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
     bound = search.bound if np.isfinite(search.bound) else None
@@ -196,7 +196,10 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
 class _Search:
     """Prices and knapsacks in turn."""
 
-    def __init__(self, model: Selection, sample: Sample, limits: Limits, began: float) -> None:
+    def __init__(
+        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
+    ) -> None:
+        self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         self.relaxation = Relaxation(model, sample)
         self.best: Mask | None = None
@@ -227,7 +230,8 @@ class _Search:
         else:
             self._try(self._priced())
             self._try(self._means(self.sample.rewards))
-            self._try(self._moved())
+            if self.rounds == ROUNDS:
+                self._try(self._moved())
 
     def _try(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
@@ -268,7 +272,7 @@ class _Search:
     def _means(self, rewards: Floats) -> Iterator[None]:
         """Try selections for what each job earns on weighted average: at first if it is alone."""
         part = np.asarray(self.weights @ self.sample.fits, dtype=np.float64)
-        for _ in range(ROUNDS):
+        for _ in range(self.rounds):
             chosen = self._knapsack(rewards * part, self.model.fill, self.model.open)
             if chosen is None:
                 return
@@ -287,7 +291,7 @@ class _Search:
         tail = self.sample.tail(chosen)
         jobs = tail.jobs[place[tail.jobs] >= 0]
         value, used = self.value, relaxed.rows @ chosen[relaxed.at]
-        while len(jobs) > 1 and vain < VAIN * len(jobs):
+        while len(jobs) > 2 and vain < VAIN * len(jobs):
             flipped = draw.choice(jobs, int(draw.integers(1, 4)), replace=False)
             signs = np.where(chosen[flipped], -1, 1)
             after = used + relaxed.rows[:, place[flipped]] @ signs
@@ -328,7 +332,7 @@ class _Search:
         low, high = 0.0, self.model.fill
         fill = high
         last: Mask | None = None
-        for _ in range(2 * ROUNDS):
+        for _ in range(2 * self.rounds):
             chosen = self._knapsack(rewards, fill, allowed)
             if self._offer(chosen):
                 low, last = fill, chosen
@@ -370,7 +374,7 @@ class _Search:
         most = float(sample.rewards.sum())
         prices = np.full(relaxed.size, 0.1 * most / max(1, sample.count) / weights.mean() / 100)
         steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
-        for _ in range(STEPS):
+        for _ in range(STEPS * self.rounds // ROUNDS):
             found = relaxed.bound(prices, weights)
             value = found.value + SLIP * most
             better = value < self.bound * (1 - 1e-7)
