@@ -272,6 +272,7 @@ RENDER_NIGHT = Recipe(
         "reward": one_of("linear", REWARDS),
         "teams": whole(6, 1, 1000),
         "stages": truth(True, _STAGES),
+        "spread": number(0.0, "a number from 0 to below 1", lambda v: 0 <= v < 1),
     },
     "synthetic nights of a render farm, calibrated on a paper's stated facts",
     "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",

@@ -17,7 +17,9 @@ from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 
 if TYPE_CHECKING:
-    from schedopt.instances.dssp.tasks import Floats
+    from numpy.typing import NDArray
+
+    from schedopt.instances.dssp.tasks import Floats, Ints
 
 DRAWS, FEWEST, MOST = 400, 50, 40_000_000
 """Scenarios that are run; so many at least, where they have more tasks together than so many."""
@@ -30,6 +32,20 @@ ON_TIME = 1 + 1e-11
 def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
     """Return in which share of drawn scenarios each job of a schedule is in time.
 
+    Nothing where no job of it has a `spread`; see `ran` for what is given.
+    """
+    if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
+        return {}
+    jobs, in_time = ran(night, schedule, policy, seed)
+    shares = in_time.mean(axis=0).tolist()
+    return dict(zip((night.jobs[j].name for j in jobs), shares, strict=True))
+
+
+def ran(
+    night: Instance, schedule: Scheduled, policy: str, seed: int
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Run a schedule in drawn scenarios.
+
     Parameters
     ----------
     night : Instance
@@ -41,29 +57,28 @@ def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dic
 
     Returns
     -------
-    dict of str to float
-        Nothing where no job of it has a `spread`.
+    jobs : ndarray of int
+        The positions of its jobs.
+    in_time : ndarray of bool, shape (scenarios, jobs)
     """
     from schedopt.policies.dssp.dispatch import play
     from schedopt.policies.dssp.dispatchers import positions
     from schedopt.policies.dssp.plain import play_plainly
 
-    names = list(schedule.completion)
-    if not any(night.jobs[night.index[name]].spread for name in names):
-        return {}
-    jobs, tasks, keys = positions(night, names), night.tasks, _keys(night, schedule, policy)
+    tasks, keys = night.tasks, _keys(night, schedule, policy)
+    jobs = positions(night, list(schedule.completion))
     count = int(max(FEWEST, min(DRAWS, MOST // max(1, len(tasks.lengths)))))
     player = play_plainly if count * len(tasks.lengths) <= PLAINLY else play
-    in_time = np.zeros(len(jobs))
-    for drawn in factors(night, seed, RUNNING, count):
+    in_time = np.zeros((count, len(jobs)), dtype=np.bool_)
+    for done, drawn in zip(in_time, factors(night, seed, RUNNING, count), strict=True):
         factor = drawn / MILLION
         longest = tasks.longest * factor[tasks.job_of_stage]
         turned = copy(night)
         lengths = tasks.lengths * factor[tasks.job_of]
         vars(turned).update(vars(night), tasks=replace(tasks, lengths=lengths, longest=longest))
         ends = player(turned, jobs, keys=keys).completion[jobs]
-        in_time += ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
-    return dict(zip((night.jobs[j].name for j in jobs), (in_time / count).tolist(), strict=True))
+        done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
+    return jobs, in_time
 
 
 def _keys(night: Instance, schedule: Scheduled, policy: str) -> Floats:
