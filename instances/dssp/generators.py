@@ -107,6 +107,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
             reward=reward(priority, demand),
             priority=float(priority),
             groups={"team": team} if values["nights"] == 1 else {"night": night, "team": team},
+            spread=values["spread"] or None,
             **work,
         )
         jobs.append(job)

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
+from schedopt.instances.dssp.scenarios import DECIDING, MILLION, RUNNING, factors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedopt.instances.dssp.tasks import Floats, Ints
 
-DRAWS, FEWEST, MOST = 400, 50, 40_000_000
-"""Scenarios that are run; so many at least, where they have more tasks together than so many."""
+DRAWS, FEW, MOST = 400, 24, 40_000_000
+"""Scenarios that a plan is run in, and by which its dispatcher is chosen; an eighth of these at
+least, where all together have more tasks than so many."""
 PLAINLY = 100_000
 """Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
 ON_TIME = 1 + 1e-11
@@ -61,24 +62,46 @@ def ran(
         The positions of its jobs.
     in_time : ndarray of bool, shape (scenarios, jobs)
     """
+    jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
+    drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
+    return jobs, _in_time(night, jobs, _keys(night, schedule, policy), drawn)
+
+
+def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
+    """Return the dispatcher that earns the most with some jobs on average of a few scenarios."""
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+    from schedopt.policies.registry import is_own
+
+    drawn = factors(night, seed, DECIDING, _count(night, FEW))
+    worth = {
+        name: float((_in_time(night, jobs, key(night), drawn) @ night.rewards[jobs]).sum())
+        for name, key in KEYS.items()
+        if name not in DRAWN and is_own("dssp", name)
+    }
+    return max(worth, key=worth.__getitem__)
+
+
+def _count(night: Instance, draws: int) -> int:
+    """Return how many scenarios are run of so many: fewer where there are many tasks."""
+    return max(draws // 8, min(draws, MOST * draws // DRAWS // max(1, len(night.tasks.lengths))))
+
+
+def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:
+    """Tell which jobs a dispatcher gets done in time in scenarios, by its planned keys."""
     from schedopt.policies.dssp.dispatch import play
-    from schedopt.policies.dssp.dispatchers import positions
     from schedopt.policies.dssp.plain import play_plainly
 
-    tasks, keys = night.tasks, _keys(night, schedule, policy)
-    jobs = positions(night, list(schedule.completion))
-    count = int(max(FEWEST, min(DRAWS, MOST // max(1, len(tasks.lengths)))))
+    tasks, count = night.tasks, len(drawn)
     player = play_plainly if count * len(tasks.lengths) <= PLAINLY else play
     in_time = np.zeros((count, len(jobs)), dtype=np.bool_)
-    for done, drawn in zip(in_time, factors(night, seed, RUNNING, count), strict=True):
-        factor = drawn / MILLION
+    for done, factor in zip(in_time, drawn / MILLION, strict=True):
         longest = tasks.longest * factor[tasks.job_of_stage]
         turned = copy(night)
         lengths = tasks.lengths * factor[tasks.job_of]
         vars(turned).update(vars(night), tasks=replace(tasks, lengths=lengths, longest=longest))
         ends = player(turned, jobs, keys=keys).completion[jobs]
         done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
-    return jobs, in_time
+    return in_time
 
 
 def _keys(night: Instance, schedule: Scheduled, policy: str) -> Floats:

@@ -119,7 +119,8 @@ def dispatched(
         if alone is None:
             schedules.append(_nothing(chosen.capacity))
             continue
-        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity())
+        seed = result.seed if "risk" in result.options else None
+        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity(), seed)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
@@ -177,8 +178,13 @@ def _nothing(capacity: float) -> Scheduled:
     )  # fmt: skip
 
 
-def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
-    """Return the best of the house's dispatchers for some jobs, and its schedule."""
+def _best(
+    night: Instance, names: Sequence[str], fill: float, seed: int | None
+) -> tuple[str, Scheduled]:
+    """Return the best of the house's dispatchers for some jobs, and its schedule.
+
+    Where there is a seed, of scenarios, it is the best on average of some of these.
+    """
     from schedopt.policies.dssp.dispatch import Held, schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
     from schedopt.policies.dssp.plain import play_plainly
@@ -186,6 +192,11 @@ def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Sche
 
     jobs = Held.of(night).able(positions(night, list(names)))
     plainly = len(night.tasks.lengths) <= PLAINLY
+    if seed is not None:
+        from schedopt.problems.dssp.chances import steadiest
+
+        name = steadiest(night, jobs, seed)
+        return name, schedule_of(night, jobs, simulated(night, name, jobs), fill)
     best: tuple[tuple[float, int, float], str, Played] | None = None
     for name in KEYS:
         if name in DRAWN or not is_own("dssp", name):
