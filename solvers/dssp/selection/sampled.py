@@ -32,6 +32,9 @@ from schedopt.solvers.running import Run, make_result
 if TYPE_CHECKING:
     pass
 
+if TYPE_CHECKING:
+    from schedopt.formulations.program import Program
+
 Floats = NDArray[np.float64]
 
 PRICED = 8
@@ -74,10 +77,10 @@ class Bound(NamedTuple):
 class Relaxation:
     """The relaxation of a sample average program by prices, over the open jobs."""
 
-    def __init__(self, model: Selection, sample: Sample) -> None:
+    def __init__(self, model: Selection, sample: Sample, program: Program) -> None:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
-        self.rows, self.room = _planned(model, self.at)
+        self.rows, self.room = _planned(program, self.at)
         tight = [row for row in sample.rows if _total(row, sample) > row.room > 0]
         tight.sort(key=lambda row: -_total(row, sample) / row.room)
         self.asked = [_asked(row, sample, self.at) for row in tight[:PRICED]]
@@ -201,7 +204,8 @@ class _Search:
     ) -> None:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
-        self.relaxation = Relaxation(model, sample)
+        self.program = model.program()
+        self.relaxation = Relaxation(model, sample, self.program)
         self.best: Mask | None = None
         self.value = -np.inf
         self.bound = np.inf
@@ -243,9 +247,16 @@ class _Search:
     def _offer(self, chosen: Mask | None) -> bool:
         """Keep a selection if it is the best; tell whether it is one at all."""
         value = None if chosen is None else self.sample.value(chosen)
+        if value is not None and value > self.value and not self._keeps(chosen):
+            return False
         if value is not None and value > self.value:
             self.best, self.value = chosen, value
         return value is not None
+
+    def _keeps(self, chosen: Mask | None) -> bool:
+        """Tell whether a selection keeps every row of planned run times, in whole numbers."""
+        program = self.program
+        return program.broken(program.completed(np.flatnonzero(chosen).tolist())) is None
 
     def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
         """Return the best selection for other rewards, by planned run times."""
@@ -282,8 +293,8 @@ class _Search:
 
     def _moved(self) -> Iterator[None]:
         """Take the last jobs in or out, or one for another, as long as that is of use."""
-        relaxed, program = self.relaxation, self.model.program()
-        if self.best is None or program.lifting:
+        relaxed = self.relaxation
+        if self.best is None or self.program.lifting:
             return
         chosen, draw, vain = self.best.copy(), stream(self.limits.seed), 0
         place = np.full(len(chosen), -1)
@@ -412,9 +423,8 @@ class _Search:
         return np.maximum(0.0, found)
 
 
-def _planned(model: Selection, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _planned(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return the rows that can bind of planned run times, each as at most 1, 0 or -1."""
-    program = model.program()
     place = {int(j): i for i, j in enumerate(at)}
     rows, room = [], []
     for row in program.rows:
