@@ -51,6 +51,7 @@ def solve(
     threads: int | None = None,
     seed: int = 0,
     option: list[str] | None = None,
+    risk: str | None = None,
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
@@ -70,6 +71,7 @@ def solve(
     ----------
     threads : Threads of the solver.
     option : An option of the formulation, as KEY=VALUE; repeatable.
+    risk : Maximize over scenarios of run times: mean, cvar:Q or chance:Q.
     certificate : Add what `check` can re-prove the bound from.
     confirm : Solve again by another method; both must agree.
     explain : Say why jobs are left out, and what each rule costs.
@@ -97,6 +99,7 @@ def solve(
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
+    how |= {"risk": risk}
     how |= {"time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
     with live(file.name) as watch:
