@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
+    from schedopt.verbs.replan import Replanned
 
 PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
@@ -96,6 +97,21 @@ def plan_file(table: pl.DataFrame, output: Path, template: str | None) -> None:
         script.write(table, output, template or script.PLAIN)
     else:
         plans.write(table, output)
+
+
+def replanned(
+    made: Replanned, json: bool, output: Path | None, template: str | None, show: Callable[[], None]
+) -> None:
+    """Write what `replan` returns: a plan, or the result on the rest of the night; and print it."""
+    table = output if is_plan(output) else None
+    if table is not None and made.plan is not None:
+        plan_file(made.plan, table, template)
+    deliver(made.result.document(), json, None if table else output, show)
+    for note in made.notes:
+        say(note)
+    if output is not None:
+        written = table is None or made.plan is not None
+        say(f"wrote {output}" if written else f"there is no solution: {output} is not written")
 
 
 def page(

@@ -15,7 +15,7 @@ from schedopt.instances.parquet import read_parquet
 from schedopt.instances.precision import check_cells
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.shown import FIXED
+from schedopt.problems.shown import FIXED, Plan
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -58,16 +58,20 @@ def plan(what: AnyInstance | str | Path, result: Result, run: Result | None = No
     InputError
         If the problem has no plans, or the result no solution.
     """
-    import polars as pl
-
     instance = load(what) if isinstance(what, str | Path) else what
     if result.solution is None:
         raise InputError("a result with a solution", found=shown(result.termination))
     run = run or carried_out(instance, result)
+    return table_of(problem_of(instance).plan(instance, result, run))
+
+
+def table_of(columns: Plan) -> pl.DataFrame:
+    """Return the columns of a plan as a table."""
+    import polars as pl
+
     types: dict[type, type[pl.DataType]] = {
         str: pl.String, float: pl.Float64, int: pl.Int64, bool: pl.Boolean,
     }  # fmt: skip
-    columns = problem_of(instance).plan(instance, result, run)
     return pl.DataFrame(
         {column.title: column.cells for column in columns},
         schema={column.title: types[column.kind] for column in columns},
@@ -111,7 +115,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
         else:
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
-            types |= dict.fromkeys(("start", "end", "late"), pl.Float64)
+            types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import inf, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -43,6 +43,7 @@ def solve(
     confirm: bool = False,
     explain: bool = False,
     many: bool = False,
+    start: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Find the optimum of an instance or of a formulation, and check it.
@@ -81,6 +82,8 @@ def solve(
     many : bool
         Whether many models are solved in this process: then compiled engines, which take a second
         to load, pay for small ones too.
+    start : solution record, optional
+        What to start from, such as the ``solution`` of a result; it has to keep all rules.
     progress : callable, optional
         Called with further solves done and in all.
 
@@ -106,7 +109,7 @@ def solve(
         record = problem(model.problem)
         if explain:
             record.expect_explained(model.name)
-        result = stages.search(lambda limits: record.solve(model, solver, limits))
+        result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
         def confirmation(result: Result, limits: Limits) -> Result:
             return confirmed(result, record.confirm(model, result, limits))

@@ -261,7 +261,7 @@ def plan(
         Column("end", float, list(map(ends.get, names))),
         Column("late", float, list(map(late.get, names))),
         Column("rank", int, list(map(ranks.get, names))),
-        *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
+        *clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
 
 
@@ -286,7 +286,7 @@ def _ranks(
     return {name: rank for rank, name in enumerate(by, start=1)}
 
 
-def _clock(
+def clock(
     instance: Instance, starts: Sequence[float | None], ends: Sequence[float | None]
 ) -> Iterator[Column]:
     """Yield starts and ends as times with their zone, where it is known when time 0 is."""
