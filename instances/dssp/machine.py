@@ -6,6 +6,7 @@ come are the first to go, and a task runs on processors that stay until it ends.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,8 +54,8 @@ class Steps:
 
     def spans(self) -> Iterator[Span]:
         """Yield each stretch in which nothing changes, one after the other."""
-        for i, amount in enumerate(self.amounts):
-            yield Span(self.times[i], (*self.times[1:], None)[i], amount)
+        ends = (*self.times[1:], None)
+        yield from map(Span, self.times, ends, self.amounts)
 
     def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
         """Return another amount at each time."""
@@ -67,7 +68,7 @@ class Steps:
 
     def at(self, time: Fraction) -> Fraction:
         """Return how much there is at a time."""
-        return next(span.amount for span in self.spans() if span.end is None or time < span.end)
+        return self.amounts[max(0, bisect_right(self.times, time) - 1)]
 
     @property
     def most(self) -> Fraction:

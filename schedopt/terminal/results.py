@@ -97,8 +97,9 @@ def replanned(made: Replanned) -> None:
     out.print()
     say(", ".join(f"{count[what]:,} {what}" for what in ("kept", "moved", "added", "dropped")))
     rows = tuple(
-        (change.job, change.change, number(change.was) if change.was is not None else "",
-         number(change.now) if change.now is not None else "", change.why)
+        (change.job, change.change,
+         change.was_time or ("" if change.was is None else number(change.was)),
+         change.now_time or ("" if change.now is None else number(change.now)), change.why)
         for change in made.changes if change.change != "kept"
     )  # fmt: skip
     if rows:

@@ -6,12 +6,14 @@ of a pool is there as long as the pool has more than k.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import isfinite
+from operator import itemgetter
 
 from msgspec import UNSET
 
@@ -29,7 +31,8 @@ Points = list[tuple[Fraction, Fraction]]
 
 def level(points: Points, time: Fraction) -> Fraction:
     """Return how much there is at a time: nothing before 0."""
-    return ([Fraction(0)] + [amount for start, amount in points if start <= time])[-1]
+    i = bisect_right(points, time, key=itemgetter(0))
+    return points[i - 1][1] if i else Fraction(0)
 
 
 def area(points: Points, start: Fraction, end: Fraction) -> Fraction:

@@ -99,10 +99,14 @@ def _its(count: int) -> str:
 
 
 def dispatched(
-    instance: Instance, result: Result[Chosen], most: int | None = None
+    instance: Instance,
+    result: Result[Chosen],
+    most: int | None = None,
+    among: Sequence[str] | None = None,
 ) -> Result[Any] | None:
     """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
+    ``among``: the dispatchers that are tried, the house's own but the random one by default.
     None where nothing is selected at all, where a job has no tasks, or where there are more than
     ``most`` tasks.
     """
@@ -118,7 +122,7 @@ def dispatched(
         if alone is None:
             schedules.append(_nothing(chosen.capacity))
             continue
-        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity())
+        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity(), among)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
@@ -176,7 +180,9 @@ def _nothing(capacity: float) -> Scheduled:
     )  # fmt: skip
 
 
-def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
+def _best(
+    night: Instance, names: Sequence[str], fill: float, among: Sequence[str] | None
+) -> tuple[str, Scheduled]:
     """Return the best of the house's dispatchers for some jobs, and its schedule."""
     from schedopt.policies.dssp.dispatch import Held, schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
@@ -186,7 +192,7 @@ def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Sche
     jobs = Held.of(night).able(positions(night, list(names)))
     plainly = len(night.tasks.lengths) <= PLAINLY
     best: tuple[tuple[float, int, float], str, Played] | None = None
-    for name in KEYS:
+    for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
         key: Any = KEYS[name]

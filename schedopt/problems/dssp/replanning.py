@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import nextafter
+from math import inf, nextafter
 from typing import Any
 
 import msgspec
@@ -20,8 +20,9 @@ from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, refuse_nights, selected
+from schedopt.instances.dssp.tasks import Floats
 from schedopt.problems.dssp.observing import Old, Task, observed, state_of, time_told
-from schedopt.problems.dssp.planning import LATE, clock, dispatched, plan, schedules_of
+from schedopt.problems.dssp.planning import LATE, PLAINLY, clock, dispatched, plan, schedules_of
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
 from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
@@ -30,6 +31,9 @@ from schedopt.validation.documents import check
 
 STAY = "stay"
 """What the rule is called that keeps what was planned."""
+
+FEW = ("cpa", "least-slack")
+"""Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
 
 Solve = Callable[..., Result[Any]]
 replace: Any = msgspec.structs.replace
@@ -296,7 +300,8 @@ def _carried_out(rest: Rest, old: Old, result: Result[Any]) -> Result[Any] | Non
         same(night.worth(night.index[name], end), 1.0) for name, end in made.completion.items()
     ):
         return as_run(result, made, night, "the old order")
-    other = dispatched(night, result)
+    many = len(night.tasks.lengths) > PLAINLY
+    other = dispatched(night, result, among=FEW if many else None)
     earned = night.objective_of(made)
     if other is not None and (other.objective or 0.0) > earned:
         return other
@@ -310,15 +315,27 @@ def in_old_order(rest: Rest, old: Old, chosen: Selected) -> Scheduled:
     night = rest.instance
     index = night.index
     jobs = Held.of(night).able(np.sort(np.array([index[n] for n in chosen.selected], np.int64)))
-    keys = np.array([_key(rest, old, job.name) for job in night.jobs])
+    keys = _keys(rest, old)
     return schedule_of(
         night, jobs, play(night, jobs, keys=keys), chosen.capacity / night.capacity()
     )
 
 
-def _key(rest: Rest, old: Old, name: str) -> float:
-    span = old.spans.get(rest.tasks[name][0])
-    return float("inf") if span is None else span[0]
+def _keys(rest: Rest, old: Old) -> Floats:
+    """Return when each task of the rest was to start; of jobs that were not to run, never."""
+    found: list[float] = []
+    for job in rest.instance.jobs:
+        name, places = rest.tasks[job.name]
+        count = sum(map(len, job.stages or ()))
+        span, tasks = (
+            old.spans.get(name),
+            {task[:2]: task.start for task in old.tasks.get(name, ())},
+        )
+        if places and tasks:
+            found += [tasks[place] for stage in places for place in stage]
+        else:
+            found += [inf if span is None else span[0]] * count
+    return np.array(found)
 
 
 def as_run(result: Result[Any], made: Scheduled, night: Instance, by: str) -> Result[Any]:
