@@ -200,7 +200,7 @@ def _observed(job: Job, old: Old, told: Row | None, at: float, notes: list[str])
     if status == "done":
         return Begun("done", _ended(job, tasks, row, at), width)
     if not begun:
-        if row.start is None and not _same(min((t.start for t in tasks), default=inf), at):
+        if not tasks or (row.start is None and not _same(min(t.start for t in tasks), at)):
             expected = "when it started: it is not in the plan by now"
             raise InputError(expected, found="none", place="start")
         begun = [task for task in tasks if _same(task.start, at)]
