@@ -131,13 +131,14 @@ def dates_of(start: str, unit: str) -> Dates:
     return Dates.of(start, SECONDS[SPELLED[unit]])
 
 
-def time_of(text: str, dates: Dates) -> float:
-    """Return a time that people write as `Clock.point` has it, in units after a start with a zone.
+def time_of(text: str, unit: str, dates: Dates | None) -> float:
+    """Return a point in time that people write, in a file's unit: see `Clock.point`.
 
-    A time of day is the first at or after the start.
+    A time of day is the first at or after the start, in whose zone it is.
     """
-    if (at := _time_of_day(text)) is None:
-        return float(Fraction(Clock(start=dates.start).point(text, "time")) / dates.unit)
+    at = _time_of_day(text)
+    if at is None or dates is None:
+        return Clock(SPELLED[unit], dates.start if dates else None).point(text, "time")
     day = dates.start.date() + timedelta(days=at < dates.start.time())
     return dates.since(datetime.combine(day, at, dates.start.tzinfo))
 

@@ -99,10 +99,14 @@ def _its(count: int) -> str:
 
 
 def dispatched(
-    instance: Instance, result: Result[Chosen], most: int | None = None
+    instance: Instance,
+    result: Result[Chosen],
+    most: int | None = None,
+    among: Sequence[str] | None = None,
 ) -> Result[Any] | None:
     """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
+    ``among``: the dispatchers that are tried, the house's own but the random one by default.
     None where nothing is selected at all, where a job has no tasks, or where there are more than
     ``most`` tasks.
     """
@@ -119,7 +123,8 @@ def dispatched(
             schedules.append(_nothing(chosen.capacity))
             continue
         seed = result.seed if "risk" in result.options else None
-        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity(), seed)
+        filled = chosen.capacity / instance.capacity()
+        name, schedule = _best(alone, night.selected, filled, seed, among)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
@@ -178,7 +183,11 @@ def _nothing(capacity: float) -> Scheduled:
 
 
 def _best(
-    night: Instance, names: Sequence[str], fill: float, seed: int | None
+    night: Instance,
+    names: Sequence[str],
+    fill: float,
+    seed: int | None,
+    among: Sequence[str] | None,
 ) -> tuple[str, Scheduled]:
     """Return the best of the house's dispatchers for some jobs, and its schedule.
 
@@ -197,7 +206,7 @@ def _best(
         name = steadiest(night, jobs, seed)
         return name, schedule_of(night, jobs, simulated(night, name, jobs), fill)
     best: tuple[tuple[float, int, float], str, Played] | None = None
-    for name in KEYS:
+    for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
         key: Any = KEYS[name]
@@ -273,7 +282,7 @@ def plan(
         Column("late", float, list(map(late.get, names))),
         Column("rank", int, list(map(ranks.get, names))),
         *_chances(instance, result, run),
-        *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
+        *clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
 
 
@@ -312,7 +321,7 @@ def _ranks(
     return {name: rank for rank, name in enumerate(by, start=1)}
 
 
-def _clock(
+def clock(
     instance: Instance, starts: Sequence[float | None], ends: Sequence[float | None]
 ) -> Iterator[Column]:
     """Yield starts and ends as times with their zone, where it is known when time 0 is."""
