@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 FEW = 24
 """Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
 
-MANY = 500
-"""Jobs from which on a bound from part of the rules pays: it takes compiled code."""
-
 SMALL = 60
 """Open columns up to which branching in whole numbers goes before HiGHS."""
 
@@ -70,15 +67,6 @@ def shares(model: Selection) -> Shape | None:
     return shape if shape is not None and shape.whole else None
 
 
-def partly_shares(model: Selection) -> Shape | None:
-    """Return the shares that a part of a selection's rows say, where that is worth solving."""
-    from schedopt.solvers.dssp.selection.shares.reading import shape_of
-
-    shape = None if model.ordered else shape_of(model)
-    worth_it = shape is not None and len(shape.groups.weights) >= MANY and len(shape.groups.low) > 1
-    return shape if worth_it else None
-
-
 def many(model: Selection, limits: Limits) -> bool:
     """Tell whether compiled code pays: for more than a few jobs, or where many models follow."""
     return limits.many or len(model.instance.jobs) > FEW
@@ -87,6 +75,11 @@ def many(model: Selection, limits: Limits) -> bool:
 def small(model: Selection | Season, _: Limits) -> bool:
     """Tell whether branching goes first."""
     return int(model.open.sum()) <= SMALL
+
+
+def large(model: Selection, limits: Limits) -> bool:
+    """Tell whether prices of all rows go first."""
+    return not small(model, limits)
 
 
 def as_declared(model: Selection | Season, _: Limits) -> bool:
@@ -207,14 +200,6 @@ ENGINES = (
         confirmed_by="highs",
     ),
     Engine(
-        "part-shares",
-        solve="schedopt.solvers.dssp.selection.shares.engine:solve_part",
-        accepts=partly_shares,
-        when=f"caps and floors of one grouping beside other rules, from {MANY} jobs on",
-        proves="a bound, for what follows in this table",
-        confirmed_by="highs",
-    ),
-    Engine(
         "columns",
         solve=f"{_COLUMNS}:solve",
         accepts=few_rows,
@@ -227,6 +212,17 @@ ENGINES = (
         confirmed_by="model",
     ),
     TREE,
+    Engine(
+        "crossing",
+        solve="schedopt.solvers.dssp.selection.crossing.engine:solve",
+        accepts=unchanged_reward,
+        pays=large,
+        when=f"any declared rules, unasked from {SMALL + 1} open columns on",
+        proves="a bound by prices of all rows, without rounding; highs goes on from there",
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="cp-sat",
+    ),
     HIGHS,
     *AGAIN,
     *OTHERS,
