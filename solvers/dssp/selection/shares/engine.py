@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +19,7 @@ from schedopt.solvers.dssp.selection.binary.engine import tree
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
-from schedopt.solvers.result import Limits, Result, gap
+from schedopt.solvers.result import Limits, Result, SolutionStatus, gap
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0
 """Seconds that the search may take before HiGHS goes on from there; of a limit, half at most."""
+PART = 1.0
+"""Seconds where it only bounds what HiGHS then solves."""
 BEYOND = 3.0
 """Seconds beyond the limit for a first selection: it is far better than one by ratio alone."""
 
@@ -44,6 +47,22 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
         given = replace(given, limits=left(given.limits, began))
         return tree(model, given)  # which says what keeps no rules, and why
     return result if given.alone or late or done else HandOn(result, search.most)
+
+
+def solve_part(model: Selection, given: Given) -> HandOn:
+    """Solve the shares of a selection alone: a bound, and a start if it satisfies the rest."""
+    _, search, result = _searched(model, given, _within(given.limits, PART))
+    chosen = search.positions()
+    columns = [] if chosen is None else chosen.tolist()
+    program = model.program()
+    if chosen is None or program.broken(program.completed(columns)) is not None:
+        result = msgspec.structs.replace(result, solution=None, objective=None, gap=None)
+    stopped = result.termination if result.termination == "interrupted" else "completed"
+    status: SolutionStatus = "none" if result.solution is None else "feasible"
+    result = msgspec.structs.replace(
+        result, termination=stopped, solution_status=status, proved_by=msgspec.UNSET
+    )
+    return HandOn(result, search.most)
 
 
 def _searched(
