@@ -137,6 +137,7 @@ class Solver:
         self.refuting: frozenset[str] | None = None
         self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
         self.best: Values | None = None
+        self.presolve = True
         self._state()
 
     def _state(self) -> None:
@@ -152,6 +153,9 @@ class Solver:
         """Go on with columns at these values: the best has them, and so has whatever is better."""
         self.whole.propagate(values)
         self.start = values
+        self.presolve = (
+            False  # with a good start and good prices it was seen to cost more than it saves
+        )
         self._state()
 
     def go_on(self, limits: Limits) -> Solver:
@@ -195,7 +199,7 @@ class Solver:
         if self.best is not None:
             free = np.flatnonzero(self.start == FREE).astype(np.int32)
             start = (free, self.best[free].astype(float))
-        presolve = not self.scaled.blurred.any()
+        presolve = self.presolve and not self.scaled.blurred.any()
         return self._judged(
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
