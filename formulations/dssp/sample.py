@@ -45,12 +45,7 @@ Mask = NDArray[np.bool_]
 class Served(NamedTuple):
     """A row of the capacity in whole numbers: its jobs in the order in which they are served.
 
-    Attributes
-    ----------
-    jobs : ndarray of int
-    work : ndarray of int
-        What each asks for, at the factor of one millionth.
-    room : int
+    ``work``: what each asks for, at the factor of one millionth.
     """
 
     jobs: NDArray[np.intp]
@@ -61,23 +56,11 @@ class Served(NamedTuple):
 class Sample:
     """Scenarios, and what a selection earns in them.
 
-    Parameters
-    ----------
-    night : Instance
-    open_ : ndarray of bool, shape (jobs,)
-        The jobs that can be selected at all.
-    fill : float
-        r, of which a scenario has at most 1.
-    measure : Measure
-    drawn : ndarray of int64, shape (scenarios, jobs)
-        The factors, in millionths.
+    ``open_``: the jobs that can be selected at all (shape (jobs,)); ``fill``: r, of which a
+    scenario has at most 1; ``drawn``: the factors, in millionths (shape (scenarios, jobs)).
 
-    Attributes
-    ----------
-    fits : ndarray of bool, shape (scenarios, jobs)
-        Whether the critical path of a job fits in a scenario.
-    order : ndarray of int, shape (jobs,)
-        In which the jobs are served.
+    ``fits``: whether the critical path of a job fits in a scenario (shape (scenarios, jobs));
+    ``order``: in which the jobs are served (shape (jobs,)).
     """
 
     def __init__(
@@ -194,14 +177,8 @@ def wilson(share: float, count: int) -> float:
 class Tail:
     """The last jobs in the order, where those before are always served.
 
-    Parameters
-    ----------
-    sample : Sample
-    jobs : ndarray of int
-    earned : ndarray of float, shape (scenarios,)
-        What those before them earn.
-    rows : list of (ndarray, ndarray, ndarray)
-        Of each row, the last jobs in it, what they ask for in each scenario, and what is left.
+    ``earned``: what those before them earn (shape (scenarios,)); ``rows``: of each row, the last
+    jobs in it, what they ask for in each scenario, and what is left.
     """
 
     def __init__(

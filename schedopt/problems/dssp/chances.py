@@ -47,20 +47,9 @@ def ran(
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Run a schedule in drawn scenarios.
 
-    Parameters
-    ----------
-    night : Instance
-    schedule : Scheduled
-    policy : str
-        Who made it, such as ``selection+lcpf``.
-    seed : int
-        Of the scenarios.
+    ``policy``: who made it, such as ``selection+lcpf``; ``seed``: of the scenarios.
 
-    Returns
-    -------
-    jobs : ndarray of int
-        The positions of its jobs.
-    in_time : ndarray of bool, shape (scenarios, jobs)
+    Returns ``jobs``: the positions of its jobs; ``in_time``: .
     """
     jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
     drawn = factors(night, seed, RUNNING, _count(night, DRAWS))

@@ -31,20 +31,13 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Old:
-    """What was planned.
+    """What was planned."""
 
-    Attributes
-    ----------
-    spans : dict
-        When each job that is run starts and ends; None where that is not said.
-    widths : dict
-        How many processors each of them holds at most.
-    tasks : dict
-        The tasks of each of them, where they are known.
-    """
-
+    # When each job that is run starts and ends; None where that is not said.
     spans: Mapping[str, Span]
+    # How many processors each of them holds at most.
     widths: Mapping[str, int] = field(default_factory=dict)
+    # The tasks of each of them, where they are known.
     tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
 
 
@@ -69,24 +62,12 @@ class State:
 
 @dataclass(frozen=True)
 class Begun:
-    """A job as it stands.
+    """A job as it stands."""
 
-    Attributes
-    ----------
-    status : str
-        Of `STATUSES`.
-    past : list of Task
-        What of it has run, or runs until its end.
-    width : int
-        The processors of each of them.
-    lost : float
-        The processor time that failed.
-    """
-
-    status: str = "waiting"
-    past: Sequence[Task] = ()
-    width: int = 1
-    lost: float = 0.0
+    status: str = "waiting"  # of `STATUSES`
+    past: Sequence[Task] = ()  # what of it has run, or runs until its end
+    width: int = 1  # the processors of each of them
+    lost: float = 0.0  # the processor time that failed
 
     @property
     def start(self) -> float:

@@ -43,33 +43,16 @@ BEGUN = "begun"
 
 @dataclass(frozen=True)
 class Rest:
-    """The rest of a night.
+    """The rest of a night."""
 
-    Attributes
-    ----------
-    night : Instance
-        The whole night, on the machine as it is now known to be.
-    at : float
-        Now.
-    instance : Instance
-        The rest of it.
-    begun : list of Begun
-        Each job of the night as it stands.
-    tasks : dict
-        Of each job of the rest, where its tasks stand in which job of the night.
-    sure : frozenset of str
-        The jobs that are done, or will be once what runs has ended.
-    parts : dict of str to str
-        By job of the night, the job of the rest that is the rest of its present stage.
-    notes : list of str
-    """
-
-    night: Instance
-    at: float
-    instance: Instance
-    begun: Sequence[Begun]
+    night: Instance  # the whole night, on the machine as it is now known to be
+    at: float  # now
+    instance: Instance  # the rest of it
+    begun: Sequence[Begun]  # each job of the night as it stands
+    # Of each job of the rest, where its tasks stand in which job of the night.
     tasks: Mapping[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]]
-    sure: frozenset[str]
+    sure: frozenset[str]  # the jobs that are done, or will be once what runs has ended
+    # By job of the night, the job of the rest that is the rest of its present stage.
     parts: Mapping[str, str]
     notes: Sequence[str]
 

@@ -52,25 +52,16 @@ SLIP = 1e-11
 
 
 class Bound(NamedTuple):
-    """A bound from prices, and what they rest on.
-
-    Attributes
-    ----------
-    value : float
-    selected : ndarray of bool, shape (open jobs,)
-    earned : ndarray of float, shape (scenarios,)
-        What the relaxed answer comes to in each scenario, at these prices.
-    planned, priced : ndarray of float
-        What it leaves of each row: of planned times, and in scenarios.
-    gains : ndarray of float, shape (open jobs,)
-        What each job brings, at these prices, before planned rows are paid for.
-    """
+    """A bound from prices, and what they rest on."""
 
     value: float
-    selected: Mask
+    selected: Mask  # shape (open jobs,)
+    # What the relaxed answer comes to in each scenario, at these prices; shape (scenarios,).
     earned: Floats
+    # planned, priced: what it leaves of each row: of planned times, and in scenarios.
     planned: Floats
     priced: Floats
+    # What each job brings, at these prices, before planned rows are paid for; shape (open jobs,).
     gains: Floats
 
 

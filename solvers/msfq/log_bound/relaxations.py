@@ -34,14 +34,9 @@ def relaxed(ticks: Ticks, *, weighted: bool = False, of: str = SERVERS) -> dict[
       done; the least sum of those is that of one fast server that always does the job of most
       weight by work (Goemans, SODA 1997).
 
-    Parameters
-    ----------
-    ticks : Ticks
-    weighted : bool
-        Whether jobs weigh servers times run; all alike by default.
-    of : str
-        The resource that ``need`` and ``servers`` are of. Where jobs have weights, what is known of
-        others is ``run`` alone.
+    ``weighted``: whether jobs weigh servers times run; all alike by default; ``of``: the resource
+    that ``need`` and ``servers`` are of. Where jobs have weights, what is known of others is
+    ``run`` alone.
     """
     servers = ticks.servers
     submit = [time * servers for time in ticks.submit.tolist()]
