@@ -114,12 +114,13 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def changes(function: ast.AST) -> Iterator[Change]:
-    """Yield every change in a function, but for texts and types."""
+    """Yield every change in a function, but for texts, types and lengths that must be the same."""
+    texts = [node for node in ast.walk(function) if isinstance(node, ast.JoinedStr)]
     types = [getattr(node, key, None) for node in ast.walk(function)
              for key in ("annotation", "returns")]  # fmt: skip
-    said = {id(part) for node in types if node is not None for part in ast.walk(node)}
+    said = {id(part) for node in [*texts, *types] if node is not None for part in ast.walk(node)}
     for parent in ast.walk(function):
-        if isinstance(parent, ast.JoinedStr | ast.FormattedValue) or id(parent) in said:
+        if id(parent) in said or (isinstance(parent, ast.keyword) and parent.arg == "strict"):
             continue
         for name, field in ast.iter_fields(parent):
             if name in ("annotation", "returns"):
@@ -136,14 +137,21 @@ def sampled(module: ModuleType, each: int, seed: int) -> tuple[int, list[tuple[s
     tree = ast.parse(path.read_text())
     made = (ast.FunctionDef, ast.ClassDef)
     every = [change for top in tree.body if isinstance(top, made) for change in changes(top)]
+    before = _by_place(tree, path)
     found = []
     for change in Random(f"{seed} {module.__name__}").sample(every, min(each, len(every))):  # noqa: S311
         words = str(change)
         change.put(change.other)
-        code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+        after = _by_place(tree, path)
         change.put(change.node)
-        found.append((words, {(c.co_qualname, c.co_firstlineno): c for c in codes(code)}))
+        if after != before:  # else it stands in a class, outside of its functions
+            found.append((words, after))
     return len(every), found
+
+
+def _by_place(tree: ast.AST, path: Path) -> Codes:
+    code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+    return {(each.co_qualname, each.co_firstlineno): each for each in codes(code)}
 
 
 def _short(node: ast.AST) -> str:
@@ -214,17 +222,16 @@ class First:
 
 
 def tests(room: str, *, own: bool) -> list[str]:
-    """Return the tests of a room, the strongest first: also those of its own, which solve."""
+    """Return the tests of a room: also those of its own, or that import it, which solve."""
     if room == "documents":
         return ["tests/validation/test_questions.py", "tests/validation/test_forged.py"]
     fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
     forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
-    every = [fields, *forged]
-    return (
-        every
-        if not own
-        else [*every, *map(str, sorted(ROOT.glob(f"tests/validation/test_{room}_*.py")))]
-    )
+    files = [file for part in ("validation", "solvers")
+             for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
+             if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
+             ]  # fmt: skip
+    return [fields, *forged, *(map(str, files) if own else ())]
 
 
 def fails(some: list[str], first: First, seconds: float) -> bool:

@@ -25,18 +25,9 @@ PACKAGES = ("highspy", "ortools", "pyomo", "numba")
 class Row(NamedTuple):
     """A measurement.
 
-    Attributes
-    ----------
-    what : str
-    seen : float, str or None
-        The number, or what is to be said in its place.
-    unit : str
-    asked : str
-        What is asked of it; empty where nothing is.
-    met : bool or None
-        Whether it is as asked.
-    beside : dict of str to object
-        By their headings what it was before, what others take, and whatever else belongs to it.
+    ``seen``: the number, or what is to be said in its place; ``asked``: what is asked of it; empty
+    where nothing is; ``met``: whether it is as asked; ``beside``: by their headings what it was
+    before, what others take, and whatever else belongs to it.
     """
 
     what: str

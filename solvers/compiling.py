@@ -39,19 +39,10 @@ REFUSED = ("math range error", "math domain error")
 class Kernel(Source):
     """A function that is compiled at its first call, or run as Python where little is to be done.
 
-    Parameters
-    ----------
-    function : callable
-        What numba can compile.
-    options : mapping of str to object
-        Those of `numba.njit`.
-    plain : callable, optional
-        Whether a call with these arguments is run as Python. Never by default.
+    ``function``: what numba can compile; ``options``: those of `numba.njit`; ``plain``: whether a
+    call with these arguments is run as Python. Never by default.
 
-    Attributes
-    ----------
-    py_func : callable
-        The function, as numba names it.
+    ``py_func``: the function, as numba names it.
     """
 
     def __init__(

@@ -1,17 +1,15 @@
 """The recipes of CONTRIBUTING.md, executed as they stand; and the files a repository has."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from builders.cli import ROOT, process
 
-ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LAYERS = ["instances", "formulations", "policies", "solvers", "validation", "schedopt"]
 
@@ -25,17 +23,8 @@ def blocks(text: str) -> list[str]:
 
 
 def python(code: str, folder: Path = ROOT) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    place = {"PYTHONPATH": str(folder)}
+    return process(sys.executable, "-c", code, directory=folder, env=place).stdout
 
 
 def test_the_policy_recipe() -> None:

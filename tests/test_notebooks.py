@@ -8,10 +8,10 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from builders.cli import ROOT
 from matplotlib.image import imread
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).parent.parent
 SAME = 0.02
 """How far, on the average, colours of a picture drawn anew may be from those of the stored one."""
 EMPTY = 0.005

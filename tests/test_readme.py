@@ -5,9 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders.cli import scripted
+from builders.cli import ROOT, scripted
 
-ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -21,41 +21,15 @@ from math import isfinite
 
 from schedopt.instances.dates import Dates
 from schedopt.instances.dssp.jobs import Stages
+from schedopt.instances.durations import LENGTH, NUMBER, SECONDS, SPELLED, WORDS, comma, seconds_of
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.precision import EXPECTED as HELD
 from schedopt.instances.precision import expect_held
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-"""Seconds in each unit."""
-
-WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-"""What units are called."""
-
-SPELLED = {
-    spelling: unit
-    for unit, spellings in {
-        "s": "s sec secs second seconds",
-        "m": "m min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-    }.items()
-    for spelling in spellings.split()
-}
-"""How people write units."""
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-"""A number with a decimal point; nothing else that Python would take."""
-
-_COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
-_HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
-LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
 POINT = f"{LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 DAY = 86400
-MOST = 60
-"""Characters of a time: more would make whole numbers of thousands of digits."""
 
 
 @dataclass
@@ -117,7 +91,7 @@ class Clock:
             self.plain.add(column)
             expect_held(text)
             return value if isfinite(value) and value >= 0 else None
-        seconds = _seconds(text)
+        seconds = seconds_of(text)
         if seconds is None:
             return None
         self.told.add(column)
@@ -140,11 +114,6 @@ class Clock:
             has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
             raise InputError(f"a stamp with {has}", found=shown(text))
         return Fraction((stamp - self.start) // timedelta(microseconds=1), 10**6)
-
-
-def comma(text: str) -> str:
-    """Return what an error adds where a number has a decimal comma."""
-    return ", with a decimal point" if _COMMA.fullmatch(text) else ""
 
 
 def start_of(text: str) -> datetime | time:
@@ -188,28 +157,6 @@ def _stamp(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise InputError("a date and time such as 2026-11-23T06:00", found=shown(text)) from None
-
-
-def _seconds(text: str) -> Fraction | None:
-    """Return the seconds of a duration with units, or of hours, minutes and seconds."""
-    if len(text) > MOST:
-        return None
-    if found := _HMS.fullmatch(text):
-        expect_held(found[3])
-        hours, minutes, seconds = map(Fraction, found.groups())
-        return 3600 * hours + 60 * minutes + seconds
-    total, at, seen = Fraction(0), 0, list[str]()
-    while at < len(text):
-        found = _PART.match(text, at)
-        unit = SPELLED.get(found[2].lower()) if found else None
-        if found is None or unit is None:
-            return None
-        expect_held(found[1])
-        total += Fraction(found[1]) * SECONDS[unit]
-        seen.append(unit)
-        at = found.end()
-    descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
-    return total if seen and seen == descending else None
 
 
 # --- tasks --------------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schedopt.instances.cells import Cells
-from schedopt.instances.dssp.clock import NUMBER
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
+from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 SEATS, HOLDS = "seats:", "holds:"

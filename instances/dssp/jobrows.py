@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
 from schedopt.instances.declarations import of_checked
-from schedopt.instances.dssp.clock import LENGTH, MOST_TASKS, NUMBER, Clock, comma, stages_of
+from schedopt.instances.dssp.clock import MOST_TASKS, Clock, stages_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.durations import LENGTH, NUMBER, comma
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
 from schedopt.instances.precision import expect_held

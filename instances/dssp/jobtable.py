@@ -31,11 +31,12 @@ from pathlib import Path
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp.clock import SPELLED, Clock, start_of
+from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Rows
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (

@@ -113,16 +113,15 @@ def _flowing(text: str) -> str:
 
 def _seconds(text: str) -> float:
     """Read a time limit: a number of seconds, or a time with units."""
-    from schedopt.instances.dssp.clock import Clock
+    from schedopt.instances.durations import LENGTH, comma, seconds_of
 
     try:
         return float(text)
     except ValueError:
-        try:
-            return Clock().length(text, "--time-limit")
-        except InputError as error:
-            expected = f"expected {error.expected}"
-            raise typer.BadParameter(f"found {error.found}; {expected}") from None
+        found = seconds_of(text)
+    if found is None:
+        raise typer.BadParameter(f"found {text!r}; expected {LENGTH}{comma(text)}")
+    return float(found)
 
 
 @app.callback(invoke_without_command=True)

@@ -23,7 +23,7 @@ from schedopt.instances.files import home
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
-from schedopt.solvers.door import at_home
+from schedopt.solvers.engine import at_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
     from schedopt.problems.starts import Told
-    from schedopt.solvers.door import Engine
+    from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
 

@@ -9,7 +9,7 @@ import msgspec
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import EXTRAS, installed, missing, version_of
 from schedopt.instances.plugins import KINDS, load, points
-from schedopt.solvers.door import at_home
+from schedopt.solvers.engine import at_home
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 

@@ -12,7 +12,7 @@ from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.hesrpt.feasible import (
     always_satisfiable,
     possible,

@@ -16,7 +16,7 @@ from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.mip.matrix import Floats, Matrix
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination

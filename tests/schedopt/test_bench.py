@@ -15,7 +15,6 @@ from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-ROOT = Path(__file__).parent.parent.parent
 POLICIES = ["greedy", "greedy-half", "core"]
 
 

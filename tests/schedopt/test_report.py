@@ -22,7 +22,6 @@ from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 from schedopt.verbs.bench import bench
 
-ROOT = Path(__file__).parent.parent.parent
 DSSP, EPOCH = Path("instances/dssp"), Path("instances/epoch")
 
 

@@ -87,21 +87,10 @@ def reproved(
 ) -> str | None:
     """Re-prove a claimed bound.
 
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    constraints : sequence of Constraint
-        All side constraints.
-    certificate : mapping
-        What the bound is to follow from.
-    claim : Document
-        Says the bound, and of which formulation it is.
+    ``instance``: the raw instance; ``constraints``: all side constraints; ``certificate``: what the
+    bound is to follow from; ``claim``: says the bound, and of which formulation it is.
 
-    Returns
-    -------
-    str or None
-        None where the bound holds; else a line that says why it does not follow.
+    Returns None where the bound holds; else a line that says why it does not follow.
     """
     try:
         given = msgspec.convert(certificate, Branchings, strict=True)

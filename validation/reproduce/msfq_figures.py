@@ -255,14 +255,7 @@ def borg_point(
 ) -> Simulated:
     """Simulate a policy on the Borg workload; any number of cores gives the same answer.
 
-    Parameters
-    ----------
-    rate : float
-        Of all arrivals.
-    label : str
-        One of `COMPARED`.
-    arrivals, jobs : int
-    watch : callable, optional
+    ``rate``: of all arrivals; ``label``: one of `COMPARED`.
     """
     queue, (name, options) = borg(rate), COMPARED[label]
     chosen, load = plan(queue, name, **options), region(queue, name).load

@@ -59,14 +59,9 @@ class Reason:
 def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
     """Return why each job that a result leaves out is left out, in the file's order.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        With a solution, a selection, a schedule or a season of this instance; without one nothing
-        is said.
-    most : int, optional
-        Of how many jobs it is said, those of the most reward; by default of all.
+    ``result``: with a solution, a selection, a schedule or a season of this instance; without one
+    nothing is said; ``most``: of how many jobs it is said, those of the most reward; by default of
+    all.
     """
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):

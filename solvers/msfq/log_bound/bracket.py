@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.door import HandOn
 from schedopt.solvers.driving import drive, version
+from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed
@@ -19,7 +19,7 @@ from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
-    from schedopt.solvers.door import Certificate, Given
+    from schedopt.solvers.engine import Certificate, Given
 
 
 def solve(model: LogBound, given: Given) -> Result | HandOn:

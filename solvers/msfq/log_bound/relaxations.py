@@ -33,11 +33,7 @@ def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
       done; the least sum of those is that of one fast server that always does the job of most
       weight by work (Goemans, SODA 1997).
 
-    Parameters
-    ----------
-    ticks : Ticks
-    weighted : bool
-        Whether jobs weigh need times run; all alike by default.
+    ``weighted``: whether jobs weigh need times run; all alike by default.
     """
     servers = ticks.servers
     submit = [time * servers for time in ticks.submit.tolist()]
