@@ -1,7 +1,5 @@
 """Which instance it is, whatever file it is in: a digest of its canonical JSON."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -13,6 +13,7 @@ import msgspec
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
 from schedopt.instances.declarations import Given, Name
 from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.extras import need
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
     BoundedPareto,
@@ -292,6 +293,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         """Return the same instance with what stands beside its file: the jobs of a log."""
         if self.log is None:
             return self
+        need("polars", "log")
         from schedopt.instances.msfq.log_files import read_jobs
 
         return self.with_jobs(read_jobs(Path(file).parent / self.log, self.servers))

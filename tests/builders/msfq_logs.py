@@ -1,7 +1,5 @@
 """Random logs in which much falls together, and what needs no more than a few lines."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Partition

@@ -1,7 +1,5 @@
 """Logs as instances: the table beside the file, what is refused in it, and that nothing is lost."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 from pathlib import Path

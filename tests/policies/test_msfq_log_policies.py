@@ -1,7 +1,5 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

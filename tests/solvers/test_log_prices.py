@@ -1,7 +1,5 @@
 """Prices bound what policies get, and the checker re-proves it; windows against brute force."""
 
-from __future__ import annotations
-
 import json
 from itertools import permutations
 from typing import Any

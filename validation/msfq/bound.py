@@ -16,8 +16,6 @@ a best threshold needs no certificate: it is the least of the curve, recomputed 
 method (see `validation.msfq.transforms`); nothing of the result is used but the claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -187,11 +185,12 @@ def _of_values(
 ) -> str | None:
     """Re-prove the bound of an optimal policy from its relative values."""
     try:
-        if instance.one_or_all is None:
-            several = msgspec.convert(certificate, class_bellman.ClassValues)
-            return _reached(claim, class_bellman.shown(instance, several))
-        shown = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
-    except ValueError as reason:  # or what cannot be read
+        with np.errstate(over="raise", invalid="raise"):  # the least of no numbers is no bound
+            if instance.one_or_all is None:
+                several = msgspec.convert(certificate, class_bellman.ClassValues)
+                return _reached(claim, class_bellman.shown(instance, several))
+            shown = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
+    except (ValueError, FloatingPointError) as reason:  # or what cannot be read
         return f"the certificate shows nothing: {reason}"
     return _reached(claim, shown)
 

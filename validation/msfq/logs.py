@@ -3,8 +3,6 @@
 Everything is counted again from the raw log and the starts alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

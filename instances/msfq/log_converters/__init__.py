@@ -1,15 +1,18 @@
 """Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV, Kubernetes."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 import msgspec
 
 from schedopt.instances.errors import InputError, placed, shown
+=======
+from schedopt.instances.errors import InputError, placed
+from schedopt.instances.extras import need
+>>>>>>> main
 from schedopt.instances.files import check_kind, stem
 from schedopt.instances.msfq.log_converters import cleaning, kubernetes, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
@@ -81,6 +84,7 @@ def convert(
     what was left out, cut off or shifted; ``tell`` is called with it, and with a line that says
     what became of every column. `InputError` names the file and the line.
     """
+    need("polars", str(path))
     path = Path(path)
     kind = options.get("format") or told(path)
     reader, own = READERS[kind]

@@ -1,7 +1,5 @@
 """Admission rules on logs: the needs of the jobs are the classes that the rules speak of."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from math import inf
 

@@ -6,8 +6,6 @@ places ``low`` to ``high``, of which ``low`` holds the present. So is ``rest[i]`
 resources.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled

@@ -1,7 +1,5 @@
 """The disciplines of compiled replays: fixed orders, changing orders, rules by class."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from math import exp, log10

@@ -4,8 +4,6 @@ Jobs have a place in the order, from 0. Over the places stands a tree of `FAN` c
 node knows the least need of each resource and the shortest planned time of the waiting jobs below.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled

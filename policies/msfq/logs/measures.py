@@ -1,7 +1,5 @@
 """Measures of a replay: response times, slowdowns, lost capacity, in all and by user."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import msgspec

@@ -4,8 +4,6 @@ At an instant, first all that ends there ends, then all that is submitted there 
 order, and only then does a rule say what starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log

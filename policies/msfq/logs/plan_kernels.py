@@ -3,8 +3,6 @@
 A block holds up to `ROOM` jobs in order.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled

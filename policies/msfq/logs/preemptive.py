@@ -4,8 +4,6 @@ They stop jobs and resume them later, at no cost and on any servers, and know ho
 still to run. They are defined here job by job, and played in plain Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf

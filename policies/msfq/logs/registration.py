@@ -1,7 +1,5 @@
 """The decorator that registers a rule for logs as a policy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 At an instant first all that ends there ends, then all that is submitted there comes.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled, ready, specialized

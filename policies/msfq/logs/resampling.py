@@ -9,8 +9,6 @@ Source: Zakay and Feitelson, "Workload resampling for performance evaluation of 
 schedulers", Concurrency and Computation 26, 2014.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -5,8 +5,6 @@ skip those that do not fit (``skip``); or reserve servers for the first that doe
 others pass as long as they do not delay it (``easy``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import exp, inf, log, log10
 

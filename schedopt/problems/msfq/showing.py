@@ -1,7 +1,5 @@
 """What there is to say about a result of msfq: the threshold, and response times by class."""
 
-from __future__ import annotations
-
 import msgspec
 
 from schedopt.formats import number, percent

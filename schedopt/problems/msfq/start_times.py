@@ -1,7 +1,5 @@
 """When the jobs of a log that wait will start, under a policy that replays it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.door import HandOn
 from schedopt.solvers.driving import drive, version
+from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import SERVERS, relaxed, rounded_down
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
     from schedopt.formulations.msfq.log_bound import Prices
     from schedopt.formulations.msfq.ticks import Ticks
-    from schedopt.solvers.door import Certificate, Given
+    from schedopt.solvers.engine import Certificate, Given
 
 
 def solve(model: LogBound, given: Given) -> Result | HandOn:

@@ -4,8 +4,6 @@ Prices are whole numbers, and what they prove is summed in whole numbers: the bo
 only in the end rounded down.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from heapq import heappop, heappush
 

@@ -4,8 +4,6 @@ All arithmetic is exact, in whole numbers or fractions, and what is returned is 
 are multiplied by the servers, so that the machine as one fast server has speed 1.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf, nextafter
