@@ -1,11 +1,6 @@
 """A log as a queue: a class for each need and the trace itself, or all its jobs, one by one."""
 
-<<<<<<< HEAD
-from __future__ import annotations
-
 from collections.abc import Callable
-=======
->>>>>>> main
 from math import fsum
 from pathlib import Path
 from typing import Any, Unpack

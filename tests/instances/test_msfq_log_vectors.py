@@ -1,7 +1,5 @@
 """Logs of other formats in which jobs need several resources, in partitions: no line is lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,14 +5,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
 import msgspec
 
 from schedopt.instances.errors import InputError, placed, shown
-=======
-from schedopt.instances.errors import InputError, placed
 from schedopt.instances.extras import need
->>>>>>> main
 from schedopt.instances.files import check_kind, stem
 from schedopt.instances.msfq.log_converters import cleaning, kubernetes, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS

@@ -10,8 +10,6 @@ Source: Kubernetes' documentation, "Resource Management for Pods and Containers"
 workload.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import compress
