@@ -1,9 +1,8 @@
 """What fits between a release and a deadline, as rows of a selection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,11 +100,16 @@ def _unions(sets: set[frozenset[str]]) -> set[frozenset[str]]:
 def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
     """Tell which jobs fit their own pools, filled to r, by themselves."""
     fits, machine = night.in_time.copy(), night.machine
+    demands = night.planned.demands.fractions
+
+    @cache
+    def room(pools: tuple[str, ...], start: float, end: float) -> Fraction:
+        there = machine.together(pools)
+        return there.until(as_written(end)) - there.until(as_written(start))
+
     for j in np.flatnonzero(fits):
-        there = machine.together(machine.of_job(night.jobs[j]))
-        room = there.until(as_written(night.deadlines[j]))
-        room -= there.until(as_written(night.releases[j]))
-        fits[j] = night.planned.demands.fractions[j] <= fill * room
+        own = tuple(machine.of_job(night.jobs[j])), night.releases[j], night.deadlines[j]
+        fits[j] = demands[j] <= fill * room(*own)
     return fits
 
 

@@ -10,9 +10,7 @@ from msgspec.structs import replace
 from schedopt.instances.cells import Cells
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import (
-    LENGTH,
     MOST_TASKS,
-    NUMBER,
     SPREAD,
     Clock,
     spread_of,
@@ -21,6 +19,7 @@ from schedopt.instances.dssp.clock import (
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Lognormal, Stages
 from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.durations import LENGTH, NUMBER, comma
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
 from schedopt.instances.precision import expect_held
@@ -206,7 +205,7 @@ class _Row:
         value = float(text) if NUMBER.fullmatch(text) else float("nan")
         if not is_number(value) or (least is not None and value < least):
             words = "a finite number" + ("" if least is None else f" >= {least}")
-            raise self.wrong(column, words)
+            raise self.wrong(column, words + comma(text))
         expect_held(text, f"{self.place}, column {column!r}")
         return value
 

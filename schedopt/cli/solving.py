@@ -1,7 +1,5 @@
 """The verbs that solve and check: solve, evaluate, check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ from typer.core import TyperCommand
 
 from schedopt.cli import completing, delivering
 from schedopt.cli.common import (
+    DOCUMENTS,
     FAILED,
     INTERRUPTED,
     declared,
@@ -62,6 +61,7 @@ def solve(
     vary: list[str] | None = None,
     json: bool = False,
     output: Path | None = None,
+    template: str | None = None,
 ) -> None:
     """Find the optimum, prove it, and check it.
 
@@ -79,7 +79,8 @@ def solve(
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
-    output : Write it: .json, or the plan as .csv or .parquet.
+    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -90,8 +91,8 @@ def solve(
 
     options = split(option)
     read = [file, *(constraints or ()), *named_in(options)]
-    delivering.ready(output, read)
-    writable(report, (".html",), read)
+    delivering.ready(output, read, template)
+    delivering.drawn(report, read)
     writable(write, MODELS, read)
     instance = load(file)
     delivering.suits(instance, output)
@@ -115,7 +116,7 @@ def solve(
             progress=ticking("further solves"),
         )
     with finishing():
-        delivering.result(instance, result, json, output, lambda: show(instance, result))
+        delivering.result(instance, result, json, output, lambda: show(instance, result), template)
     if stopped():
         raise typer.Exit(INTERRUPTED)
     delivering.page(instance, result, report, delivering.varied(asked))
@@ -137,6 +138,7 @@ def evaluate(
     jobs: int = 1,
     json: bool = False,
     output: Path | None = None,
+    template: str | None = None,
 ) -> None:
     """Tell what policies get on an instance, and which side constraints they break.
 
@@ -148,7 +150,8 @@ def evaluate(
     policy : One name, or several with commas between.
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
-    output : Write it: .json, or the plan as .csv or .parquet.
+    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
@@ -156,7 +159,7 @@ def evaluate(
     from schedopt.verbs.evaluate import evaluate as run
 
     options = split(option)
-    delivering.ready(output, [file, *(constraints or ()), *named_in(options)])
+    delivering.ready(output, [file, *(constraints or ()), *named_in(options)], template)
     instance = load(file)
     delivering.suits(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
@@ -178,7 +181,10 @@ def evaluate(
         raise InputError("a policy", found=repr(policy), place="--policy")
     with finishing():
         if len(names) == 1:
-            delivering.result(instance, results[0], json, output, lambda: show(instance, results))
+            one = results[0]
+            delivering.result(
+                instance, one, json, output, lambda: show(instance, results), template
+            )
         else:
             documents = [result.document() for result in results]
             deliver(documents, json, output, lambda: show(instance, results))
@@ -219,6 +225,76 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
             print(printable(f"{who}: {outcome(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)
+
+
+@verb("schedopt replan plan.csv --instance night.json --at 02:00 --output new.csv")
+def replan(
+    plan: Path,
+    *,
+    at: str,
+    state: Path | None = None,
+    instance: Path | None = None,
+    stay: float = 0.0,
+    formulation: str | None = None,
+    constraints: list[Path] | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    option: list[str] | None = None,
+    rest: Path | None = None,
+    json: bool = False,
+    output: Path | None = None,
+    template: str | None = None,
+) -> None:
+    """Plan the rest of a night again from what has happened, near what was planned.
+
+    What runs keeps its processors until it ends, what is done is gone, shares count what was used.
+    Of the plans with the best reward it is one that keeps the most jobs of the old plan.
+
+    Exit status: as `solve`.
+
+    Parameters
+    ----------
+    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
+    at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
+    state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
+        processors, end; a row without a job says how many processors there are.
+    instance : The night; looked for beside a result by its digest.
+    stay : The part of the reward still to be earned that keeping jobs may cost.
+    rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
+    output : The new plan: .csv, .parquet or .sh; or .json, the result on the rest of the night.
+    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
+    """
+    from schedopt.instances.files import dump, load
+    from schedopt.terminal.results import replanned as show
+    from schedopt.verbs.replan import instance_of
+    from schedopt.verbs.replan import replan as run
+
+    options = split(option)
+    given = [plan, *(one for one in (state, instance) if one), *(constraints or ())]
+    delivering.ready(output, [*given, *named_in(options)], template)
+    writable(rest, DOCUMENTS, given)
+    night = instance_of(plan, None if instance is None else load(instance))
+    made = run(
+        plan,
+        at=at,
+        state=state,
+        instance=night,
+        stay=stay,
+        formulation=formulation,
+        constraints=declared(constraints, night),
+        options=options,
+        time_limit=time_limit,
+        gap=gap,
+        seed=seed,
+    )
+    with finishing():
+        if rest is not None:
+            dump(made.rest, rest)
+        delivering.replanned(made, json, output, template, lambda: show(made))
+    if stopped():
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(status(made.result))
 
 
 @verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
 
+from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import home
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
-from schedopt.solvers.door import at_home
+from schedopt.solvers.engine import at_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,9 +34,17 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
+    from schedopt.problems.shown import (
+        Explanation,
+        Lines,
+        Plan,
+        Replanned,
+        Section,
+        ShownTable,
+        Tables,
+    )
     from schedopt.problems.starts import Told
-    from schedopt.solvers.door import Engine
+    from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
 
@@ -154,7 +164,7 @@ class Problem(Generic[I]):
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
         generators: Mapping[str, Recipe] = import_module(
-            f"schedopt.instances.{self.name}.generators"
+            f"{home('instances', self.name)}.generators"
         ).GENERATORS
         return generators
 
@@ -165,17 +175,23 @@ class Problem(Generic[I]):
             raise InputError(f"a problem with generators: {self.name} has none")
         return known[pick(name or next(iter(known)), known, f"a generator of {self.name}")]
 
+    def known_converters(self) -> Mapping[str, Converter]:
+        """Return the converters by format; those of plug-ins by the ending of files."""
+        more = plugins.of("converters", self.name)
+        return {**self.converters, **{f".{end}": Converter(p.value) for end, p in more.items()}}
+
     def constraint_kinds(self) -> dict[str, type[Constraint]]:
         """Return the kinds of side constraints that instances may have, by name."""
-        union = import_module(f"schedopt.instances.{self.name}").SideConstraint
-        return {kind.kind(): kind for kind in get_args(union) or (union,)}
+        union = import_module(home("instances", self.name)).SideConstraint
+        more = [plugins.load(point) for point in plugins.of("constraints", self.name).values()]
+        return {kind.kind(): kind for kind in (*(get_args(union) or (union,)), *more)}
 
     def commented(self) -> bytes:
         """Return a small instance file to begin from, with comments: its folder's ``new.json``."""
         from importlib.resources import files
 
-        home = files(f"schedopt.problems.{self.name}") / "new.json"
-        return home.read_bytes() if home.is_file() else self.tiny + b"\n"
+        file = files(home("problems", self.name)) / "new.json"
+        return file.read_bytes() if file.is_file() else self.tiny + b"\n"
 
     # How it is solved.
 
@@ -185,9 +201,12 @@ class Problem(Generic[I]):
 
         return engines(self.name, formulation)
 
-    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
+    def solve(
+        self, model: Formulation, solver: str | None, limits: Limits, known: Any | None = None
+    ) -> Result:
         """Solve a formulation with the first engine of its table that takes it, or a named one.
 
+        ``known``: a solution to start from, which keeps all rules.
         `InputError` if no engine has that name, or it does not take the formulation.
         """
         from schedopt.solvers import door
@@ -196,6 +215,8 @@ class Problem(Generic[I]):
         began, limit = now(), limits.time_limit
 
         def start() -> Any | None:
+            if known is not None:
+                return known
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
@@ -380,6 +401,18 @@ class Problem(Generic[I]):
         if found is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
+
+    def replan(self, instance: I, old: Any, at: str | float, state: Any, **given: Any) -> Replanned:
+        """Return the rest of an instance solved again; `InputError` if there is no such."""
+        home = "replanning:replan"
+        found: Replanned | None = self._told(home, instance, old, at, state, default=None, **given)
+        if found is None:
+            raise InputError("a plan of jobs", found=f"one of {self.name}")
+        return found
+
+    def planned(self, instance: I, plan: Result | Sequence[Mapping[str, Any]]) -> Any:
+        """Return what a result, or rows of a plan, say of jobs, as `replan` takes it."""
+        return self._told("replanning:old_of", instance, plan, default=None)
 
     def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""

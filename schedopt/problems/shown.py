@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from math import isclose
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,6 +14,8 @@ from schedopt.formats import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from schedopt.solvers.result import Result
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 
@@ -76,8 +79,9 @@ class Section:
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 
-CLOCKED = ("rank", "start_time", "end_time")
-"""Columns after them: in which order to release jobs, and when by the clock if that is known."""
+CLOCKED = ("rank", "start_time", "end_time", "was", "change")
+"""Columns after them: in which order to release jobs, when by the clock if that is known, and of
+a plan that replaces another, when the job started there and what becomes of it."""
 
 Cell = str | float | int | bool | None
 """What a plan says of a job; None where there is nothing to say."""
@@ -92,6 +96,30 @@ class Column:
     cells: Sequence[Cell]  # one for each job, each of that type or None
 
 
+Span = tuple[float, float] | None
+"""When a job starts and ends; None where that is not said."""
+
+
+def changes(before: Mapping[str, Span], after: Mapping[str, Span]) -> dict[str, str]:
+    """Return what becomes of each job that runs in one of two plans or in both.
+
+    It is kept where it starts when it did, or where not both say when.
+    """
+    found = {}
+    for name in {**before, **after}:
+        was, now = before.get(name), after.get(name)
+        if name not in before or name not in after:
+            found[name] = "added" if name in after else "dropped"
+        else:
+            found[name] = "moved" if was and now and not same(was[0], now[0]) else "kept"
+    return found
+
+
+def same(was: float, now: float) -> bool:
+    """Tell whether two times differ by rounding at most."""
+    return isclose(was, now, rel_tol=1e-9, abs_tol=1e-9)
+
+
 Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title
 
 
@@ -101,6 +129,35 @@ def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     Then the title is ``grouping NAME``; ``taken`` are further columns of the plan.
     """
     return [f"grouping {name}" if name in (*FIXED, *CLOCKED, *taken) else name for name in names]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of a job, and why: when it was to start, and when it starts or started.
+
+    The same by the clock where that is known.
+    """
+
+    job: str
+    change: str  # kept, added, dropped or moved
+    was: float | None
+    now: float | None
+    why: str = ""
+    was_time: str = ""
+    now_time: str = ""
+
+
+@dataclass(frozen=True)
+class Replanned:
+    """The rest of an instance, planned again; without a solution there is no plan."""
+
+    result: Result  # of the rest
+    rest: Any  # an instance
+    night: Any = None  # the whole instance, on the machine as it is now known to be
+    plan: Plan | None = None
+    old: Any = None  # the plan as the next replanning takes it
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()  # what had to be taken for granted or left out
 
 
 # Explanations.

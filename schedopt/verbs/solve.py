@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import inf, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
-from schedopt.solvers.door import NoCertificateError
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.stages import Stages, noted
@@ -44,6 +44,7 @@ def solve(
     confirm: bool = False,
     explain: bool = False,
     many: bool = False,
+    start: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Find the optimum of an instance or of a formulation, and check it.
@@ -85,6 +86,8 @@ def solve(
     many : bool
         Whether many models are solved in this process: then compiled engines, which take a second
         to load, pay for small ones too.
+    start : solution record, optional
+        What to start from, such as the ``solution`` of a result; it has to keep all rules.
     progress : callable, optional
         Called with further solves done and in all.
 
@@ -115,7 +118,7 @@ def solve(
             if "risk" in model.options:
                 expected = "a question without --risk: under it no prices are known"
                 raise InputError(expected, found=shown(risk), place="--explain")
-        result = stages.search(lambda limits: record.solve(model, solver, limits))
+        result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
         def confirmation(result: Result, limits: Limits) -> Result:
             return confirmed(result, record.confirm(model, result, limits))

@@ -8,7 +8,6 @@ late jobs, then done the earliest, then the first in the list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from schedopt.instances.dssp import (
     SelectedNights,
     one_night,
 )
-from schedopt.instances.dssp.clock import SECONDS, SPELLED
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
@@ -100,10 +99,14 @@ def _its(count: int) -> str:
 
 
 def dispatched(
-    instance: Instance, result: Result[Chosen], most: int | None = None
+    instance: Instance,
+    result: Result[Chosen],
+    most: int | None = None,
+    among: Sequence[str] | None = None,
 ) -> Result[Any] | None:
     """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
+    ``among``: the dispatchers that are tried, the house's own but the random one by default.
     None where nothing is selected at all, where a job has no tasks, or where there are more than
     ``most`` tasks.
     """
@@ -120,7 +123,8 @@ def dispatched(
             schedules.append(_nothing(chosen.capacity))
             continue
         seed = result.seed if "risk" in result.options else None
-        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity(), seed)
+        filled = chosen.capacity / instance.capacity()
+        name, schedule = _best(alone, night.selected, filled, seed, among)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
@@ -179,7 +183,11 @@ def _nothing(capacity: float) -> Scheduled:
 
 
 def _best(
-    night: Instance, names: Sequence[str], fill: float, seed: int | None
+    night: Instance,
+    names: Sequence[str],
+    fill: float,
+    seed: int | None,
+    among: Sequence[str] | None,
 ) -> tuple[str, Scheduled]:
     """Return the best of the house's dispatchers for some jobs, and its schedule.
 
@@ -198,7 +206,7 @@ def _best(
         name = steadiest(night, jobs, seed)
         return name, schedule_of(night, jobs, simulated(night, name, jobs), fill)
     best: tuple[tuple[float, int, float], str, Played] | None = None
-    for name in KEYS:
+    for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
         key: Any = KEYS[name]
@@ -274,7 +282,7 @@ def plan(
         Column("late", float, list(map(late.get, names))),
         Column("rank", int, list(map(ranks.get, names))),
         *_chances(instance, result, run),
-        *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
+        *clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
 
 
@@ -313,19 +321,15 @@ def _ranks(
     return {name: rank for rank, name in enumerate(by, start=1)}
 
 
-def _clock(
+def clock(
     instance: Instance, starts: Sequence[float | None], ends: Sequence[float | None]
 ) -> Iterator[Column]:
     """Yield starts and ends as times with their zone, where it is known when time 0 is."""
     if instance.start is None or instance.nights > 1:
         return
-    zero, unit = datetime.fromisoformat(instance.start), SECONDS[SPELLED[instance.unit]]
+    dates = dates_of(instance.start, instance.unit)
     for title, times in (("start_time", starts), ("end_time", ends)):
-        said = [
-            None if time is None else (zero + timedelta(seconds=time * unit)).isoformat()
-            for time in times
-        ]
-        yield Column(title, str, said)
+        yield Column(title, str, [None if time is None else dates.told(time) for time in times])
 
 
 def _spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:

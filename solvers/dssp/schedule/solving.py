@@ -14,9 +14,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
 
@@ -73,7 +73,8 @@ def by_cpsat(model: Schedule, given: Given) -> Result:
     from schedopt.solvers import cpsat
 
     bound = None if given.bound is None else float(given.bound)
-    return cpsat.solve(model, given.limits, hint=given.solution, bound=bound)
+    hint = given.solution if given.solution is not None else given.start()
+    return cpsat.solve(model, given.limits, hint=hint, bound=bound)
 
 
 def certify(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schedopt.solvers.door import Engine, anything, never
+from schedopt.solvers.engine import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ def many(model: Selection, limits: Limits) -> bool:
 def small(model: Selection | Season, _: Limits) -> bool:
     """Tell whether branching goes first."""
     return int(model.open.sum()) <= SMALL
+
+
+def large(model: Selection, limits: Limits) -> bool:
+    """Tell whether prices of all rows go first."""
+    return not small(model, limits)
 
 
 def as_declared(model: Selection | Season, _: Limits) -> bool:
@@ -268,6 +273,17 @@ CERTAIN = (
         confirmed_by="model",
     ),
     TREE,
+    Engine(
+        "crossing",
+        solve="schedopt.solvers.dssp.selection.crossing.engine:solve",
+        accepts=unchanged_reward,
+        pays=large,
+        when=f"any declared rules, unasked from {SMALL + 1} open columns on",
+        proves="a bound by prices of all rows, without rounding; highs goes on from there",
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="cp-sat",
+    ),
     HIGHS,
     *AGAIN,
     *OTHERS,

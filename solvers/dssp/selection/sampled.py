@@ -17,9 +17,9 @@ from schedopt.formulations.dssp.selection import Selection
 from schedopt.instances.recipes import stream
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.running import Run, make_result
