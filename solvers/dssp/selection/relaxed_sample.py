@@ -60,10 +60,7 @@ class Relaxation:
         tight.sort(key=lambda row: -_total(row, sample) / row.room)
         self.asked = [_asked(row, sample, self.at) for row in tight[:PRICED]]
         self.tail = float((1 - sample.measure.level) * sample.count)
-        if sample.measure.kind == "chance":
-            self.possible = self.fits.sum(axis=0) >= sample.least
-        else:
-            self.possible = self.fits.any(axis=0)
+        self.possible = self.fits.sum(axis=0) >= sample.least  # else it has no chance
 
     @property
     def size(self) -> int:
