@@ -57,15 +57,9 @@ T = TypeVar("T")
 class Converter:
     """What makes instances of files of another format.
 
-    Attributes
-    ----------
-    home : str
-        The module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``.
-    several : bool
-        Whether ``convert`` takes a sequence of paths, and makes one instance of them.
-    tells : bool
-        Whether ``convert`` takes ``tell``, and calls it with lines on what became of the file; of
-        the others the instance's description says it.
+    ``home`` is the module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``. If
+    ``several``, that takes a sequence of paths, and makes one instance of them. If it ``tells``, it
+    calls ``tell`` with lines on what became of the file; else the instance's description says it.
     """
 
     home: str
@@ -77,16 +71,9 @@ class Converter:
 class Question(Generic[I]):
     """What a policy is measured against: what is solved, and what its optimum bounds.
 
-    Attributes
-    ----------
-    instance : Instance
-        What to solve.
-    formulation, options : str, mapping
-        As what, with its options; the default formulation where not given.
-    ruled : bool
-        Whether side constraints beyond the instance's apply to it.
-    bounding : bool
-        Whether no policy can be better than its optimum.
+    ``instance`` is solved as ``formulation``, the default one where not given, with ``options``.
+    ``ruled`` tells whether side constraints beyond the instance's apply to it, and ``bounding``
+    whether no policy can be better than its optimum.
     """
 
     instance: I

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders.dssp_dispatched import dispatched_in_slots
 from builders.dssp_moving import (
     SETS,
     Slots,
     a_night,
     best_moving_schedule,
     best_moving_selection,
-    dispatched_in_slots,
     nights,
 )
 from builders.effort import examples
