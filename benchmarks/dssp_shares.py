@@ -4,8 +4,6 @@
 selections under rules that cross; ``crossing`` as its argument names the last alone.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from importlib.util import find_spec
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs under rules that cross: shares of teams and of shows, counts, resources, sets of jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Engines for shares of disjoint groups and for rules that cross, beside HiGHS and all subsets."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -10,12 +10,12 @@ import numpy as np
 
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepared
 from schedopt.solvers.dssp.selection.binary.multipliers import apply
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.crossing.search import Annealed, fits
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run
 

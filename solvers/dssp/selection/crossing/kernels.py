@@ -1,7 +1,5 @@
 """Annealing over 0-1 columns under rows of any kind: columns change alone, or two that balance."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Annealing among the columns that the prices of a linear relaxation leave nearly undecided."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 
