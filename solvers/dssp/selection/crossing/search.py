@@ -15,7 +15,7 @@ CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
 MOVES, MOST_MOVES = 5_000, 12_000_000
 """Moves for each column, and at most."""
-ROUNDS: Final = (0.1, 0.3, 0.6)
+ROUNDS: Final = (0.02, 0.08, 0.3, 0.6)
 """The part of the moves of each round, which begins with the relaxation, rounded."""
 HOT, COLD = 0.03, 0.01
 """What a move may lose, at the start and at the end of a round, in mean rewards."""
