@@ -51,8 +51,11 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
     def in_rewards(worth: int) -> float:
         return float((worth + fixed) / solver.program.scale)
 
-    search = Annealed(solver.arrays, solver.start, relaxed, in_rewards, run.limits.seed)
     spent, stopped = now() - run.began, "time-limit"
+    until = None if limit is None else now() + PARTS[0] * max(0.0, limit - spent)
+    search = Annealed(
+        solver.arrays, solver.start, relaxed, in_rewards, seed=run.limits.seed, until=until
+    )
     for part in PARTS:
         if search.best is None and stopped != "interrupted":
             seconds = None if limit is None else spent + part * max(0.0, limit - spent)
