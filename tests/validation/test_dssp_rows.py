@@ -44,7 +44,7 @@ def some_rule(draw: Random, names: list[str]) -> Any:
         Require(jobs=(two[0],)), Forbid(jobs=(two[0],)),
         AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
         AtLeast(by="team", group="a", count=draw.randint(0, 2)),
-        Resource(name="disk", capacity=draw.randint(0, 5), use=use),
+        Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
         *(Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
         *(FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
         *(FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
