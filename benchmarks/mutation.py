@@ -10,8 +10,6 @@ process, by giving functions another code; what stands outside of functions is n
 below 95%.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

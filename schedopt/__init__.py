@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.reproduce import reproduce
+    from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
     from schedopt.verbs.start_times import start_times
     from schedopt.verbs.warm import warm
@@ -110,6 +111,7 @@ __all__ = [
     "plot",
     "ready",
     "reproduce",
+    "script",
     "solve",
     "start_times",
     "summary",
@@ -118,7 +120,7 @@ __all__ = [
     "write",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "InputError": "schedopt.instances.errors",
@@ -133,10 +135,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
-        from schedopt.instances.files import PROBLEMS
+        from schedopt.instances import files
 
-        if name in PROBLEMS:
-            return import_module(f"schedopt.problems.{name}.api")
+        if name in files.PROBLEMS.own or (name not in __all__ and name in files.PROBLEMS):
+            return import_module(f"{files.home('problems', name)}.api")
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_HOMES.get(name, home)), name)

@@ -1,7 +1,5 @@
 """What the adapters share: a run that Ctrl-C reaches, and the result that it ends with."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

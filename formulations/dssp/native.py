@@ -1,7 +1,5 @@
 """A selection in Pyomo's words, for those who add constraints of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import fsum, isfinite
 from typing import Any

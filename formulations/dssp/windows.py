@@ -1,7 +1,5 @@
 """What fits between a release and a deadline, as rows of a selection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 

@@ -13,49 +13,23 @@ semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma:
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from fractions import Fraction
 from math import isfinite
 
+from schedopt.instances.dates import Dates
 from schedopt.instances.dssp.jobs import Stages
+from schedopt.instances.durations import LENGTH, NUMBER, SECONDS, SPELLED, WORDS, comma, seconds_of
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.precision import EXPECTED as HELD
 from schedopt.instances.precision import expect_held
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-"""Seconds in each unit."""
-
-WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-"""What units are called."""
-
-SPELLED = {
-    spelling: unit
-    for unit, spellings in {
-        "s": "s sec secs second seconds",
-        "m": "m min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-    }.items()
-    for spelling in spellings.split()
-}
-"""How people write units."""
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-"""A number with a decimal point; nothing else that Python would take."""
-
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
-_HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
-LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
 POINT = f"{LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 DAY = 86400
-MOST = 60
-"""Characters of a time: more would make whole numbers of thousands of digits."""
 
 
 @dataclass
@@ -78,7 +52,7 @@ class Clock:
         """Return a duration, in the unit; `InputError` if it is none."""
         value = self._length(text, column)
         if value is None:
-            raise InputError(LENGTH, found=shown(text) if text else "an empty cell")
+            raise InputError(LENGTH + comma(text), found=shown(text) if text else "an empty cell")
         return value
 
     def point(self, text: str, column: str) -> float:
@@ -117,7 +91,7 @@ class Clock:
             self.plain.add(column)
             expect_held(text)
             return value if isfinite(value) and value >= 0 else None
-        seconds = _seconds(text)
+        seconds = seconds_of(text)
         if seconds is None:
             return None
         self.told.add(column)
@@ -151,6 +125,22 @@ def start_of(text: str) -> datetime | time:
     raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
 
 
+def dates_of(start: str, unit: str) -> Dates:
+    """Return when times of a file are by the clock; `InputError` if its start is none."""
+    return Dates.of(start, SECONDS[SPELLED[unit]])
+
+
+def time_of(text: str, dates: Dates) -> float:
+    """Return a time that people write as `Clock.point` has it, in units after a start with a zone.
+
+    A time of day is the first at or after the start.
+    """
+    if (at := _time_of_day(text)) is None:
+        return float(Fraction(Clock(start=dates.start).point(text, "time")) / dates.unit)
+    day = dates.start.date() + timedelta(days=at < dates.start.time())
+    return dates.since(datetime.combine(day, at, dates.start.tzinfo))
+
+
 def _time_of_day(text: str) -> time | None:
     if not (found := _TIME.fullmatch(text)):
         return None
@@ -167,28 +157,6 @@ def _stamp(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise InputError("a date and time such as 2026-11-23T06:00", found=shown(text)) from None
-
-
-def _seconds(text: str) -> Fraction | None:
-    """Return the seconds of a duration with units, or of hours, minutes and seconds."""
-    if len(text) > MOST:
-        return None
-    if found := _HMS.fullmatch(text):
-        expect_held(found[3])
-        hours, minutes, seconds = map(Fraction, found.groups())
-        return 3600 * hours + 60 * minutes + seconds
-    total, at, seen = Fraction(0), 0, list[str]()
-    while at < len(text):
-        found = _PART.match(text, at)
-        unit = SPELLED.get(found[2].lower()) if found else None
-        if found is None or unit is None:
-            return None
-        expect_held(found[1])
-        total += Fraction(found[1]) * SECONDS[unit]
-        seen.append(unit)
-        at = found.end()
-    descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
-    return total if seen and seen == descending else None
 
 
 # --- tasks --------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
 from schedopt.instances.declarations import of_checked
-from schedopt.instances.dssp.clock import LENGTH, MOST_TASKS, NUMBER, Clock, stages_of
+from schedopt.instances.dssp.clock import MOST_TASKS, Clock, stages_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Stages
 from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.durations import LENGTH, NUMBER, comma
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
 from schedopt.instances.precision import expect_held
@@ -184,7 +185,7 @@ class _Row:
         value = float(text) if NUMBER.fullmatch(text) else float("nan")
         if not is_number(value) or (least is not None and value < least):
             words = "a finite number" + ("" if least is None else f" >= {least}")
-            raise self.wrong(column, words)
+            raise self.wrong(column, words + comma(text))
         expect_held(text, f"{self.place}, column {column!r}")
         return value
 

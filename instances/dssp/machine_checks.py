@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from schedopt.instances.declarations import NonNegative
-from schedopt.instances.dssp.clock import SPELLED
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
+from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
 from schedopt.instances.precision import expect_held
@@ -93,12 +93,8 @@ def _check_times(night: Instance) -> None:
     with placed("unit"):
         pick(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
-        expected = "an ISO time with its zone, such as 2026-11-22T20:00+01:00"
-        try:
-            zone = datetime.fromisoformat(night.start).tzinfo
-        except ValueError:
-            zone = None
-        expect(zone is not None, expected, night.start, "start")
+        with placed("start"):
+            dates_of(night.start, night.unit)
 
 
 def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:

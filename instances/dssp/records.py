@@ -4,8 +4,6 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005, section 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -117,7 +115,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     end : float, optional
         A time after which nothing runs.
     start : str, optional
-        When time 0 is: an ISO time with its zone, such as ``2026-11-22T20:00+01:00``.
+        When time 0 is: an ISO time with its zone, such as ``2026-11-22T20:00+01:00`` or, where
+        clocks are put forward or back, ``2026-11-22T20:00+01:00[Europe/Berlin]``.
     unit : str
         Which unit of time the file is in: s, m, h or d.
     objectives : tuple of str

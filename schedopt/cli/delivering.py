@@ -10,21 +10,35 @@ import typer
 
 from schedopt.cli.common import DOCUMENTS, INTERRUPTED, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from schedopt.analysis.row_table import RowTable
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
+    from schedopt.problems.shown import Plan
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
 
-PLANS = (".csv", ".parquet")
-"""Endings of plans."""
+PLANS = (".csv", ".parquet", ".sh")
+"""Endings of plans; the last is that of a script, which a template writes."""
 
 
-def ready(output: Path | None, read: Iterable[str | Path]) -> None:
+def ready(output: Path | None, read: Iterable[str | Path], template: str | None = None) -> None:
     """Refuse a file that a result cannot be written to, before it is solved."""
-    writable(output, (*DOCUMENTS, *PLANS), read)
+    writable(output, (*DOCUMENTS, *PLANS), [*read, *([template] if template else [])])
+    if output is not None and output.name.lower().endswith((".parquet", PLANS[-1])):
+        need("polars", str(output))
+    if template is None:
+        return
+    if output is None or output.suffix.lower() != PLANS[-1]:
+        found = "none" if output is None else shown(output.name)
+        raise InputError(f"--output FILE{PLANS[-1]}", found=found, place="--template")
+    from schedopt.verbs.script import lines_of
+
+    lines_of(template)
 
 
 def is_plan(output: Path | None) -> bool:
@@ -43,7 +57,12 @@ def suits(instance: AnyInstance, output: Path | None) -> None:
 
 
 def result(
-    instance: AnyInstance, found: Result, json: bool, output: Path | None, show: Callable[[], None]
+    instance: AnyInstance,
+    found: Result,
+    json: bool,
+    output: Path | None,
+    show: Callable[[], None],
+    template: str | None = None,
 ) -> None:
     """Write a result as a document or as a plan, and print it as JSON or for people."""
     if not is_plan(output) or output is None:
@@ -51,25 +70,36 @@ def result(
         return
     try:
         if found.solution is not None:
-            plan(instance, found, output)
+            plan(instance, found, output, template)
     finally:  # what was found is told, whatever becomes of the file
         deliver(found.document(), json, None, show)
     if found.solution is None:
         say(f"there is no solution: {output} is not written")
 
 
-def plan(instance: AnyInstance, found: Result, output: Path) -> None:
+def plan(instance: AnyInstance, found: Result, output: Path, template: str | None = None) -> None:
     """Write a plan, and say how what is chosen is run."""
     from schedopt.verbs import plan as plans
 
     run = plans.carried_out(instance, found)
-    plans.write(plans.plan(instance, found, run), output)
+    plan_file(plans.columns(instance, found, run), output, template)
     if run is None:
         say(f"wrote {output}: when is not said, since not every job has tasks")
     else:
         say(f"wrote {output}" + (f", {run.message}" if run.message and run is not found else ""))
         for violation in run.violations:
             say(f"violation: {violation}")
+
+
+def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
+    """Write a plan as a table, or as a script by a template."""
+    from schedopt.verbs import plan as plans
+    from schedopt.verbs import script
+
+    if output.suffix.lower() == PLANS[-1]:
+        script.write(plans.frame(table), output, template or script.PLAIN)
+    else:
+        plans.write(table, output)
 
 
 def page(
@@ -86,13 +116,20 @@ def page(
     say(f"wrote {report}: open it in a browser")
 
 
+def drawn(report: Path | None, read: Iterable[str | Path]) -> None:
+    """Refuse a page that cannot be drawn or written before anything is solved."""
+    writable(report, (".html",), read)
+    if report is not None:
+        need("matplotlib", str(report))
+
+
 def page_ready(report: Path | None, read: Iterable[str | Path]) -> None:
     """Refuse a page of a bench that cannot be drawn or written before hours of work, not after."""
     if report is not None:
         from schedopt.report import need_plotly
 
         need_plotly()
-    writable(report, (".html",), read)
+    drawn(report, read)
 
 
 def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:

@@ -1,7 +1,5 @@
 """The verbs that solve and check: solve, evaluate, check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +59,7 @@ def solve(
     vary: list[str] | None = None,
     json: bool = False,
     output: Path | None = None,
+    template: str | None = None,
 ) -> None:
     """Find the optimum, prove it, and check it.
 
@@ -77,7 +76,8 @@ def solve(
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
-    output : Write it: .json, or the plan as .csv or .parquet.
+    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -88,8 +88,8 @@ def solve(
 
     options = split(option)
     read = [file, *(constraints or ()), *named_in(options)]
-    delivering.ready(output, read)
-    writable(report, (".html",), read)
+    delivering.ready(output, read, template)
+    delivering.drawn(report, read)
     writable(write, MODELS, read)
     instance = load(file)
     delivering.suits(instance, output)
@@ -112,7 +112,7 @@ def solve(
             progress=ticking("further solves"),
         )
     with finishing():
-        delivering.result(instance, result, json, output, lambda: show(instance, result))
+        delivering.result(instance, result, json, output, lambda: show(instance, result), template)
     if stopped():
         raise typer.Exit(INTERRUPTED)
     delivering.page(instance, result, report, delivering.varied(asked))
@@ -134,6 +134,7 @@ def evaluate(
     jobs: int = 1,
     json: bool = False,
     output: Path | None = None,
+    template: str | None = None,
 ) -> None:
     """Tell what policies get on an instance, and which side constraints they break.
 
@@ -145,7 +146,8 @@ def evaluate(
     policy : One name, or several with commas between.
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
-    output : Write it: .json, or the plan as .csv or .parquet.
+    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
@@ -153,7 +155,7 @@ def evaluate(
     from schedopt.verbs.evaluate import evaluate as run
 
     options = split(option)
-    delivering.ready(output, [file, *(constraints or ()), *named_in(options)])
+    delivering.ready(output, [file, *(constraints or ()), *named_in(options)], template)
     instance = load(file)
     delivering.suits(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
@@ -175,7 +177,10 @@ def evaluate(
         raise InputError("a policy", found=repr(policy), place="--policy")
     with finishing():
         if len(names) == 1:
-            delivering.result(instance, results[0], json, output, lambda: show(instance, results))
+            one = results[0]
+            delivering.result(
+                instance, one, json, output, lambda: show(instance, results), template
+            )
         else:
             documents = [result.document() for result in results]
             deliver(documents, json, output, lambda: show(instance, results))

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
+from schedopt.instances.dates import UNITS, Dates
 from schedopt.instances.errors import InputError
-from schedopt.pictures.style import COLOURS, PALE, RED, colours, label, time_unit
-from schedopt.problems.shown import CLOCKED, FIXED
+from schedopt.pictures.style import (
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALE,
+    RED,
+    by_clock,
+    colours,
+    label,
+    time_unit,
+)
+from schedopt.problems.shown import CLOCKED, FIXED, changes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +78,8 @@ def plan(table: pl.DataFrame) -> Figure:
     axes.set_ylim(lines - 0.4, -0.6)
     since = " from the night's start" if several else ""
     axes.set_xlabel(f"time{since}, {word}" if word else f"time{since}")
+    if (dates := _dates(timed)) is not None:
+        by_clock(axes, dates, unit)
     hidden = len(timed) - len(shown)
     more = f" (the first {MOST}; {hidden:,} more)" if hidden else ""
     late = len(timed.filter(pl.col("late") > 0))
@@ -78,6 +93,74 @@ def plan(table: pl.DataFrame) -> Figure:
     if look or late:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
     return figure
+
+
+CHANGES = {"kept": GREY, "moved": ORANGE, "added": GREEN, "dropped": RED}
+"""What becomes of a job from one plan to another, and its colour."""
+
+
+def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
+    """Draw two plans: of each job a bar as it was, thin, and below it one as it is.
+
+    Jobs that run in neither are not drawn; of many, those that change come first.
+    """
+    before, after = _bars(old), _bars(new)
+    change = changes(before, after)
+    order = {"kept": 1}
+    names = sorted(change, key=lambda name: order.get(change[name], 0))[:MOST]
+    names.sort(key=lambda name: (after.get(name) or before[name], name))
+    if not names:
+        raise InputError("plans in which a job runs, and when", found="none")
+    figure = Figure(figsize=(9, 1.4 + 0.3 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    last = max(end for bars in (before, after) for _, end in bars.values())
+    unit, word = time_unit(last)
+    for row, name in enumerate(names):
+        if name in before:
+            start, end = before[name]
+            axes.barh(row - 0.28, (end - start) / unit, 0.2, left=start / unit, color=PALE)
+        if name in after:
+            start, end = after[name]
+            look = CHANGES[change[name]]
+            axes.barh(row + 0.1, (end - start) / unit, 0.5, left=start / unit, color=look)
+        else:
+            axes.annotate("dropped", (before[name][0] / unit, row + 0.2), color=RED, fontsize=7)
+    axes.set_yticks(range(len(names)), [label(name) for name in names], fontsize=8)
+    axes.set_xlim(0, max(1.02 * last / unit, 1e-9))
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlabel(f"time, {word}" if word else "time")
+    if (dates := _dates(new) or _dates(old)) is not None:
+        by_clock(axes, dates, unit)
+    counts = [f"{list(change.values()).count(what):,} {what}" for what in CHANGES]
+    hidden = f" ({len(change) - len(names):,} not drawn)" if len(change) > len(names) else ""
+    axes.set_title(", ".join(counts) + hidden, fontsize=10)
+    axes.barh(0, 0, color=PALE, label="as it was")
+    for what, colour in CHANGES.items():
+        axes.barh(0, 0, color=colour, label=what)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+    return figure
+
+
+def _bars(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return when each job that runs starts and ends."""
+    import polars as pl
+
+    timed = table.filter(pl.col("run") & pl.col("start").is_not_null())
+    return {row["job"]: (row["start"], row["end"]) for row in timed.to_dicts()}
+
+
+def _dates(table: pl.DataFrame) -> Dates | None:
+    """Return when time 0 is by the clock, and the unit, as the times of a plan tell."""
+    if "start_time" not in table.columns:
+        return None
+    rows = [row for row in table.to_dicts() if row["start_time"] and row["end_time"]]
+    longest = max(rows, key=lambda row: row["end"] - row["start"], default=None)
+    if longest is None or longest["end"] <= longest["start"]:
+        return None
+    start, end = (datetime.fromisoformat(longest[key]) for key in ("start_time", "end_time"))
+    unit = (end - start).total_seconds() / (longest["end"] - longest["start"])
+    unit = min(UNITS, key=lambda one: abs(one - unit))
+    return Dates(start - timedelta(seconds=longest["start"] * unit), unit)
 
 
 def _of_season(table: pl.DataFrame) -> bool:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, timedelta
+from math import ceil
 from typing import TYPE_CHECKING
 
 from schedopt.formats import cut, number
 from schedopt.instances.errors import printable
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from schedopt.instances.dates import Dates
     from schedopt.solvers.result import Result
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
@@ -50,16 +55,19 @@ def names(results: Sequence[Result]) -> list[str]:
     """Return what each result is called beside the others: no two of one instance the same.
 
     It is the policy or the formulation; where several have the same, what they differ in stands
-    beside it: the side constraints beyond the instance's, options, the seed, or else a number.
+    beside it: side constraints, options, the seed, or else a number.
     """
     found = [(result.instance, str(result.policy or result.formulation)) for result in results]
     for tell in (_rules, _options, _seed):
-        if len(set(found)) < len(found):
-            told = [tell(result) for result in results]
-            found = [
-                (one[0], f"{one[1]}, {more}") if more and found.count(one) > 1 else one
-                for one, more in zip(found, told, strict=True)
-            ]
+        told = [tell(result) for result in results]
+        of: dict[tuple[str, str], list[set[str]]] = {}
+        for one, words in zip(found, told, strict=True):
+            of.setdefault(one, []).append(set(words))
+        common = {one: set.intersection(*same) for one, same in of.items()}
+        found = [
+            (one[0], ", ".join([one[1], *(word for word in words if word not in common[one])]))
+            for one, words in zip(found, told, strict=True)
+        ]
     twice = {one for one in found if found.count(one) > 1}
     return [f"{one[1]} ({i})" if one in twice else one[1] for i, one in enumerate(found, start=1)]
 
@@ -73,16 +81,19 @@ def keys(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _rules(result: Result) -> str:
-    return ", ".join(rule.name or rule.kind() for rule in result.constraints)
+def _rules(result: Result) -> list[str]:
+    """Return the rules that applied, the instance's own too where the result knows them."""
+    if result.asked is None:
+        return [rule.name or rule.kind() for rule in result.constraints]
+    return [rule.get("name") or rule["kind"] for rule in result.asked.question.constraints]
 
 
-def _options(result: Result) -> str:
-    return " ".join(f"{key}={value}" for key, value in sorted(result.options.items()))
+def _options(result: Result) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(result.options.items())]
 
 
-def _seed(result: Result) -> str:
-    return f"seed {result.seed}"
+def _seed(result: Result) -> list[str]:
+    return [f"seed {result.seed}"]
 
 
 def title(result: Result, what: str, name: str = "") -> str:
@@ -103,3 +114,32 @@ def time_unit(scale: float) -> tuple[float, str]:
     The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
     """
     return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")
+
+
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
+"""Minutes from one hour of the day to the next that is written at an axis."""
+
+
+MARKS = 7  # hours that are written at an axis at most, or one or two more
+
+
+def by_clock(axes: Axes, dates: Dates, unit: float) -> None:
+    """Write hours of the day at an axis of times, which are in units of so much of the file's."""
+    first, last = (dates.at(end * unit) for end in axes.get_xlim())
+    minutes = (last - first).total_seconds() / 60
+    step = next((step for step in STEPS if minutes <= MARKS * step), STEPS[-1])
+    if minutes > MARKS * STEPS[-1]:
+        step *= ceil(minutes / (MARKS * step))
+    midnight = first.replace(hour=0, minute=0, second=0, microsecond=0)
+    ticks, texts, day = list[float](), list[str](), None
+    for n in range(2 * 1440 // step + int(minutes / step) + 1):
+        # by the clock on the wall: an hour that it skips or repeats moves what comes after it
+        local = (midnight + timedelta(minutes=n * step)).astimezone(UTC)
+        at = dates.since(local) / unit
+        if axes.get_xlim()[0] <= at <= axes.get_xlim()[1] and at not in ticks:
+            told = local.astimezone(dates.start.tzinfo)
+            ticks.append(at)
+            texts.append(f"{told:%H:%M}" if told.date() == day else f"{told:%H:%M}\n{told:%d %b}")
+            day = told.date()
+    axes.set_xticks(ticks, texts)
+    axes.set_xlabel(f"time ({dates.start.tzinfo})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isclose
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -76,8 +77,9 @@ class Section:
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 
-CLOCKED = ("rank", "start_time", "end_time")
-"""Columns after them: in which order to release jobs, and when by the clock if that is known."""
+CLOCKED = ("rank", "start_time", "end_time", "was", "change")
+"""Columns after them: in which order to release jobs, when by the clock if that is known, and of
+a plan that replaces another, when the job started there and what becomes of it."""
 
 Cell = str | float | int | bool | None
 """What a plan says of a job; None where there is nothing to say."""
@@ -90,6 +92,30 @@ class Column:
     title: str
     kind: type[str] | type[float] | type[int] | type[bool]
     cells: Sequence[Cell]  # one for each job, each of that type or None
+
+
+Span = tuple[float, float] | None
+"""When a job starts and ends; None where that is not said."""
+
+
+def changes(before: Mapping[str, Span], after: Mapping[str, Span]) -> dict[str, str]:
+    """Return what becomes of each job that runs in one of two plans or in both.
+
+    It is kept where it starts when it did, or where not both say when.
+    """
+    found = {}
+    for name in {**before, **after}:
+        was, now = before.get(name), after.get(name)
+        if name not in before or name not in after:
+            found[name] = "added" if name in after else "dropped"
+        else:
+            found[name] = "moved" if was and now and not same(was[0], now[0]) else "kept"
+    return found
+
+
+def same(was: float, now: float) -> bool:
+    """Tell whether two times differ by rounding at most."""
+    return isclose(was, now, rel_tol=1e-9, abs_tol=1e-9)
 
 
 Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title

@@ -1,7 +1,5 @@
 """One result in full, or several beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

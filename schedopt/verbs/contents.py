@@ -145,6 +145,13 @@ def _reproductions() -> list[Entry]:
     ]
 
 
+def _templates() -> list[Entry]:
+    from schedopt.verbs.script import templates
+
+    said = {name: text.split("\n")[1].removeprefix("# ") for name, text in templates().items()}
+    return [{"name": name, "summary": summary} for name, summary in said.items()]
+
+
 SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
     "problems": _problems,
     "formulations": _formulations,
@@ -154,6 +161,7 @@ SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
     "generators": _generators,
     "examples": _examples,
     "reproductions": _reproductions,
+    "templates": _templates,
 }
 """Each section, and what makes its entries."""
 

@@ -1,7 +1,5 @@
 """Plot: the picture that suits an instance, a result or a bench, as .png, .svg, .pdf or .html."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from io import BytesIO
@@ -29,7 +27,7 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     ----------
     what : Instance, Result, sequence of Result, sequence of Row, path, or sequence of paths
         What to draw; paths, also of plans (.csv, .parquet), are loaded. Several results are drawn
-        beside each other.
+        beside each other, and so are two plans, the old one and the new one.
     instance : Instance, str or Path, optional
         The instance of the results, for its deadline and groups.
 
@@ -42,15 +40,11 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
     InputError
         If a file cannot be read, or there is nothing to draw in it.
     """
-    if isinstance(what, Sequence) and len(what) == 1 and isinstance(what[0], str | Path):
-        what = what[0]
-    if isinstance(what, str | Path):
-        planned = _plan(what)
-        if planned is not None:
+    paths = [what] if isinstance(what, str | Path) else what
+    if isinstance(paths, Sequence) and paths and isinstance(paths[0], str | Path):
+        if (planned := _plans(paths)) is not None:
             return planned
-        what = read(what)
-    elif isinstance(what, Sequence) and what and isinstance(what[0], str | Path):
-        what = _together(what)
+        what = read(paths[0]) if len(paths) == 1 else _together(paths)
     if isinstance(instance, str | Path):
         instance = load(instance)
     results = [what] if isinstance(what, Result) else what
@@ -90,18 +84,21 @@ def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Ex
     raise failure
 
 
-def _plan(path: str | Path) -> Any | None:
-    """Return the picture of a plan, None where a file holds something else."""
+def _plans(paths: Sequence[str | Path]) -> Any | None:
+    """Return the picture of a plan, or of two; None where files hold something else."""
     from schedopt.verbs import plan as plans
 
-    if Path(path).suffix.lower() not in plans.FORMATS:
+    if any(Path(path).suffix.lower() not in plans.FORMATS for path in paths):
         return None
-    table = plans.read(path)
-    if table is None:
+    tables = [plans.read(path) for path in paths]
+    found = [table for table in tables if table is not None]
+    if not found:
         return None
+    if len(found) < len(paths) or len(found) > 2:
+        raise InputError("one plan, or the old one and the new one", found=f"{len(paths)} files")
     from schedopt.pictures import plan as pictures
 
-    return pictures.plan(table)
+    return pictures.plan(found[0]) if len(found) == 1 else pictures.compared(*found)
 
 
 def _together(paths: Sequence[str | Path]) -> list[Any]:

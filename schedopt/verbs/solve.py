@@ -15,7 +15,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
-from schedopt.solvers.door import NoCertificateError
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.stages import Stages, noted

@@ -1,7 +1,5 @@
 """Small instances and random side constraints that several tests build."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

@@ -3,8 +3,6 @@
 Times are whole slots; the instance has them in a unit of its own.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import chain, combinations
 from random import Random

@@ -1,7 +1,5 @@
 """Small random selections, seasons and schedules, with side constraints of every kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf, nan
 from random import Random

@@ -1,7 +1,5 @@
 """Machines that change, jobs that wait and hold: optima against trial of everything."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

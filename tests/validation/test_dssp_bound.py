@@ -1,7 +1,5 @@
 """Bounds on selections are re-proved where they hold, and never where they do not."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -24,9 +22,9 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint, Forbid, Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
-from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
 from schedopt.solvers.dssp.selection.binary.certificate import certify
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp import blocks
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least

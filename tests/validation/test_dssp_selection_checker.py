@@ -1,7 +1,5 @@
 """The checker against broken solutions of every sort."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Bounds on epochs and rectangles are re-proved where they hold, and never where they do not."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 

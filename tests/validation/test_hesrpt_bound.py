@@ -1,7 +1,5 @@
 """Bounds of allocations are re-proved from prices of work, and from no forged ones."""
 
-from __future__ import annotations
-
 import copy
 from decimal import Decimal, localcontext
 from functools import cache

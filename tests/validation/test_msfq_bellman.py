@@ -1,7 +1,5 @@
 """Relative values: the bound that they show, and that tampering with them shows less."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from functools import cache

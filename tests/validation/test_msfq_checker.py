@@ -1,7 +1,5 @@
 """The checker of msfq finds each way in which a result can be wrong."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """The checker of logs: what policies get passes, and whatever is wrong is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Checkers of dssp: of selections, and of schedules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ It is worked out from the raw fields, and shares nothing with what plans or disp
 of a pool is there as long as the pool has more than k.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -39,11 +37,7 @@ def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
 class There:
     """What there is of an instance's machine.
 
-    Attributes
-    ----------
-    pools : dict of str to Points
-        Without pools all processors, under an empty name.
-    resources : dict of str to Points
+    ``pools``: without pools all processors, under an empty name.
     """
 
     def __init__(self, night: Instance) -> None:

@@ -1,7 +1,5 @@
 """What side constraints ask of a selection, as rows: written anew for re-proving bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch

@@ -4,8 +4,6 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 and what a fair share is taken over is worked out anew.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction

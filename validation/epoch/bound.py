@@ -4,8 +4,6 @@ Overhead is N for each epoch, so that a bound on epochs is one on overhead. Each
 is an argument that a reader can follow in the function that checks it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite, isqrt, lcm

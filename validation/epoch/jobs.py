@@ -1,7 +1,5 @@
 """Checks of both kinds of schedules: each job once, on its minimum of nodes; the objective."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

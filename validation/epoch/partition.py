@@ -1,7 +1,5 @@
 """The checker of partitions: epochs, their lengths, and how evenly each shares the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from schedopt.instances.constraints import Constraint

@@ -20,8 +20,6 @@ k on and in m from 1 on. That it does not fall in either is four inequalities; t
 enough is looked at up to there. What floating point may be wrong by is taken off.
 """
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import Annotated
 

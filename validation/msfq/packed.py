@@ -1,7 +1,5 @@
 """Numbers as a certificate holds them: doubles, least byte first, packed (zlib), in base 64."""
 
-from __future__ import annotations
-
 import base64
 import zlib
 from math import prod

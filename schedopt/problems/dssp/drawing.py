@@ -1,7 +1,5 @@
 """Pictures of dssp: an instance's jobs, shares, on one night or several, and tasks as they run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,11 +17,13 @@ from schedopt.instances.dssp import (
     Selected,
     SelectedNights,
 )
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures.style import (
     COLOURS,
     GREEN,
     PALE,
     RED,
+    by_clock,
     colours,
     keys,
     label,
@@ -67,7 +67,9 @@ def jobs(night: Instance) -> Figure:
     axes.set_xlabel(_axis("demand", word and f"processor {word}"))
     axes.set_ylabel(_axis("critical path", word))
     total = night.demands.sum() / night.capacity()
-    axes.set_title(f"{label(night.name)}: {len(night.jobs)} jobs ask for {total:.0%} of the night")
+    whole = "the night" if night.nights == 1 else f"{night.nights} nights"
+    asked = f"{len(night.jobs)} jobs ask for {total / night.nights:.0%} of {whole}"
+    axes.set_title(f"{label(night.name)}: {asked}")
     _legend(axes)
     return figure
 
@@ -229,7 +231,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
     for i, document in enumerate(documents):
         axes = figure.add_subplot(grid[i, :])
         _gantt(axes, document, night, unit)
-        _time(axes, deadline, longest / unit, word)
+        _time(axes, deadline, longest / unit, word, night)
         _windows(axes, night, unit)
         _machine(axes, night, unit)
         axes.set_title(title(document, "reward", who[i]), fontsize=10)
@@ -240,7 +242,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
         last = _releases(document) / unit
         _profile(busy, last, COLOURS[k % len(COLOURS)], who[k], rising=False)
     for axes, what in ((done, "jobs complete"), (busy, "processors not yet released")):
-        _time(axes, deadline, longest / unit, word)
+        _time(axes, deadline, longest / unit, word, night)
         axes.set_ylabel(what)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     if count > 1:
@@ -333,11 +335,15 @@ def at_work(season: Instance, found: ScheduledNights) -> Figure:
     return figure
 
 
-def _time(axes: Axes, deadline: float | None, longest: float, word: str) -> None:
+def _time(
+    axes: Axes, deadline: float | None, longest: float, word: str, night: Instance | None
+) -> None:
     axes.set_xlim(0, 1.02 * max(longest, deadline or 0.0, 1e-9))
     axes.set_xlabel(_axis("time", word))
     if deadline is not None:
         axes.axvline(deadline, **DEADLINE)
+    if night is not None and night.start is not None:
+        by_clock(axes, dates_of(night.start, night.unit), time_unit(night.deadline)[0])
 
 
 def _windows(axes: Axes, night: Instance | None, unit: float) -> None:

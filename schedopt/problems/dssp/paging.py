@@ -1,7 +1,5 @@
 """The parts of a page of a result: when jobs run, who gets what, and what is left out and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

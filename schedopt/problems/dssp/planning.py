@@ -8,7 +8,6 @@ late jobs, then done the earliest, then the first in the list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from schedopt.instances.dssp import (
     SelectedNights,
     one_night,
 )
-from schedopt.instances.dssp.clock import SECONDS, SPELLED
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
@@ -293,13 +292,9 @@ def _clock(
     """Yield starts and ends as times with their zone, where it is known when time 0 is."""
     if instance.start is None or instance.nights > 1:
         return
-    zero, unit = datetime.fromisoformat(instance.start), SECONDS[SPELLED[instance.unit]]
+    dates = dates_of(instance.start, instance.unit)
     for title, times in (("start_time", starts), ("end_time", ends)):
-        said = [
-            None if time is None else (zero + timedelta(seconds=time * unit)).isoformat()
-            for time in times
-        ]
-        yield Column(title, str, said)
+        yield Column(title, str, [None if time is None else dates.told(time) for time in times])
 
 
 def _spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:

@@ -59,14 +59,9 @@ class Reason:
 def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
     """Return why each job that a result leaves out is left out, in the file's order.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        With a solution, a selection, a schedule or a season of this instance; without one nothing
-        is said.
-    most : int, optional
-        Of how many jobs it is said, those of the most reward; by default of all.
+    ``result``: with a solution, a selection, a schedule or a season of this instance; without one
+    nothing is said; ``most``: of how many jobs it is said, those of the most reward; by default of
+    all.
     """
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
@@ -148,7 +143,10 @@ def _never(night: Instance, j: int) -> Reason:
         words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
         waits = f", after {', '.join(job.after)}" if job.after else ""
         return Reason("never", words=words + waits)
-    if path > window:
+    if window <= 0:
+        release, due = float(night.releases[j]), float(night.deadlines[j])
+        words = f"released at {number(release)}, due at {number(due)}"
+    elif path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
         words = f"demand {number(float(demand))}, more than the machine gives {where}"

@@ -1,7 +1,5 @@
 """What there is to say about a result of dssp: who got how much, on which night, and when."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
@@ -20,6 +18,7 @@ from schedopt.instances.dssp import (
     Selected,
     SelectedNights,
 )
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.fair_share import weight
 from schedopt.problems.dssp.planning import (
     HOPE,
@@ -96,6 +95,8 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         dispatcher = str(run.policy).rpartition("+")[2]
         yield "dispatched", f"by {dispatcher}, the best of all dispatchers: {told}"
         return
+    if night.start is not None:
+        told += f", the last by {dates_of(night.start, night.unit).told(schedule.makespan)}"
     yield (
         "schedule",
         f"{told}, "

@@ -1,7 +1,5 @@
 """A quick selection that breaks nothing, to start a search from."""
 
-from __future__ import annotations
-
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Selected, SelectedNights

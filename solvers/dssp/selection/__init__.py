@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, anything, never
+from schedopt.solvers.engine import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
 
 if TYPE_CHECKING:

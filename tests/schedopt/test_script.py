@@ -1,0 +1,166 @@
+"""Plans as scripts: every value is one word of the shell, whatever it says."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from builders.cli import refused, run
+from builders.effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedopt
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
+from schedopt.verbs import plan as plans
+from schedopt.verbs.script import script, templates
+
+HOSTILE = ["; rm -rf here", "two\nlines\n", "$(touch here)", "`touch here`", "it's", '"', "\\", "#"]
+STUB = '#!/bin/sh\nfor word; do printf "%s\\0" "$word" >> "$TOLD"; done\nprintf "\\0" >> "$TOLD"\n'
+COMMANDS = {"slurm": "sbatch", "opencue": "cueadmin", "deadline": "deadlinecommand"}
+
+
+def farm(names: list[str], start: str | None = "2026-10-24T20:00[Europe/Berlin]") -> pl.DataFrame:
+    jobs = tuple(Job(name=name, reward=2, stages=((2.0,),)) for name in names)
+    night = Instance(name="farm", processors=1, deadline=99, unit="h", jobs=jobs, start=start)
+    return schedopt.plan(night, schedopt.solve(night))
+
+
+def told_by(text: str, folder: Path, command: str = "run") -> list[list[str]]:
+    """Run a script with a command in place that writes down its arguments."""
+    stub = folder / command
+    stub.write_text(STUB)
+    stub.chmod(0o755)
+    told = folder / "told"
+    told.unlink(missing_ok=True)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TOLD": str(told)}
+    subprocess.run(["sh", "-c", text], check=True, cwd=folder, env=environment)
+    assert sorted(entry.name for entry in folder.iterdir()) == sorted([command, "told"])
+    calls = told.read_bytes().decode().split("\0\0")[:-1]
+    return [call.split("\0") for call in calls]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_bundled_template_hands_each_name_on_as_one_word(name: str, tmp_path: Path) -> None:
+    table = farm(HOSTILE)
+    calls = told_by(script(table, name), tmp_path, COMMANDS[name])
+    ranked = table.sort("rank")["job"].to_list()
+    words = {"slurm": 5, "opencue": 1, "deadline": 6}[name]
+    per_job = 2 if name == "opencue" else 1
+    found = [call[words].removeprefix("--job-name=") for call in calls[::per_job]]
+    assert found == ranked
+
+
+def test_slurm_begins_by_the_clock_and_in_order(tmp_path: Path) -> None:
+    there = "TZ=Europe/Berlin; export TZ\n"
+    calls = told_by(there + script(farm(["a", "b", "c"]), "slurm"), tmp_path, "sbatch")
+    begin = [word for call in calls for word in call if word.startswith("--begin")]
+    # clocks are put back at three in the night
+    hours = ["2026-10-24T20:00:00", "2026-10-24T22:00:00", "2026-10-25T00:00:00"]
+    assert begin == [f"--begin={hour}" for hour in hours]
+    assert [call[-3] for call in calls] == ["--nice=1", "--nice=2", "--nice=3"]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(name=st.text(min_size=1).filter(lambda text: "\0" not in text and text.isprintable()))
+def test_any_name_is_one_word(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    table = pl.DataFrame({"job": [name], "run": [True], "reason": [""], "rank": [1]})
+    path = tmp_path_factory.mktemp("own") / "own.sh"
+    path.write_text("#: each job\nrun x={{job}} {{ job }}{{rank}} $(echo {{rank}})\n#: end\n")
+    (call,) = told_by(script(table, path), tmp_path_factory.mktemp("run"))
+    assert call == [f"x={name}", f"{name}1", "1"]
+
+
+def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
+    table = farm(["a"], start=None)
+    assert "--begin" not in script(table, "slurm")
+    assert "--nice=1" in script(table, "slurm")
+    assert "ScheduledType" not in script(table, "deadline")
+    assert "start_time" not in script(table)
+
+
+@pytest.mark.parametrize(
+    ("block", "says"),
+    [
+        ('run "{{job}}"', "a field by itself"),
+        ("run '{{job}}'", "a field by itself"),
+        ("run \\{{job}}", "a field by itself"),
+        ("run ${{job}}", "a field by itself"),
+        ("run a # {{job}}", "a field by itself"),
+        ("run `echo {{job}}`", "no such thing beside fields"),
+        ("cat << END\n{{job}}\nEND", "no such thing beside fields"),
+        ("run $'a' {{job}}", "no such thing beside fields"),
+        ('run "a\n{{job}}"', "a field by itself"),
+        ("run {{jbo}}", "a field of the plan"),
+        ("run {{job", "on the same line"),
+        ("run {{start_time}}", "a plan that says `start_time`"),
+        ("#: end\n#: each job", "one line"),
+    ],
+)
+def test_a_template_that_could_break_a_word_is_refused(
+    block: str, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.sh"
+    path.write_text(f"#!/bin/sh\n#: each job\n{block}\n#: end\n")
+    with pytest.raises(InputError, match=says) as caught:
+        script(farm(["a"]).with_columns(pl.lit(None).alias("start_time")), path)
+    assert caught.value.file == str(path)
+
+
+def test_a_field_outside_the_block_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.sh"
+    path.write_text("run {{job}}\n#: each job\nrun {{job}}\n#: end\n")
+    with pytest.raises(InputError, match="alone"):
+        script(farm(["a"]), path)
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    output = tmp_path / "night.sh"
+    run("solve", "example:evening", "--output", str(output), "--template", "opencue")
+    assert output.read_text().count("cueadmin -unpause") > 1
+    run("solve", "example:evening", "--output", str(output))
+    assert "echo 1 " in output.read_text()
+    refused("solve", "example:evening", "--output", "night.csv", "--template", "slurm")
+    refused("solve", "example:evening", "--output", str(output), "--template", "slrm")
+    assert {"plain", "slurm", "opencue", "deadline"} == {*templates()}
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        ("2026-10-24T20:00[Europe/Berlin]", "2026-10-25T03:00:00+01:00"),
+        ("2026-10-24T20:00+02:00", "2026-10-25T04:00:00+02:00"),
+        ("2026-03-28T20:00+01:00[Europe/Berlin]", "2026-03-29T05:00:00+02:00"),
+    ],
+)
+def test_a_zone_knows_when_clocks_are_put_back_and_forward(start: str, says: str) -> None:
+    jobs = (Job(name="a", reward=1, stages=((8.0,),)),)
+    night = Instance(name="n", processors=1, deadline=9, unit="h", jobs=jobs, start=start)
+    assert schedopt.plan(night, schedopt.solve(night))["end_time"].to_list() == [says]
+
+
+@pytest.mark.parametrize(
+    "start", ["2026-10-24T20:00", "20:00", "2026-10-24T20:00[Europe/Nowhere]",
+              "2026-10-24T20:00+05:00[Europe/Berlin]"],
+)  # fmt: skip
+def test_a_start_without_a_zone_or_with_two_is_refused(start: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Instance(name="n", processors=1, deadline=9, jobs=(), start=start)
+    assert caught.value.place == "start"
+
+
+def test_two_plans_are_drawn_with_what_changed(tmp_path: Path) -> None:
+    from schedopt.pictures.plan import compared
+
+    old, new = farm(["a", "b", "c"]), farm(["a", "c", "d"])
+    title = compared(old, new).axes[0].get_title()
+    assert title == "1 kept, 1 moved, 1 added, 1 dropped"
+    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    for table, path in zip((old, new), paths, strict=True):
+        plans.write(table, path)
+    assert schedopt.plot(paths).axes[0].get_title() == title
+    (texts,) = {tuple(t.get_text() for t in schedopt.plot(paths).axes[0].get_xticklabels())}
+    assert texts[0] == "20:00\n24 Oct"
+    assert texts[-1].startswith("02:00")
