@@ -89,7 +89,7 @@ def test_more_held_than_there_is_is_told() -> None:
 
 @SETS
 def test_selections_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
-    for night in nights(keys, examples(12), seed=4):
+    for night in nights(keys, examples(36), seed=4):
         result = schedopt.solve(Selection(night))
         right = {frozenset(chosen) for chosen in fitting(night)}
         for chosen in subsets([job.name for job in night.jobs]):
