@@ -1,5 +1,7 @@
 """LogBound: a lower bound on the mean response time of every schedule of a log."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,0 +1,332 @@
+"""Selections under uncertain run times: bounded by prices, found by knapsacks at these."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.dssp.sample import Mask, Sample
+from schedopt.formulations.dssp.selection import Selection
+from schedopt.instances.recipes import stream
+from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import left
+from schedopt.solvers.door import solve as solve_any
+from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
+from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.kernels.subgradient import Ascent
+from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.running import Run, make_result
+
+Floats = NDArray[np.float64]
+
+STEPS = 400
+"""Steps of prices."""
+ROUNDS = 8
+"""Knapsacks that are tried, or twice as many under a chance."""
+PASSES = 5
+"""How often prices and selections are improved in turn."""
+TRIED = 10
+"""Open jobs up to which all selections are tried."""
+SMALL = 10_000
+"""Jobs times scenarios up to which the declared model follows."""
+VAIN = 50
+"""Moves in vain for each of the last jobs, after which there are no more."""
+SLIP = 1e-11
+"""Relative error of sums of doubles."""
+
+
+def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
+    """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
+    sample = given.read
+    began, run = now(), Run(given.limits)
+    few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
+    search = _Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
+    search.run()
+    ended = search.closed or not few
+    late = left(given.limits, began).time_limit == 0
+    solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
+    bound = search.bound if np.isfinite(search.bound) else None
+    result = make_result(
+        model,
+        run,
+        solver=given.name,
+        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+        stopped="optimal" if search.closed else "time-limit" if late else "completed",
+        solution=solution,
+        bound=bound,
+    )
+    return result if ended or late else HandOn(result, bound)
+
+
+def few_open(model: Selection) -> Sample | None:
+    """Return the scenarios of a selection of few jobs under risk, as it was declared."""
+    return model.sample if int(model.open.sum()) <= TRIED and not model.changed else None
+
+
+def every(model: Selection, given: Given) -> Result[Any] | HandOn:
+    """Try all selections of few jobs, in whole numbers; where none is right others say why."""
+    run, program, open_ = Run(given.limits), model.program(), np.flatnonzero(model.open)
+    best: tuple[float, NDArray[np.intp]] | None = None
+    late = False
+    for taken in product((False, True), repeat=len(open_)):
+        chosen = np.zeros(model.width, dtype=np.bool_)
+        chosen[open_[list(taken)]] = True
+        at = np.flatnonzero(chosen)
+        late = late or left(given.limits, run.began).time_limit == 0
+        if late or program.broken(program.completed(at.tolist())) is not None:
+            continue
+        value = given.read.value(chosen)
+        if value is not None and (best is None or value > best[0]):
+            best = value, at
+    result = make_result(
+        model,
+        run,
+        solver=given.name,
+        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+        stopped="time-limit" if late else "optimal" if best else "completed",
+        solution=None if best is None else model.selected(best[1]),
+        bound=best[0] if best and not late else None,
+    )
+    return result if best or late or given.alone else HandOn(result)
+
+
+class _Search:
+    """Prices and knapsacks in turn."""
+
+    def __init__(
+        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
+    ) -> None:
+        self.rounds = rounds
+        self.model, self.sample, self.limits, self.began = model, sample, limits, began
+        self.program = model.program()
+        self.relaxation = Relaxation(model, sample, self.program)
+        self.best: Mask | None = None
+        self.value = -np.inf
+        self.bound = np.inf
+        self.prices = np.zeros(self.relaxation.size)
+        self.weights = np.full(sample.count, 1 / sample.count)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound is met, up to the gap that is good enough."""
+        near = max(self.limits.gap, 1e-9)
+        return self.best is not None and self.bound - self.value <= near * max(
+            1e-10, abs(self.value)
+        )
+
+    def _late(self) -> bool:
+        return left(self.limits, self.began).time_limit == 0
+
+    def run(self) -> None:
+        """Find a selection, then prices, then selections by these."""
+        chance = self.sample.measure.kind == "chance"
+        candidates = self._chances if chance else self._means
+        self._try(candidates(self.sample.rewards))
+        for _ in range(PASSES if self.rounds == ROUNDS else 1):
+            before = self.bound, self.value
+            self._price()
+            if chance:
+                self._try(candidates(self._adjusted()))
+            else:
+                self._try(self._priced())
+                self._try(self._means(self.sample.rewards))
+            if not chance and self.rounds == ROUNDS:
+                self._try(self._moved())
+            if chance or self.closed or self._late() or before == (self.bound, self.value):
+                return
+
+    def _try(self, candidates: Iterator[None]) -> None:
+        """Go on with selections as long as it pays."""
+        if not self.closed:
+            for _ in candidates:
+                if self.closed or self._late():
+                    return
+
+    def _offer(self, chosen: Mask | None) -> bool:
+        """Keep a selection if it is the best; tell whether it is one at all."""
+        if chosen is None:
+            return False
+        value = self.sample.value(chosen)
+        if value is not None and value > self.value and not self._keeps(chosen):
+            return False
+        if value is not None and value > self.value:
+            self.best, self.value = chosen, value
+        return value is not None
+
+    def _keeps(self, chosen: Mask) -> bool:
+        """Tell whether a selection keeps every row of planned run times, in whole numbers."""
+        program = self.program
+        return program.broken(program.completed(np.flatnonzero(chosen).tolist())) is None
+
+    def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
+        """Return the best selection for other rewards, by planned run times."""
+        night = self.model.instance
+        whole = np.rint(rewards * (1e6 / max(1e-300, float(rewards.max(initial=0.0)))))
+        jobs = zip(night.jobs, np.maximum(0, whole).tolist(), strict=True)
+        other = msgspec.structs.replace(
+            night,
+            jobs=tuple(msgspec.structs.replace(job, reward=worth) for job, worth in jobs),
+            objectives=(),
+        )
+        priced = Selection(other, fill=fill)
+        priced.open = priced.open & allowed
+        priced.add(*self.model.added)
+        limits = replace(left(self.limits, self.began), watch=None, gap=1e-6)
+        seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)
+        found = solve_any(priced, replace(limits, time_limit=seconds)).solution
+        if found is None:
+            return None
+        chosen = np.zeros(len(night.jobs), dtype=np.bool_)
+        chosen[list(self.model.columns(found))] = True
+        return chosen
+
+    def _means(self, rewards: Floats) -> Iterator[None]:
+        """Try selections for what each job earns on weighted average: at first if it is alone."""
+        part = np.asarray(self.weights @ self.sample.fits, dtype=np.float64)
+        for _ in range(self.rounds):
+            chosen = self._knapsack(rewards * part, self.model.fill, self.model.open)
+            if chosen is None:
+                return
+            self._offer(chosen)
+            yield
+            part = (part + self._shares(chosen)) / 2
+
+    def _moved(self) -> Iterator[None]:
+        """Take the last jobs in or out, or one for another, as long as that is of use."""
+        relaxed = self.relaxation
+        if self.best is None or self.program.lifting:
+            return
+        chosen, draw, vain = self.best.copy(), stream(self.limits.seed), 0
+        place = np.full(len(chosen), -1)
+        place[relaxed.at] = np.arange(len(relaxed.at))
+        tail = self.sample.tail(chosen)
+        jobs = tail.jobs[place[tail.jobs] >= 0]
+        value, used = self.value, relaxed.rows @ chosen[relaxed.at]
+        while len(jobs) > 2 and vain < VAIN * len(jobs):
+            flipped = draw.choice(jobs, int(draw.integers(1, 4)), replace=False)
+            signs = np.where(chosen[flipped], -1, 1)
+            after = used + relaxed.rows[:, place[flipped]] @ signs
+            vain += 1
+            if (after > relaxed.room * (1 + SLIP)).any():
+                continue
+            chosen[flipped] ^= True
+            found = tail.value(chosen)
+            if found > value:
+                value, used, vain = found, after, 0
+            else:
+                chosen[flipped] ^= True
+            if vain % 100 == 0:
+                self._offer(chosen.copy())
+                yield
+        self._offer(chosen)
+
+    def _priced(self) -> Iterator[None]:
+        """Try the selection that is best at the prices that were found."""
+        gains = np.zeros(len(self.model.open))
+        gains[self.relaxation.at] = self.relaxation.bound(self.prices, self.weights).gains
+        self._offer(self._knapsack(gains, self.model.fill, self.model.open))
+        yield
+
+    def _shares(self, chosen: Mask) -> Floats:
+        """Return in which part of the scenarios each job is in time, or would be if selected."""
+        found = self.sample.fits.copy()
+        for row in self.sample.rows:
+            asked = self.sample.drawn[:, row.jobs] * row.work
+            run = chosen[row.jobs]
+            found[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
+        return np.asarray(self.weights @ found, dtype=np.float64)
+
+    def _chances(self, rewards: Floats) -> Iterator[None]:
+        """Look for how far the machine can be filled, then add what still fits."""
+        allowed = self.model.open.copy()
+        allowed[self.relaxation.at] = self.relaxation.possible
+        low, high = 0.0, self.model.fill
+        fill = high
+        last: Mask | None = None
+        for _ in range(2 * self.rounds):
+            chosen = self._knapsack(rewards, fill, allowed)
+            if self._offer(chosen):
+                low, last = fill, chosen
+            else:
+                high = fill
+            yield
+            if low == high:
+                break
+            fill = (low + high) / 2
+        if last is not None and not self.model.stated:
+            yield from self._added(last, allowed)
+
+    def _added(self, chosen: Mask, allowed: Mask) -> Iterator[None]:
+        """Add jobs by reward for their demand, as long as everyone keeps his chance."""
+        rows, room = self.relaxation.rows, self.relaxation.room
+        place = np.full(len(chosen), -1)
+        place[self.relaxation.at] = np.arange(len(self.relaxation.at))
+        used = rows @ chosen[self.relaxation.at]
+        order = np.argsort(-self.sample.rewards / np.maximum(1e-300, self.model.instance.demands))
+        for j in order[allowed[order] & ~chosen[order]].tolist():
+            if (used + rows[:, place[j]] > room).any():
+                continue
+            chosen = chosen.copy()
+            chosen[j] = True
+            if self._offer(chosen):
+                used = used + rows[:, place[j]]
+            else:
+                chosen[j] = False
+            yield
+
+    def _price(self) -> None:
+        """Move prices, and the weights of scenarios, until the bound hardly falls."""
+        relaxed, sample = self.relaxation, self.sample
+        most = float(sample.rewards.sum())
+        prices, weights = self.prices, self.weights
+        if not prices.any():
+            weights = np.full(sample.count, 1 / sample.count)
+            if sample.measure.kind == "chance":
+                weights = np.ones(sample.count)
+            if sample.measure.kind == "cvar" and self.best is not None:
+                weights = relaxed.worst(sample.in_time(self.best) @ sample.rewards)
+            prices = np.full(relaxed.size, 1e-3 * most / sample.count / weights.mean())
+        steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
+        for _ in range(STEPS * self.rounds // ROUNDS):
+            found = relaxed.bound(prices, weights)
+            value = found.value + SLIP * most
+            better = value < self.bound * (1 - 1e-7)
+            if value < self.bound:
+                self.bound, best = value, (prices, weights)
+            if self.closed or self._late() or steps.length < 1e-4:
+                break
+            if not steps.goes_on(better):
+                prices, weights = best
+                steps.halve()
+                continue
+            over = -np.concatenate((found.planned, found.priced))
+            lengths = np.concatenate(
+                (np.ones(len(found.planned)), np.tile(weights, len(relaxed.asked)))
+            )
+            goal = self.value if np.isfinite(self.value) else 0.9 * value
+            following = steps.step(prices, over, lengths, value - goal)
+            if following is None:
+                break
+            prices = following
+            if sample.measure.kind == "cvar":
+                away = found.earned - float(weights @ found.earned)
+                part = steps.length * (value - goal) / max(1e-300, float(away @ away))
+                weights = relaxed.capped(weights - 0.3 * part * away)
+        self.prices, self.weights = best
+
+    def _adjusted(self) -> Floats:
+        """Return rewards less what jobs ask for in the scenarios that are scarce."""
+        relaxed, found = self.relaxation, self.sample.rewards.astype(np.float64)
+        priced = self.prices[len(relaxed.room) :]
+        priced = priced.reshape(len(relaxed.asked), self.sample.count)
+        for price, asked in zip(priced, relaxed.asked, strict=True):
+            mean = price.sum() * asked.mean(axis=0)
+            found[relaxed.at] -= price @ asked - mean
+        return np.maximum(0.0, found)
