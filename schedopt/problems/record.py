@@ -9,7 +9,7 @@ it is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import home
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
-from schedopt.instances.protocol import AnyInstance
+from schedopt.problems.question import I, Question
 from schedopt.solvers.engine import at_home
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
-
-I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's instances
-
 T = TypeVar("T")
 
 
@@ -57,30 +54,20 @@ T = TypeVar("T")
 class Converter:
     """What makes instances of files of another format.
 
-    ``home`` is the module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``. If
-    ``several``, that takes a sequence of paths, and makes one instance of them. If it ``tells``, it
-    calls ``tell`` with lines on what became of the file; else the instance's description says it.
+    Attributes
+    ----------
+    home : str
+        The module, which has ``OPTIONS`` and ``convert(path, *, name, **options)``.
+    several : bool
+        Whether ``convert`` takes a sequence of paths, and makes one instance of them.
+    tells : bool
+        Whether ``convert`` takes ``tell``, and calls it with lines on what became of the file; of
+        the others the instance's description says it.
     """
 
     home: str
     several: bool = False
     tells: bool = False
-
-
-@dataclass(frozen=True)
-class Question(Generic[I]):
-    """What a policy is measured against: what is solved, and what its optimum bounds.
-
-    ``instance`` is solved as ``formulation``, the default one where not given, with ``options``.
-    ``ruled`` tells whether side constraints beyond the instance's apply to it, and ``bounding``
-    whether no policy can be better than its optimum.
-    """
-
-    instance: I
-    formulation: str | None = None
-    options: Options = field(default_factory=dict)
-    ruled: bool = True
-    bounding: bool = True
 
 
 class Problem(Generic[I]):
