@@ -16,10 +16,10 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.problems.shown import Change
-from schedopt.solvers.result import Result
+from schedopt.solvers.result import Limits, Result
 from schedopt.verbs import plan as plans
 from schedopt.verbs.load import load as loaded
-from schedopt.verbs.solve import solve
+from schedopt.verbs.solve import modelled, solve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,9 +117,15 @@ def replan(
         rest: AnyInstance,
         rules: Sequence[Constraint] = (),
         start: Any | Callable[[], Any] | None = None,
+        *,
+        checked: bool = True,
     ) -> Result[Any]:
         if callable(start):  # what only schedules need
             start = start() if kind == "schedule" else None
+        if not checked:
+            model = modelled(rest, kind, options).add(*rules)
+            within = Limits(limits.get("time_limit"), gap, seed=seed)
+            return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 
     made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)

@@ -132,10 +132,18 @@ class _Resting:
         ]
         changes = tuple((time, int(amount)) for time, amount in self._less(total, held))
         part = {"jobs": tuple(jobs), "changes": changes, "resources": self.resources}
+        if not self._left(total, held):
+            expected = f"a processor that comes free before {night.deadline:g}"
+            raise InputError(expected, found="all at work until then", place="at")
         bare = replace(night, constraints=(), **part)
         rest = replace(bare, constraints=tuple(self._rules(bare)))
         return Rest(night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts,
                     self.notes)  # fmt: skip
+
+    def _left(self, total: Steps, held: Held) -> bool:
+        """Tell whether anything of the machine is left before the deadline."""
+        due = min(self.night.deadline, self.night.end or self.night.deadline)
+        return any(amount and time < due for time, amount in self._less(total, held))
 
     def _unused(self, name: str, taken: Any) -> str:
         while name in taken:
@@ -200,8 +208,7 @@ class _Resting:
             held: Held = [(until, float(count)) for until, count in running]
             self.resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
             now = replace(now, holds=now.holds | {own: float(job.processors)})
-        after = (*now.after, first)
-        return [now, replace(self._part(job, left[1:], end), after=after)]
+        return [now, replace(self._part(job, left[1:], end), after=(first,))]
 
     def _ended(self, job: Job, end: float) -> Job:
         """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
@@ -242,7 +249,8 @@ class _Resting:
         if job.critical_path is not None:
             longest = fsum(max(stage) for stage in whole)
             given["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
-        return replace(job, stages=stages, release=at, **given)
+        # What it waited for was there when it began.
+        return replace(job, stages=stages, release=at, after=(), **given)
 
     def _rules(self, rest: Instance) -> list[Constraint]:
         """Return the rules of the rest: each knows what has begun."""
