@@ -182,8 +182,10 @@ def main(seeds: Sequence[int]) -> None:
             ("clairvoyant", best, ()),
             ("nothing", nothing(night, first, hits, away), ()),
         ]
-        for stay in (0.0, 0.02):
-            rows.append((f"replan --stay {stay:g}", *replanned(night, first, hits, away, stay)))
+        rows += [
+            (f"replan --stay {stay:g}", *replanned(night, first, hits, away, stay))
+            for stay in (0.0, 0.02)
+        ]
         for way, reward, seconds in rows:
             took = f"{median(seconds):.2f},{max(seconds):.2f}" if seconds else ","
             print(f"{seed},{way},{reward:.1f},{percent(reward / bound)},{len(seconds)},{took}")
