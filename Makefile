@@ -4,17 +4,17 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-solve borg lock schema clean
+.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-solve borg lock release-check schema weight clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "schedopt needs Python 3.11 to 3.13, found " + sys.version.split()[0] + "; try: make PYTHON=python3.13")'
-	@echo "setting up .venv: the solvers, numba, polars, plotly and the tools of requirements.lock,"
-	@echo "over 1 GB on disk; a minute or two, in which pip says nothing"
+	@echo "setting up .venv: the extra all and the tools of requirements.lock, 1.5 GB on disk;"
+	@echo "two or three minutes, most of them for the last line of pip"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q $(LAYERS)  # which pip does for packages that are not editable
 	@touch $@
@@ -43,8 +43,8 @@ speed: $(READY)  ## the benchmark tables of the README, measured on this machine
 
 plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler schedopt (four minutes; needs the network)
 	$(PYTHON) -m venv build/plugin
-	@# of what schedopt depends on, the plug-in uses these alone
-	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check "snakemake>=9,<10" "snakemake-interface-scheduler-plugins>=2,<3" hatchling "highspy>=1.13.1,<1.14" "msgspec>=0.20" "numpy<2.5" pytest "typing-extensions>=4.12"
+	@# the plug-in needs schedopt's base alone
+	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check "snakemake>=9,<10" hatchling pytest . plugins/snakemake
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
 	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
 
@@ -86,8 +86,14 @@ agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged r
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
 
+weight: $(READY) ## what the base and `all` weigh, installed from the network (some minutes)
+	$(BIN)/python -m benchmarks.weight
+
+release-check: $(READY) ## built, described, installed into empty environments, the README run from it, docs built (needs the network; ten minutes for each Python)
+	$(BIN)/python -m benchmarks.release
+
 lock: $(READY)   ## lock the versions anew (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra cluster --extra docs --extra report --extra scip --group dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra all --extra cluster --extra docs --extra scip --group dev pyproject.toml -o requirements.lock
 
 clean:           ## remove what make made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docs/_pictures

@@ -9,8 +9,6 @@ Other formulations are drawn and solved as the contract suite does; the kinds of
 `benchmarks.attacked` are held against SCIP, brute force and policies.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

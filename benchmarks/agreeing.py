@@ -1,7 +1,5 @@
 """Random instances of every kind of side constraint, with numbers that are hard to tell apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

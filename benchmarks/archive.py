@@ -5,8 +5,6 @@ as they are, whatever became of their generators: they are frozen. A result take
 another only where it is better, or its bound is re-proved.
 """
 
-from __future__ import annotations
-
 import gzip
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,36 +46,19 @@ Options = dict[str, Any]
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """How the instances of a group are made and solved.
-
-    Attributes
-    ----------
-    title : str
-    generator : str
-        ``problem/generator``; ``night`` for that of `benchmarks.dssp_provable`, ``log`` for `log`.
-    seeds : int
-        The last of them; the first is 1.
-    options : dict
-    sweep : tuple of dict
-        Options that differ from instance to instance, beside the seeds; taken in turn.
-    rules : str, optional
-        Which of `RULES` gives an instance side constraints.
-    formulation : str, optional
-    seconds : float
-        The time limit of each.
-    unproven : bool
-        Whether only instances that stay open are kept.
-    """
+    """How the instances of a group are made and solved."""
 
     title: str
+    # ``problem/generator``; ``night`` for that of `benchmarks.dssp_provable`, ``log`` for `log`.
     generator: str
-    seeds: int
+    seeds: int  # the last of them; the first is 1
     options: Options = {}
+    # Options that differ from instance to instance, beside the seeds; taken in turn.
     sweep: tuple[Options, ...] = ({},)
-    rules: str | None = None
+    rules: str | None = None  # which of `RULES` gives an instance side constraints
     formulation: str | None = None
-    seconds: float = 10.0
-    unproven: bool = False
+    seconds: float = 10.0  # the time limit of each
+    unproven: bool = False  # whether only instances that stay open are kept
 
 
 def _caps(instance: Any, seed: int) -> list[Constraint]:

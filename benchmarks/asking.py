@@ -4,8 +4,6 @@ A question is an instance, a formulation, options and added side constraints. Th
 instances of a name, which differ in numbers, in rules or in what is optimized.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

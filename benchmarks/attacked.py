@@ -4,8 +4,6 @@
 ``withheld`` or a quarrel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import combinations

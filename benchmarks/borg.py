@@ -6,8 +6,6 @@ there they are judged, and build/figure-6.json is what ``schedopt reproduce --js
 ``python -m benchmarks.reproduction --results``. (``make borg`` does both.)
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import partial

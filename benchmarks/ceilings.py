@@ -1,7 +1,5 @@
 """What this machine can do at most: memory, random numbers, keys in order; kernels beside it."""
 
-from __future__ import annotations
-
 from functools import cache
 from heapq import heapify, heapreplace
 from typing import Any

@@ -7,8 +7,6 @@ the bound, on an instance of which nothing has been computed before; then how ma
 so many seeds, by default 5).
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +22,7 @@ from schedopt.instances.constraints import FairShare
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import Each
 from schedopt.problems import problem, problems
-from schedopt.solvers.door import NoCertificateError
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Limits
 from schedopt.validation.msfq.transforms import curve
 from schedopt.verbs.solve import modelled

@@ -6,8 +6,6 @@ since the run is too short for one, counts neither way. ``--loads`` takes one se
 four loads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import sqrt
 from typing import NamedTuple

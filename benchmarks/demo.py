@@ -1,7 +1,5 @@
 """The README's demo: a render night under a fair share, then every selector against the optimum."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

@@ -4,8 +4,6 @@
 dispatch and schedules, or some of them.
 """
 
-from __future__ import annotations
-
 import gc
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which schedules are proven optimal within a minute: a table of sizes (``make provable``)."""
 
-from __future__ import annotations
-
 from statistics import median
 
 import numpy as np

@@ -3,8 +3,6 @@
 ``python -m benchmarks.dssp_shares``: a season of 20 teams, then 100,000 jobs of 1,000 teams.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from importlib.util import find_spec
 from typing import Any

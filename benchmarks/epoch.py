@@ -3,8 +3,6 @@
 ``python -m benchmarks.epoch [TABLE ...]``: planted, tight, rectangles and uniform, or some of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial

@@ -8,8 +8,6 @@ that was changed: numbers, signs, rows, leaves, whatever is in it. The second ar
 question, and entries of an archive: see `benchmarks.questions`. Exit 1 if one passes.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -4,8 +4,6 @@
 solve and evaluate, and so many mutated results through check, on all processors.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -101,10 +99,7 @@ def places(node: Any) -> Iterator[tuple[Any, Any]]:
 def status(*words: Any) -> int:
     """Return a verb's exit status, as the command line gives it.
 
-    Raises
-    ------
-    HangError
-        If it goes on for too long.
+    Raises `HangError` if it goes on for too long.
     """
     from schedopt.__main__ import main
 

@@ -5,8 +5,6 @@ is warmed up on a small size before the clock starts. An exponent is the slope o
 line through the logarithms, over the sizes of a tenth of a millisecond and more.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 ``python -m benchmarks.hesrpt [TABLE ...]``: closed_form, program, orders and unequal, or some.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Over 60 jobs of unequal speedups: the gap that is left, and the search beside known optima."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

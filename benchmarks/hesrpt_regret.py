@@ -5,8 +5,6 @@ bound proves it over all timelines. Instances whose optimum is not proven in tim
 it is said how many do.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ line of build/limits.jsonl for each, written as it is done: run again, it goes o
 Each is a process of its own, in which a small one was solved before, so that nothing is compiled.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -6,8 +6,6 @@ Means are geometric, over workflows; beside them, how much earlier who looks ahe
 interval of 95% by Student's t on logarithms. Runtimes that are off are so by a lognormal factor.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

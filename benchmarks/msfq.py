@@ -3,8 +3,6 @@
 ``python -m benchmarks.msfq [TABLE ...]``: simulators, cores and thresholds, or some of them.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ each; bounds are all relaxations, and prices of servers re-proved from their cer
 time. One line in the end, and exit status 1 where a bound was beaten.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

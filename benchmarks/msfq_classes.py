@@ -6,8 +6,6 @@ that it came upon, simulated. Of each other policy stands how far its mean respo
 the bound, in percent.
 """
 
-from __future__ import annotations
-
 import time
 
 import typer

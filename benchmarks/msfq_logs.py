@@ -5,8 +5,6 @@ those of the Parallel Workloads Archive that lie beside the project, the model o
 Feitelson, and the paper's own: arrivals of its one-or-all system, written down.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

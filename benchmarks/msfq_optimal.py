@@ -10,8 +10,6 @@ with its best threshold, MSF and FCFS are exact; First-Fit and Adaptive Quickswa
 what is said of them holds to within the half-width of their 95% intervals.
 """
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from itertools import product

@@ -4,8 +4,6 @@
 that interpreter, which has it (it asks for other versions than ours, so for one of its own).
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -96,10 +94,7 @@ print("spent", time.process_time() - began)
 def by_accasim(python: str, queue: Instance, policy: str) -> tuple[float, str]:
     """Return the processor time in which AccaSim replays a log, and what mean wait it says.
 
-    Raises
-    ------
-    SystemExit
-        If it does not.
+    Raises `SystemExit` if it does not.
     """
     jobs = queue.jobs
     groups = {"node": {"core": queue.servers, "mem": 10**9}}

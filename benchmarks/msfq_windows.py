@@ -8,8 +8,6 @@ share of the work. ``--output FILE`` keeps a line of JSON for each window; what 
 with the same limit, is not solved again, so that an interrupted run goes on where it was.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from statistics import median

@@ -1,14 +1,14 @@
 """How much of the checkers the tests would miss: one change at a time, and the tests run again.
 
-``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--quick]``: so many
-changes (20) drawn for each module of a room of ``validation`` (dssp, epoch, hesrpt, msfq, or
-documents for what they share): comparisons, signs, operators, constants, conditions and calls. A
-change is killed if a test of the room fails, or takes far longer; quickly, if one of those does
-that solve nothing anew. It is made in the process, by giving functions another code; what stands
-outside of functions is not changed. Exit 1 below 95%.
+``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--quick]
+[--file FILE]``: so many changes (20) drawn for each module of a room of ``validation`` (dssp,
+epoch, hesrpt, msfq, or documents for what they share): comparisons, signs, operators, constants,
+conditions and calls. A change is killed if a test of the room that runs the function fails, or
+takes far longer; quickly, if one of those does that solve nothing anew. What becomes of changes is
+written to a file; run again, those that were killed are not tried again. A change is made in the
+process, by giving functions another code; what stands outside of functions is not changed. Exit 1
+below 95%.
 """
-
-from __future__ import annotations
 
 import argparse
 import ast
@@ -26,9 +26,10 @@ from random import Random
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
-from benchmarks.tables import out
+from benchmarks.tables import kept, out
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("documents", "dssp", "epoch", "hesrpt", "msfq")
@@ -113,12 +114,13 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def changes(function: ast.AST) -> Iterator[Change]:
-    """Yield every change in a function, but for texts and types."""
+    """Yield every change in a function, but for texts, types and lengths that must be the same."""
+    texts = [node for node in ast.walk(function) if isinstance(node, ast.JoinedStr)]
     types = [getattr(node, key, None) for node in ast.walk(function)
              for key in ("annotation", "returns")]  # fmt: skip
-    said = {id(part) for node in types if node is not None for part in ast.walk(node)}
+    said = {id(part) for node in [*texts, *types] if node is not None for part in ast.walk(node)}
     for parent in ast.walk(function):
-        if isinstance(parent, ast.JoinedStr | ast.FormattedValue) or id(parent) in said:
+        if id(parent) in said or (isinstance(parent, ast.keyword) and parent.arg == "strict"):
             continue
         for name, field in ast.iter_fields(parent):
             if name in ("annotation", "returns"):
@@ -135,14 +137,21 @@ def sampled(module: ModuleType, each: int, seed: int) -> tuple[int, list[tuple[s
     tree = ast.parse(path.read_text())
     made = (ast.FunctionDef, ast.ClassDef)
     every = [change for top in tree.body if isinstance(top, made) for change in changes(top)]
+    before = _by_place(tree, path)
     found = []
     for change in Random(f"{seed} {module.__name__}").sample(every, min(each, len(every))):  # noqa: S311
         words = str(change)
         change.put(change.other)
-        code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+        after = _by_place(tree, path)
         change.put(change.node)
-        found.append((words, {(c.co_qualname, c.co_firstlineno): c for c in codes(code)}))
+        if after != before:  # else it stands in a class, outside of its functions
+            found.append((words, after))
     return len(every), found
+
+
+def _by_place(tree: ast.AST, path: Path) -> Codes:
+    code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+    return {(each.co_qualname, each.co_firstlineno): each for each in codes(code)}
 
 
 def _short(node: ast.AST) -> str:
@@ -165,15 +174,44 @@ class SlowError(BaseException):
 
 
 class First:
-    """A plugin that runs first what failed last."""
+    """A plugin that runs first what failed last, and notes what each test runs of validation."""
 
     def __init__(self) -> None:
         self.killers: list[str] = []
+        self.seconds: dict[str, float] = {}
+        self.ran: dict[str, set[CodeType]] = {}
+
+    def pytest_sessionstart(self) -> None:
+        """Leave examples that fail as they are: that one fails is enough."""
+        from hypothesis import Phase, settings  # what pytest has not rewritten before, it warns of
+
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutation", settings.get_profile("schedopt"), phases=phases)
+        settings.load_profile("mutation")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Trace a test that was not run before."""
+        if item.nodeid in self.ran:
+            yield
+            return
+        seen = self.ran[item.nodeid] = set()
+        began = time.process_time()
+        sys.settrace(lambda frame, *_: seen.add(frame.f_code))
+        yield
+        sys.settrace(None)
+        self.seconds[item.nodeid] = time.process_time() - began
+        self.ran[item.nodeid] = {code for code in seen if "validation" in code.co_filename}
+
+    def of(self, kept: list[tuple[FunctionType, CodeType]]) -> list[str]:
+        """Return the tests that run some of these functions, the quickest first."""
+        codes = {code for _, code in kept}
+        return sorted((t for t in self.ran if self.ran[t] & codes), key=self.seconds.__getitem__)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put tests in order."""
         rank = {name: -place - 1 for place, name in enumerate(self.killers)}
-        items.sort(key=lambda item: rank.get(item.nodeid, 1))
+        items.sort(key=lambda item: (rank.get(item.nodeid, 1), self.seconds.get(item.nodeid, 0.0)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what fails."""
@@ -184,21 +222,20 @@ class First:
 
 
 def tests(room: str, *, own: bool) -> list[str]:
-    """Return the tests of a room, the strongest first: also those of its own, which solve."""
+    """Return the tests of a room: also those of its own, or that import it, which solve."""
     if room == "documents":
         return ["tests/validation/test_questions.py", "tests/validation/test_forged.py"]
     fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
     forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
-    every = [fields, *forged]
-    return (
-        every
-        if not own
-        else [*every, *map(str, sorted(ROOT.glob(f"tests/validation/test_{room}_*.py")))]
-    )
+    files = [file for part in ("validation", "solvers")
+             for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
+             if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
+             ]  # fmt: skip
+    return [fields, *forged, *(map(str, files) if own else ())]
 
 
-def fails(room: str, first: First, seconds: float, *, own: bool) -> bool:
-    """Run a room's tests up to the first that fails, in so much time of the processor."""
+def fails(some: list[str], first: First, seconds: float) -> bool:
+    """Run tests up to the first that fails, in so much time of the processor."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise SlowError(number, frame)
@@ -219,7 +256,7 @@ def fails(room: str, first: First, seconds: float, *, own: bool) -> bool:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return pytest.main([*words, *tests(room, own=own)], plugins=[first]) != 0
+            return pytest.main([*words, *some], plugins=[first]) != 0
     except SlowError:
         return True
     finally:
@@ -245,39 +282,60 @@ def modules(room: str) -> list[ModuleType]:
     return [importlib.import_module(f"schedopt.validation.{name}") for name in names]
 
 
-def measured(room: str, each: int, seed: int, only: str, *, own: bool) -> tuple[int, int]:
+class Tried(msgspec.Struct, frozen=True):
+    """What became of a change, as a line of a file says it."""
+
+    module: str
+    change: str
+    killed: bool
+
+
+def measured(room: str, words: argparse.Namespace) -> tuple[int, int]:
     """Print what becomes of changes in a room, by module; return how many, and how many killed."""
     first = First()
-    began = time.process_time()
-    if fails(room, first, 3_600.0, own=own):
+    if fails(tests(room, own=not words.quick), first, 3_600.0):
         sys.exit(f"{room}: tests fail without a change: {first.killers}")
-    patience = 10 + 4 * (time.process_time() - began)
+    gone = {(line.module, line.change) for line in kept(words.file, Tried) if line.killed}
     tried = killed = 0
     for module in modules(room):
-        if only not in module.__name__:
+        name = module.__name__.removeprefix("schedopt.validation.")
+        if words.only not in module.__name__:
             continue
-        count, sample = sampled(module, each, seed)
+        count, sample = sampled(module, words.each, words.seed)
         made, survivors = functions(module), []
-        for words, codes_after in sample:
-            kept = [
-                (function, function.__code__)
-                for key, code in codes_after.items()
-                for function in made.get(key, [])
-                if function.__code__ != code
-            ]
-            for function, before in kept:
-                key = before.co_qualname, before.co_firstlineno
-                function.__code__ = codes_after[key]
-            survived = not fails(room, first, patience, own=own)
-            for function, before in kept:
-                function.__code__ = before
-            survivors += [words] * survived
+        for change, after in sample:
+            if (name, change) in gone:
+                continue
+            line = Tried(name, change, _killed(first, made, after))
+            survivors += [change] * (not line.killed)
+            if words.file:
+                with words.file.open("ab") as lines:
+                    lines.write(msgspec.json.encode(line) + b"\n")
         tried, killed = tried + len(sample), killed + len(sample) - len(survivors)
         of = f"{len(sample) - len(survivors)} of {len(sample)} killed ({count} in all)"
-        out.print(f"{module.__name__.removeprefix('schedopt.')}: {of}", markup=False)
-        for words in survivors:
-            out.print(f"  {words}", markup=False, soft_wrap=True)
+        out.print(f"{name}: {of}", markup=False)
+        for change in survivors:
+            out.print(f"  {change}", markup=False, soft_wrap=True)
     return tried, killed
+
+
+def _killed(first: First, made: dict[tuple[str, int], list[FunctionType]], after: Codes) -> bool:
+    """Tell whether a test of those that run a changed function fails."""
+    changed = [
+        (function, function.__code__)
+        for key, code in after.items()
+        for function in made.get(key, [])
+        if function.__code__ != code
+    ]
+    some = first.of(changed)
+    for function, before in changed:
+        function.__code__ = after[before.co_qualname, before.co_firstlineno]
+    try:
+        patience = 5 + 3 * sum(map(first.seconds.__getitem__, some))
+        return bool(some) and fails(some, first, patience)
+    finally:
+        for function, before in changed:
+            function.__code__ = before
 
 
 def main() -> None:
@@ -288,11 +346,12 @@ def main() -> None:
     given.add_argument("--seed", type=int, default=0)
     given.add_argument("--only", default="")
     given.add_argument("--quick", action="store_true")
+    given.add_argument("--file", type=Path)
     words = given.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
     tried = killed = 0
     for room in words.rooms:
-        more, gone = measured(room, words.each, words.seed, words.only, own=not words.quick)
+        more, gone = measured(room, words)
         out.print(f"{room}: {gone} of {more}, {gone / max(more, 1):.1%}", markup=False)
         tried, killed = tried + more, killed + gone
     out.print(f"all: {killed} of {tried}, {killed / max(tried, 1):.1%}", markup=False)

@@ -6,8 +6,6 @@ objective, the type of the solution, the certificate. A forgery passes if a chec
 right, or the archive takes it, and what it says of the question that it states is false.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ where there is one. Seconds are of the processor; of Snakemake, whose MILP is an
 the clock.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -5,8 +5,6 @@ with what it proves of them. ``python -m benchmarks.ready_rivals greedy|milp|plu
 run in an environment that has Snakemake (`make plugin-test` makes one).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -9,8 +9,6 @@ kept busy, temporary space is what it writes. The machine has 8 cores, or those 
 task, and so much memory and space that three quarters would be in use if all cores were.
 """
 
-from __future__ import annotations
-
 import gzip
 import heapq
 import json

@@ -5,8 +5,6 @@
 ones for entries that are in several. ``--plots FOLDER`` writes all plots.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What several tables are held against: HiGHS alone, and a cluster in SimPy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ table of what is there. Seasons of logs have a night of six hours for what each 
 users in place of teams.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Which solver is best at what (``make solvers``): the same models in every solver that is here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

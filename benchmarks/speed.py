@@ -3,8 +3,6 @@
 ``python -m benchmarks.speed [TABLE ...]`` prints some of the tables.
 """
 
-from __future__ import annotations
-
 from benchmarks import (
     ceilings,
     dssp,

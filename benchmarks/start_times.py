@@ -4,8 +4,6 @@ At moments of the last two thirds of each log at which somebody waits, the start
 told from what is known by then, and held against those of the replay.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ A measurement is a generator. A text that it yields is the title of a table; a `
 measured, what was seen, what is asked, what it was before, and what stands beside it.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,18 +25,9 @@ PACKAGES = ("highspy", "ortools", "pyomo", "numba")
 class Row(NamedTuple):
     """A measurement.
 
-    Attributes
-    ----------
-    what : str
-    seen : float, str or None
-        The number, or what is to be said in its place.
-    unit : str
-    asked : str
-        What is asked of it; empty where nothing is.
-    met : bool or None
-        Whether it is as asked.
-    beside : dict of str to object
-        By their headings what it was before, what others take, and whatever else belongs to it.
+    ``seen``: the number, or what is to be said in its place; ``asked``: what is asked of it; empty
+    where nothing is; ``met``: whether it is as asked; ``beside``: by their headings what it was
+    before, what others take, and whatever else belongs to it.
     """
 
     what: str

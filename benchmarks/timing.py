@@ -1,7 +1,5 @@
 """How long things take: by the clock, of the processor, of whole commands; on which machine."""
 
-from __future__ import annotations
-
 import gc
 import os
 import platform
@@ -62,10 +60,7 @@ def peak_mb() -> float:
 def agree(*values: float | None) -> None:
     """Stop the run where two methods give different optima: their times would mean nothing.
 
-    Raises
-    ------
-    SystemExit
-        With the values.
+    Raises `SystemExit` with the values.
     """
     known = [value for value in values if value is not None]
     if known and max(known) - min(known) > 1e-9 * abs(max(known)):

@@ -1,7 +1,5 @@
 """What verbs cost as whole commands: starting, first solves, the rows of a bench."""
 
-from __future__ import annotations
-
 import os
 import time
 from functools import partial

@@ -1,7 +1,5 @@
 """Sphinx: the site is built without network, and every warning is an error (``make docs``)."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What Sphinx needs to be told of this house's docstrings."""
 
-from __future__ import annotations
-
 import re
 from collections import namedtuple
 from typing import Any

@@ -1,7 +1,5 @@
 """The notebooks as pages, with the outputs that they are stored with."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """The site's pictures, drawn from the bundled instances each time the site is built."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from schedopt.formulations.protocol import Side
 from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
@@ -64,6 +65,7 @@ class WholeModel:
     def model(self) -> CpModel:
         """The model, for constraints of one's own; it is built when it is first asked for."""
         if self._model is None:
+            need("ortools", "model")
             from ortools.sat.python import cp_model
 
             began = time.perf_counter()

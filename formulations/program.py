@@ -4,8 +4,6 @@ Rows are in lowest terms: coefficients without a common divisor, bounds rounded 
 numbers. So two rows that mean the same to whole selections are the same row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Columns that are alike are found by mixing their numbers into one, which names a slot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

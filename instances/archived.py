@@ -1,7 +1,5 @@
 """Where the archive is: ``archive:GROUP/NAME`` is the path of one of its instances."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

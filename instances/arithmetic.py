@@ -1,7 +1,5 @@
 """Arithmetic on whole numbers that several problems need."""
 
-from __future__ import annotations
-
 from math import isqrt
 
 

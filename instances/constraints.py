@@ -4,8 +4,6 @@ A declaration says what is wanted and knows its own JSON. What it means as mathe
 each formulation, and whether a solution keeps it by each checker; neither is known here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Protocol
 

@@ -11,8 +11,10 @@ Source: OWASP, "CSV Injection".
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from schedopt.instances.errors import ACTING
@@ -43,6 +45,21 @@ def unguarded(cell: str) -> str:
 def _code(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+
+def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
+    """Return columns by title as a CSV; nothing stands where there is None, or an empty text."""
+    text = StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(map(guarded, columns))
+    table.writerows(zip(*(map(_cell, cells) for cells in columns.values()), strict=True))
+    return text.getvalue().encode()
+
+
+def _cell(value: str | float | None) -> str | float | None:
+    if isinstance(value, str):
+        return guarded(value)
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def guarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:

@@ -1,7 +1,5 @@
 """Errors of decoding in one message: the place, what was found, and what was expected."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

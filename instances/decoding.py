@@ -1,7 +1,5 @@
 """Strict decoding of JSON into records: no doubled keys, whole numbers as JSON Schema has them."""
 
-from __future__ import annotations
-
 import gc
 import re
 from collections.abc import Iterator

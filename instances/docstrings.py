@@ -1,7 +1,5 @@
 """The docstrings of records, and their notes on each attribute."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The bundled instances by name: ``example:night`` is a path that works from any folder."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Fair shares of the machine: tonight, over several nights, and with what was used before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf

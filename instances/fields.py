@@ -1,7 +1,5 @@
 """The fields of a record in words: what a file may say in each place, for messages and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

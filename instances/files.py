@@ -1,7 +1,5 @@
 """Files: strict reading with places in the errors, and writing that never leaves half a file."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import os
@@ -18,6 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
+from schedopt.instances import plugins
 from schedopt.instances.decoding import decode, decode_part
 from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.examples import PREFIX, located
@@ -35,6 +34,7 @@ __all__ = [
     "dump",
     "encode",
     "example",
+    "home",
     "instance_type",
     "keep",
     "load",
@@ -48,7 +48,7 @@ __all__ = [
     "write_bytes",
 ]
 
-PROBLEMS = ("dssp", "hesrpt", "epoch", "msfq")
+PROBLEMS = plugins.Known("dssp", "hesrpt", "epoch", "msfq", kind="problems")
 MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_PACKED = 1100
@@ -284,9 +284,16 @@ def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]
     return _record(problem)
 
 
+def home(layer: str, problem: str) -> str:
+    """Return the module in which a problem's part of a layer is, ours or a plug-in's."""
+    if problem in PROBLEMS.own or problem not in PROBLEMS:
+        return f"schedopt.{layer}.{problem}"
+    return f"{plugins.points('problems')[problem].value}.{layer}"
+
+
 @cache
 def _record(problem: str) -> type[Any]:
-    record: type[Any] = importlib.import_module(f"schedopt.instances.{problem}").Instance
+    record: type[Any] = importlib.import_module(home("instances", problem)).Instance
     return record
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
+from schedopt.instances.extras import need
+
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
@@ -37,6 +39,7 @@ class Framed:
         (``groups.team``), and is null where a row lacks it; a list within a row is JSON. A record
         that lists nothing is one row; of a log it is the log's own table, or when its jobs started.
         """
+        need("polars", "to_polars")
         import polars as pl
 
         record = self._framed()

@@ -1,7 +1,5 @@
 """Which instance it is, whatever file it is in: a digest of its canonical JSON."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 
@@ -33,4 +31,8 @@ def _log(instance: Any) -> str:
     jobs, made = instance.jobs, hashlib.sha256()
     for column in (jobs.submit, jobs.need, jobs.run):
         made.update(column.astype(float).tobytes())
+    if jobs.needs is not None:
+        made.update(jobs.needs.amounts.tobytes())
+    if instance.partitions:
+        made.update(",".join(jobs.partition.names).encode() + jobs.partition.codes.tobytes())
     return made.hexdigest()

@@ -1,7 +1,5 @@
 """Names: of jobs, each its own, and their groups; and the look-up of a name among those known."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 

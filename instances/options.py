@@ -1,7 +1,5 @@
 """Options given as KEY=VALUE: what is known of each, and how a text becomes a value."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

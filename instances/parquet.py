@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 from schedopt.instances.files import check_rows
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
 
     ``cell``: bytes that each of its cells takes in memory.
     """
+    need("polars")
     import polars as pl
     from polars.exceptions import PanicException, PolarsError
 

@@ -1,7 +1,5 @@
 """Tables of plain numbers as text, read all at once: eight letters are one word of the machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import overload
 

@@ -4,8 +4,6 @@ The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows.
 same of everything but the name are one: of a rule's thousand jobs numbers are read once.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -3,8 +3,6 @@
 ``python -m schedopt.instances.schema`` writes the ``schema.json`` of every problem.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
@@ -77,7 +75,7 @@ def _describe(definition: dict[str, Any], said: Told) -> None:
 
 def main() -> None:
     """Write every problem's schema beside its records."""
-    for problem in PROBLEMS:
+    for problem in PROBLEMS.own:
         write_bytes(path(problem), encoded(problem))
 
 

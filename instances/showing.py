@@ -1,7 +1,5 @@
 """How records look at a prompt and in a notebook: a summary, never all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import ClassVar

@@ -7,8 +7,6 @@ is mended afterwards: mostly few keys do. Where many do, floats are sorted, of w
 compare many at a time too, and equal ones are put back in order.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.extras import need
 from schedopt.instances.files import check_rows, read_bytes, stem
 from schedopt.instances.options import Option, is_count, number, text, whole
 from schedopt.instances.precision import EXPECTED as HELD
@@ -96,6 +97,7 @@ def _numbers(
     first: int, texts: list[str], header: dict[str, str], strict: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return where lines of numbers stand and their cells by field; note what remarks say."""
+    need("polars")
     import polars as pl
 
     lines = pl.Series("text", texts).str.strip_chars()

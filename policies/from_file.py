@@ -4,8 +4,6 @@ The file's text is what travels to the workers of a bench, so they need neither 
 folder. Whatever else the file imports has to be installed where it is run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

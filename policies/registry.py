@@ -1,7 +1,5 @@
 """The register of policies: a name, what it applies to, where it comes from, its options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import home
 from schedopt.instances.options import Option
 
 
@@ -162,4 +162,6 @@ def _import(problem: str) -> None:
     """Import the policies of a problem, which registers them."""
     import importlib
 
-    importlib.import_module(f"schedopt.policies.{problem}")
+    importlib.import_module(home("policies", problem))
+    for point in plugins.of("policies", problem).values():
+        plugins.load(point)

@@ -123,7 +123,7 @@ __all__ = [
     "write",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "InputError": "schedopt.instances.errors",
@@ -139,10 +139,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
-        from schedopt.instances.files import PROBLEMS
+        from schedopt.instances import files
 
-        if name in PROBLEMS:
-            return import_module(f"schedopt.problems.{name}.api")
+        if name in files.PROBLEMS.own or (name not in __all__ and name in files.PROBLEMS):
+            return import_module(f"{files.home('problems', name)}.api")
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_HOMES.get(name, home)), name)

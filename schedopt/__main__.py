@@ -1,7 +1,5 @@
 """The command line: ``python -m schedopt`` and ``schedopt`` are the same."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 
@@ -27,6 +25,7 @@ def _run() -> None:
     """Run the command line; bad input ends with one message and exit status 2."""
     from schedopt.cli import app, streams
     from schedopt.instances.errors import InputError
+    from schedopt.instances.extras import lacking
 
     streams.prepare()
     try:
@@ -37,6 +36,11 @@ def _run() -> None:
     except InputError as error:
         streams.discard()
         print(f"schedopt: {error}", file=sys.stderr)
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        message = lacking(error)
+        streams.discard()
+        print(f"schedopt: {message}", file=sys.stderr)
         sys.exit(2)
     except MemoryError:
         streams.discard()

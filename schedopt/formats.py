@@ -1,7 +1,5 @@
 """How numbers and names are written, at a terminal, on a page and in a picture."""
 
-from __future__ import annotations
-
 import re
 from math import floor, log10
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version as installed
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from schedopt.instances.extras import installed, version_of
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -43,8 +45,10 @@ _UNBOUNDED = ("unbounded", "unbounded_inaccurate")
 
 @cache
 def version() -> str:
-    """Return the engines' versions."""
-    return f"{installed('clarabel')} (CVXPY {installed('cvxpy')})"
+    """Return the engines' versions; of Python, which does without them, where they are not here."""
+    if not (installed("clarabel") and installed("cvxpy")):
+        return f"Python {platform.python_version()}"
+    return f"{version_of('clarabel')} (CVXPY {version_of('cvxpy')})"
 
 
 def solve(program: cp.Problem, time_limit: float | None = None) -> Status:

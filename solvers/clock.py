@@ -1,7 +1,5 @@
 """The clock of time limits: it stands still while kernels are compiled, which is not solving."""
 
-from __future__ import annotations
-
 import time
 
 

@@ -4,16 +4,16 @@ A kernel of few numbers is run as the Python that it is: loading numba takes hal
 compiling a kernel for the first time takes many. What it returns is the same to the last bit.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, partial, update_wrapper
+from math import inf
 from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
+from schedopt.instances.extras import installed, missing
 from schedopt.solvers.kernel_store import Source, home
 
 __all__ = ["Kernel", "compiled", "njit", "small"]
@@ -26,6 +26,12 @@ LOADING = 0.5
 COMPILING = 3.0
 """Seconds after which it is compiled, where that has not been done on this machine before."""
 
+COMPILES = installed("numba")
+"""Whether there is a compiler: numba comes with an extra, and without it all is run as Python."""
+
+MOST_PLAIN = 200_000
+"""Numbers that a kernel may be given where nothing compiles: Python would take minutes."""
+
 REFUSED = ("math range error", "math domain error")
 """What Python's `math` says of numbers for which compiled code has infinity, or none."""
 
@@ -33,19 +39,10 @@ REFUSED = ("math range error", "math domain error")
 class Kernel(Source):
     """A function that is compiled at its first call, or run as Python where little is to be done.
 
-    Parameters
-    ----------
-    function : callable
-        What numba can compile.
-    options : mapping of str to object
-        Those of `numba.njit`.
-    plain : callable, optional
-        Whether a call with these arguments is run as Python. Never by default.
+    ``function``: what numba can compile; ``options``: those of `numba.njit`; ``plain``: whether a
+    call with these arguments is run as Python. Never by default.
 
-    Attributes
-    ----------
-    py_func : callable
-        The function, as numba names it.
+    ``py_func``: the function, as numba names it.
     """
 
     def __init__(
@@ -64,6 +61,8 @@ class Kernel(Source):
         if _python.runs:
             _python.look_at_the_clock()
             return self.py_func(*args, **named)
+        if not COMPILES:
+            return _python.without_compiler(self, args, named)
         if self.stays_python(args):
             with suppress(CompileError):
                 return _python(self, args)
@@ -111,9 +110,7 @@ class _Python:
         self._until = began + kernel.patience - self.spent
         self.runs = True
         try:
-            with np.errstate(all="ignore"):
-                asked = (np.float64(of) if type(of) is float else of for of in args)
-                return _native(kernel.py_func(*asked))
+            return self._run(kernel, args, {})
         except BaseException as error:  # an interruption too: compiled code is not cut short
             for array, was in before:
                 _fill(array, was)
@@ -123,6 +120,28 @@ class _Python:
         finally:
             self.runs = False
             self.spent += time.thread_time() - began
+
+    def without_compiler(
+        self, kernel: Kernel, args: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> Any:
+        """Run a kernel to its end; `InputError` where it is given too much, or refuses a number."""
+        count = sum(array.size for array in _arrays(args))
+        if count > MOST_PLAIN:
+            raise missing("numba", f"{count:,} numbers (at most {MOST_PLAIN:,} in Python)")
+        self.runs, self._until = True, inf
+        try:
+            return self._run(kernel, args, named)
+        except (ValueError, OverflowError) as error:
+            if str(error) in REFUSED:
+                raise missing("numba") from None
+            raise
+        finally:
+            self.runs = False
+
+    def _run(self, kernel: Kernel, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        with np.errstate(all="ignore"):
+            asked = (np.float64(of) if type(of) is float else of for of in args)
+            return _native(kernel.py_func(*asked, **named))
 
     def look_at_the_clock(self) -> None:
         """Give up where this run takes too long; called whenever a kernel calls another."""

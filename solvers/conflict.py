@@ -1,7 +1,5 @@
 """A smallest set of constraints that cannot hold together, found with any yes-or-no solver."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

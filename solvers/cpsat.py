@@ -1,7 +1,5 @@
 """CP-SAT: incumbents under a time limit, Ctrl-C that keeps them, bounds that hold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -15,7 +13,7 @@ from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
 from schedopt.solvers.running import Run, make_result
 

@@ -1,7 +1,5 @@
 """What is known of a 0-1 program without rounding, and the result that says just that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -7,19 +7,27 @@ accepts. The last row, ``model``, is the declared native model, solved as it sta
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.extras import EXTRAS, missing
+from schedopt.instances.files import home
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
+from schedopt.solvers.engine import (
+    Certificate,
+    Engine,
+    Given,
+    HandOn,
+    Start,
+    at_home,
+)
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import judged
 from schedopt.solvers.stopping import stopped
@@ -27,163 +35,10 @@ from schedopt.solvers.stopping import stopped
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
 
-Certificate = dict[str, Any]
-
-
-class NoCertificateError(Exception):
-    """A bound has no certificate; the message says why."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """What an engine is given beside the formulation.
-
-    Attributes
-    ----------
-    limits : Limits
-        When to stop; the time limit is what is left of it.
-    start : callable
-        Returns a solution that a quick policy finds, which keeps all side constraints, or None.
-    solution : object or None
-        The best solution of the engines before.
-    bound : Fraction, float or None
-        What they have proven: no solution is better.
-    more : object
-        What else the engine before handed on.
-    read : object
-        What `Engine.accepts` returned.
-    name : str
-        The engine's own, as the table has it: one function may serve several.
-    alone : bool
-        Whether no engine follows: it was asked for by name, or confirms another.
-    confirming : bool
-        Whether it confirms another, and is to take nothing over from it.
-    """
-
-    limits: Limits
-    start: Callable[[], Any | None] = lambda: None
-    solution: Any | None = None
-    bound: Fraction | float | None = None
-    more: Any = None
-    read: Any = True
-    name: str = ""
-    alone: bool = False
-    confirming: bool = False
-
-
-@dataclass(frozen=True)
-class HandOn:
-    """What an engine returns that leaves the rest to the next one of the table.
-
-    Attributes
-    ----------
-    result : Result
-        What is known so far.
-    bound : Fraction, float or None
-        Its bound without rounding.
-    more : object
-        What else is known, for the next engine alone, such as what no better solution has.
-    """
-
-    result: Result
-    bound: Fraction | float | None = None
-    more: Any = None
-
-
-def anything(_: object) -> bool:
-    """Accept every formulation."""
-    return True
-
-
-def unchanged(model: Formulation) -> bool:
-    """Accept a formulation whose native model is as it was declared."""
-    return not model.changed
-
-
-def always(_: Formulation, __: Limits) -> bool:
-    """Take every formulation that is accepted."""
-    return True
-
-
-def never(_: Formulation, __: Limits) -> bool:
-    """Wait to be asked for by name."""
-    return False
-
-
-@dataclass(frozen=True)
-class Engine:
-    """A way to the optimum of a formulation: a row of its table.
-
-    Attributes
-    ----------
-    name : str
-        As ``--solver`` takes it.
-    solve : str
-        ``module:function``, which takes the formulation and a `Given`, and returns a `Result`, not
-        yet checked, or a `HandOn`.
-    when : str
-        Which models it accepts, and which of them it takes unasked, in a sentence.
-    proves : str
-        What its answer is worth.
-    accepts : callable
-        What the engine reads of a formulation, or True; None or False where it cannot take it.
-    pays : callable
-        Whether it takes a formulation that it accepts without being asked by name.
-    certificate : str
-        The kinds of certificate that it gives; empty: none.
-    certify : str
-        ``module:function``, which takes the formulation, the result, limits and a function that
-        tells whether a certificate re-proves the bound; it returns a certificate, or None.
-    confirmed_by : str
-        The engine of the table that is the second method; empty: there is none.
-    needs : tuple of str
-        Programs on the path or packages of Python of which one must be there; empty: none.
-    """
-
-    name: str
-    solve: str
-    when: str
-    proves: str
-    accepts: Callable[[Any], Any] = anything
-    pays: Callable[[Any, Limits], bool] = always
-    certificate: str = ""
-    certify: str = ""
-    confirmed_by: str = ""
-    needs: tuple[str, ...] = ()
-
-    @property
-    def available(self) -> bool:
-        """Whether what it needs is on this machine."""
-        return installed(self.needs)
-
-
-def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
-    """Return the last row of a table whose declared model is CP-SAT's."""
-    return Engine(
-        "model",
-        solve="schedopt.solvers.cpsat:solve_native",
-        accepts=anything,
-        when="any model, as it stands in CP-SAT, native changes too",
-        proves=proves,
-        confirmed_by=confirmed_by,
-        needs=("ortools",),
-    )
-
-
-def installed(names: Sequence[str]) -> bool:
-    """Tell whether one of some programs or packages is on this machine; without names, yes."""
-    return not names or any(shutil.which(name) or find_spec(name) for name in names)
-
-
-def at_home(home: str) -> Any:
-    """Import what ``module:name`` stands for."""
-    module, _, name = home.partition(":")
-    return getattr(import_module(module), name)
-
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
     """Return the table of a formulation, in the order in which it is walked."""
-    tables: dict[str, str] = getattr(import_module(f"schedopt.solvers.{problem}"), "TABLES", {})
+    tables: dict[str, str] = getattr(import_module(home("solvers", problem)), "TABLES", {})
     table: tuple[Engine, ...] = at_home(tables[formulation]) if formulation in tables else ()
     return table
 
@@ -193,7 +48,7 @@ def solve(
     limits: Limits | None = None,
     *,
     solver: str | None = None,
-    start: Callable[[], Any | None] = lambda: None,
+    start: Start = lambda: None,
     at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
@@ -226,6 +81,7 @@ def solve(
     offered = _Remembered(start)
     chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
+    result: Result | None = None
     for engine, read in chosen:
         own = left(limits, began)
         if known is not None and own.time_limit == 0:
@@ -244,6 +100,9 @@ def solve(
         if last or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
+    if result is None:
+        table = engines(model.problem, model.name)
+        raise _lacking([engine for engine in table if engine.accepts(model)])
     return _in_hand(model, result, at_once)
 
 
@@ -312,8 +171,8 @@ def certificate(
     """
     table = engines(model.problem, model.name)
     homes = [engine.certify for engine in table if engine.certify and engine.accepts(model)]
-    for home in dict.fromkeys(homes):
-        made: Certificate | None = at_home(home)(model, result, limits, holds)
+    for certify in dict.fromkeys(homes):
+        made: Certificate | None = at_home(certify)(model, result, limits, holds)
         if made is not None:
             return made
     return None
@@ -322,8 +181,8 @@ def certificate(
 class _Remembered:
     """A start that is looked for once, when it is first asked for."""
 
-    def __init__(self, start: Callable[[], Any | None]) -> None:
-        self._start: Callable[[], Any | None] | None = start
+    def __init__(self, start: Start) -> None:
+        self._start: Start | None = start
         self._solution: Any | None = None
 
     def __call__(self) -> Any | None:
@@ -365,6 +224,8 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
     if engine is None:
         names = listing([engine.name for engine in table])
         raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
+    if not engine.available:
+        raise _lacking([engine])
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in _accepting(table, model)])
@@ -377,13 +238,24 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
     return engine, read
 
 
+def _lacking(table: Sequence[Engine]) -> InputError:
+    """Return the error that says what to install for the first of some engines which has needs."""
+    lacks = next((engine for engine in table if not engine.available), None)
+    if lacks is None:
+        return InputError("a formulation that an engine takes", found="one that none takes")
+    brought = next((name for name in lacks.needs if name in EXTRAS), None)
+    if brought is not None:
+        return missing(brought)
+    return InputError(f"{' or '.join(lacks.needs)} on this machine", found="none", place="solver")
+
+
 def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
     for engine in table:
         if engine.available and engine.accepts(model):
             yield engine
 
 
-def _told(model: Formulation, result: Result, name: str, start: Callable[[], Any | None]) -> Result:
+def _told(model: Formulation, result: Result, name: str, start: Start) -> Result:
     """Return an engine's result with who found, bounded and proved; what it says itself stays."""
     found: str | None = name if result.solution is not None else None
     begun = start.solution if isinstance(start, _Remembered) else None

@@ -1,7 +1,5 @@
 """The one loop that drives a search of our own: advance it, watch it, stop it in time."""
 
-from __future__ import annotations
-
 import platform
 from functools import cache
 from typing import Protocol
@@ -38,7 +36,10 @@ def version() -> str:
     """Return the version of what compiles the searches, numba, and of Python."""
     from importlib.metadata import version as installed
 
-    return f"numba {installed('numba')}, Python {platform.python_version()}"
+    from schedopt.solvers.compiling import COMPILES
+
+    python = f"Python {platform.python_version()}"
+    return f"numba {installed('numba')}, {python}" if COMPILES else python
 
 
 def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Termination, str]:

@@ -6,8 +6,6 @@ cache folder (or `NUMBA_CACHE_DIR`), under a digest of the module and of every k
 that it takes from others: it is never out of date, and another clone finds it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """How kernels become machine code: never on a solver's time, and kept by `kernel_store`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path

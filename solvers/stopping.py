@@ -4,8 +4,6 @@ A signal raises `KeyboardInterrupt` where it finds the main thread, which engine
 they have. That it came stays known until the command ends, so that nothing is begun after it.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Settings for all tests: time limits, signals, and no deadline for single examples."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

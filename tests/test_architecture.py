@@ -1,17 +1,14 @@
 """The import rules of the house: who may import whom, and that no two files import each other."""
 
-from __future__ import annotations
-
 import ast
 import re
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+from builders.cli import ROOT, process
 
-ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "instances": set(),
     "formulations": {"instances"},
@@ -144,8 +141,7 @@ HEAVY = {"numba", "pyomo", "cvxpy", "ortools", "highspy", "polars", "scipy", "pa
 )
 def test_a_module_pulls_in_only_what_it_needs(module: str, may: set[str]) -> None:
     code = f"import sys, {module}; print(*{{m.split('.')[0] for m in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert HEAVY & set(done.stdout.split()) <= may
+    assert HEAVY & set(process(sys.executable, "-c", code).stdout.split()) <= may
 
 
 def test_no_file_is_too_long_to_read() -> None:

@@ -1,21 +1,16 @@
 """Measurements that the documents name are there, and all of them can be begun."""
 
-from __future__ import annotations
-
 import re
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from builders.cli import ROOT, process
+
 MODULES = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"__init__"}
 
 
 def test_every_measurement_can_be_imported() -> None:
     code = "\n".join(f"import benchmarks.{name}" for name in sorted(MODULES))
-    words = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process(sys.executable, "-W", "ignore", "-c", code)
 
 
 def test_every_command_that_is_named_is_there() -> None:

@@ -1,18 +1,15 @@
 """The recipes of CONTRIBUTING.md, executed as they stand; and the files a repository has."""
 
-from __future__ import annotations
-
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from builders.cli import ROOT, process
 
-ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 LAYERS = ["instances", "formulations", "policies", "solvers", "validation", "schedopt"]
 
@@ -26,17 +23,8 @@ def blocks(text: str) -> list[str]:
 
 
 def python(code: str, folder: Path = ROOT) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    place = {"PYTHONPATH": str(folder)}
+    return process(sys.executable, "-c", code, directory=folder, env=place).stdout
 
 
 def test_the_policy_recipe() -> None:
@@ -81,7 +69,7 @@ def copy(tmp_path: Path) -> Path:
         path.write_text(code, encoding="utf-8")
     register = tmp_path / "instances" / "files.py"
     text = register.read_text(encoding="utf-8")
-    old = 'PROBLEMS = ("dssp",'
+    old = 'PROBLEMS = plugins.Known("dssp",'
     assert old in text
     register.write_text(text.replace(old, f'{old} "pick",'), encoding="utf-8")
     shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks", ignore=ignore)
@@ -145,6 +133,101 @@ for kind, count in (("instance", 25), ("result", 10)):
     assert (copy / "some.svg").exists()
     python("from schedopt.instances.schema import main; main()", copy)
     assert (copy / "instances" / "pick" / "schema.json").exists()
+
+
+PLUGGED = """
+import schedopt
+for formulation in ("pick", "pick-whole"):
+    result = schedopt.solve("some.json", formulation=formulation)
+    assert result.proven and result.checked and not result.violations, result
+    assert result.solution == schedopt.pick.Picked(picked="b")
+(row,) = schedopt.bench("some.json")
+assert row.policy == "first", row
+assert schedopt.generate("pick", seed=3, options={"count": 4}).numbers
+few = schedopt.evaluate("example:night", "smallest-first+lcpf")
+assert few.checked, few
+made = schedopt.convert("two.oar")
+assert made.name == "two", made
+"""
+
+
+BROKEN = """
+import schedopt
+try:
+    schedopt.evaluate("example:night", "smallest-first")
+except schedopt.InputError as error:
+    print(error)
+"""
+
+
+def installed(folder: Path) -> None:
+    """Write the recipes as a distribution that is installed in a folder."""
+    for name, code in re.findall(
+        r"^`([\w/.]+)\.py` —.*?```python\n(.*?)```", section("Add a problem"), re.M | re.S
+    ):
+        layer = name.removeprefix("schedopt/").split("/")[0]
+        path = folder / "schedopt_pick" / layer / f"{Path(name).name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(re.sub(r"schedopt\.(\w+)\.pick", r"schedopt_pick.\1", code))
+    package = folder / "schedopt_pick"
+    (package / "__init__.py").touch()
+    (package / "mine.py").write_text(blocks(section("Add a policy"))[0])
+    (package / "rules.py").write_text(blocks(section("Add a constraint kind"))[0])
+    (package / "oar.py").write_text(
+        "import schedopt\nfrom msgspec.structs import replace\nOPTIONS = {}\n"
+        "def convert(path):\n    return replace(schedopt.example('two-shots'), name='two')\n"
+    )
+    (package / "own.sh").write_text("#: each job\necho {{job}}\n#: end\n")
+    info = folder / "schedopt_pick-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: schedopt-pick\nVersion: 1.0\n")
+    points = {
+        "problems": "pick = schedopt_pick",
+        "policies": "dssp.mine = schedopt_pick.mine",
+        "constraints": "dssp.budget = schedopt_pick.rules:Budget",
+        "converters": "dssp.oar = schedopt_pick.oar",
+        "templates": "mine = schedopt_pick",
+    }
+    text = "".join(f"[schedopt.{kind}]\n{point}\n" for kind, point in points.items())
+    (info / "entry_points.txt").write_text(text)
+
+
+def test_another_distribution_adds_a_problem_and_parts_of_ours(tmp_path: Path) -> None:
+    installed(tmp_path)
+    (tmp_path / "two.oar").write_text("whatever")
+    numbers = {"problem": "pick", "name": "n", "numbers": {"a": 1, "b": 3, "c": 2}}
+    (tmp_path / "some.json").write_text(json.dumps(numbers))
+    rule = {"kind": "budget", "name": "budget", "price": 0.001, "money": 20_000}
+    (tmp_path / "rules.json").write_text(json.dumps(rule))
+    python(PLUGGED, tmp_path)
+    verbs = (
+        ["list"],
+        ["doctor"],
+        ["solve", "some.json", "-o", "result.json"],
+        ["check", "some.json", "result.json"],
+        ["bench", "some.json", "--jobs=2"],
+        ["solve", "example:night", "--constraints=rules.json", "-o", "ruled.json"],
+        ["check", "example:night", "ruled.json"],
+        ["solve", "example:night", "--template=own", "-o", "plan.sh"],
+    )
+    python(VERBS.format(verbs), tmp_path)
+    assert (tmp_path / "plan.sh").read_text().startswith("echo ")
+    (tmp_path / "schedopt_pick" / "mine.py").write_text("1 / 0\n")
+    broken = python(BROKEN, tmp_path)
+    assert "schedopt-pick: schedopt.policies dssp.mine: found ZeroDivisionError" in broken
+
+
+def test_the_plug_in_to_begin_from_is_one(tmp_path: Path) -> None:
+    from schedopt.verbs.new import plugin
+
+    script, project = plugin(tmp_path / "mine")[::-1]
+    points = tomllib.loads(project.read_text())["project"]["entry-points"]
+    assert points == {"schedopt.policies": {"dssp.mine": script.stem}}
+    use = """
+import schedopt, schedopt_mine
+print(schedopt.evaluate("example:night", "smallest-first").checked)
+"""
+    assert python(use, script.parent).strip() == "True"
 
 
 @pytest.mark.parametrize("name", ["LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"])

@@ -1,19 +1,16 @@
 """The documentation site: every snippet runs, it builds without warnings, and needs no network."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import scripted
+from builders.cli import ROOT, Ran, process, scripted
 from typer.main import get_command
 
 from schedopt.cli import app
@@ -21,7 +18,6 @@ from schedopt.solvers.result import Document
 from schedopt.sweep.rows import Row
 from schedopt.verbs.contents import sections
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(  # those that are written by hand
     path for path in DOCS.rglob("*.md") if not any(part.startswith("_") for part in path.parts)
@@ -30,12 +26,10 @@ BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WITH_SNIPPETS = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
-def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run(*command: str, directory: Path) -> Ran:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    found = {"PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    return process(*command, directory=directory, env=found)
 
 
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.stem)
@@ -47,8 +41,7 @@ def test_every_snippet_of_a_page_works(page: Path, tmp_path: Path) -> None:
     python = "".join(code for language, code in blocks if language == "python")
     scripted(shell, tmp_path)
     if python:
-        done = run([sys.executable, "-c", python], tmp_path)
-        assert done.returncode == 0, done.stderr
+        run(sys.executable, "-c", python, directory=tmp_path)
 
 
 def test_there_are_snippets_to_run() -> None:
@@ -68,9 +61,8 @@ def test_a_problem_s_page_keeps_the_order(problem: str) -> None:
 
 
 def test_the_site_is_built_without_a_warning_and_asks_for_no_network(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path)]
-    done = run(command, ROOT)
-    assert done.returncode == 0, done.stderr
+    words = ["-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    run(sys.executable, *words, directory=ROOT)
     pages = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")]
     assert len(pages) >= len(PAGES)
     for text in pages:

@@ -1,8 +1,5 @@
 """Every engine, imported in every order in one process, solves a known model right."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
 from itertools import permutations, product
 from random import Random
@@ -10,6 +7,7 @@ from random import Random
 import highspy
 import numpy as np
 import pytest
+from builders.cli import process
 from ortools.sat.python import cp_model
 
 from schedopt.verbs.doctor import ENGINES, examine
@@ -49,15 +47,12 @@ ORDERS = list(permutations(["highspy", "ortools", "cvxpy"]))
 def test_engines_live_together_in_every_order(order: tuple[str, ...]) -> None:
     head = "".join(f"import {name}\n" for name in order)
     head = head.replace("import ortools\n", "import ortools.sat.python.cp_model, ortools\n")
-    done = subprocess.run(
-        [sys.executable, "-c", head + KNAPSACK], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.strip() == "well", done.stderr
+    assert process(sys.executable, "-c", head + KNAPSACK).stdout.strip() == "well"
 
 
 def test_doctor_finds_every_engine_well() -> None:
     findings = {finding.name: finding for finding in examine()}
-    assert all(finding.ok for finding in findings.values())
+    assert False not in [finding.ok for finding in findings.values()]
     assert {f"engine {name}" for name in ENGINES} <= findings.keys()
 
 

@@ -1,15 +1,21 @@
 """The notebooks run from top to bottom, and say and show what they are stored with."""
 
-from __future__ import annotations
-
 import re
+from base64 import b64decode
+from io import BytesIO
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
+from builders.cli import ROOT
+from matplotlib.image import imread
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).parent.parent
+SAME = 0.02
+"""How far, on the average, colours of a picture drawn anew may be from those of the stored one."""
+EMPTY = 0.005
+"""Which part of a picture holds more than the white of a page; empty axes have less."""
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -25,10 +31,11 @@ def said(notebook: nbformat.NotebookNode) -> list[str]:
     return found
 
 
-def pictures(notebook: nbformat.NotebookNode) -> int:
-    """Return how many pictures a notebook shows."""
+def pictures(notebook: nbformat.NotebookNode) -> list[np.ndarray]:
+    """Return the pictures that a notebook shows, as colours between 0 and 1."""
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-    return sum("image/png" in out.get("data", {}) for out in outputs)
+    data = [out.get("data", {}).get("image/png") for out in outputs]
+    return [imread(BytesIO(b64decode(picture)))[..., :3] for picture in data if picture]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -40,7 +47,14 @@ def test_a_notebook_runs_and_says_what_it_is_stored_with(path: Path) -> None:
             cell["outputs"] = []
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": ROOT}}).execute()
     assert said(notebook) == said(stored)
-    assert pictures(notebook) == pictures(stored) >= 3
+    drawn, kept = pictures(notebook), pictures(stored)
+    assert len(drawn) == len(kept) >= 3
+    for fresh, old in zip(drawn, kept, strict=True):
+        # What changed with fonts and edges is little; half an inch is the width of a longer number.
+        assert np.abs(np.subtract(fresh.shape, old.shape)).max() <= 60
+        high, wide = np.minimum(fresh.shape, old.shape)[:2]
+        assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME
+        assert (fresh < 0.9).mean() > EMPTY
     assert all(len(text) < 4000 for text in said(stored))
 
 

@@ -1,28 +1,20 @@
 """What is installed: a wheel made from the sdist, beside whatever names a user's own files have."""
 
-from __future__ import annotations
-
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from builders.cli import ROOT
+from builders.cli import ROOT, process
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
 BARE = re.compile(rf"^\s*(?:from|import)\s+(?:{'|'.join(LAYERS)})\b(?!\s*$)", re.MULTILINE)
 
 
 def test_no_file_imports_a_layer_by_its_bare_name() -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files", "*.py", "*.md", "*.ipynb"],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-    ).stdout.split()
-    files = [ROOT / name for name in tracked] or list(ROOT.glob("*/**/*.py"))
+    words = ["git", "ls-files", "*.py", "*.md", "*.ipynb"]
+    tracked = subprocess.run(words, cwd=ROOT, check=False, capture_output=True).stdout.split()
+    files = [ROOT / name.decode() for name in tracked] or list(ROOT.glob("*/**/*.py"))
     wrong = [
         f"{path}: {found}"
         for path in files
@@ -61,15 +53,8 @@ def test_a_users_own_files_do_not_break_it(installed: Path, tmp_path: Path) -> N
     (tmp_path / "instances").mkdir()
     (tmp_path / "instances" / "__init__.py").write_text("raise RuntimeError('the wrong file')\n")
     (tmp_path / "mine.py").write_text(HOSTILE)
-    done = subprocess.run(
-        [sys.executable, "mine.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    found = {"PYTHONPATH": str(installed)}
+    done = process(sys.executable, "mine.py", directory=tmp_path, env=found)
     lines = done.stdout.splitlines()
     assert len(lines) == 4
     assert all(str(installed) in line for line in lines)

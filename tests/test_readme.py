@@ -1,15 +1,12 @@
 """The README's commands and snippets, run as a new user would, in their order."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
 
 import pytest
-from builders.cli import scripted
+from builders.cli import ROOT, scripted
 
-ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -1,21 +1,21 @@
 """Checks a result document: its own consistency, then its solution by the problem's checker."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from math import isfinite
-from typing import Any
+from operator import or_
+from typing import Any, get_args
 
 from msgspec import UNSET, structs
 
+from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, listing, shown
-from schedopt.instances.files import instance_type
+from schedopt.instances.files import home, instance_type
 from schedopt.instances.identity import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result
 from schedopt.validation.report import Refuted, Report, same
@@ -61,7 +61,7 @@ def check(
     report = Report(until=None if seconds is None else time.perf_counter() + seconds)
     own = list(instance.constraints)
     if constraints is None:
-        added = convert(result.constraints, checker.CONSTRAINTS, "constraints")
+        added = convert(result.constraints, _kinds(result.problem), "constraints")
         check_added(instance, added)
         together = _asked(instance, result, [*own, *added], report)
     else:
@@ -75,8 +75,11 @@ def check(
         report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
         solution = as_record(result)
-        checker.check(instance, solution, result, together, report)
-        _judge_bound(instance, result, together, report)
+        try:
+            checker.check(instance, solution, result, together, report)
+            _judge_bound(instance, result, together, report)
+        except ModuleNotFoundError as error:
+            report.unchecked.append(str(extras.lacking(error)))
     return report
 
 
@@ -102,9 +105,7 @@ def _asked(
     another = question.instance != identity(instance)
     if another:
         report.differences.append("another instance of this name: its digest is not the file's")
-    asked: Sequence[Constraint] = convert(
-        question.constraints, _checker(result.problem).CONSTRAINTS, "question"
-    )
+    asked: Sequence[Constraint] = convert(question.constraints, _kinds(result.problem), "question")
     for rule in rules[len(instance.constraints) :]:
         report.expect(rule in asked, f"question: without {_called(rule)}, which was added")
     report.differences += _further(asked, instance.constraints)
@@ -169,7 +170,15 @@ def _called(rule: Constraint) -> str:
 
 @cache
 def _checker(problem: str) -> Any:
-    return importlib.import_module(f"schedopt.validation.{problem}")
+    return importlib.import_module(home("validation", problem))
+
+
+def _kinds(problem: str) -> Any:
+    """Return the type of side constraints that a document may have: plug-ins' kinds too."""
+    more = [plugins.load(point) for point in plugins.of("constraints", problem).values()]
+    own = _checker(problem).CONSTRAINTS
+    union: Any = reduce(or_, more, get_args(own)[0])
+    return tuple[union, ...] if more else own
 
 
 @cache
@@ -179,7 +188,7 @@ def _judge(problem: str) -> Any:
     Its ``reproved(instance, constraints, certificate, claim)``, with all side constraints, returns
     None where the claimed bound holds, else a line that says why it does not follow.
     """
-    name = f"schedopt.validation.{problem}.bound"
+    name = f"{home('validation', problem)}.bound"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
@@ -226,12 +235,11 @@ def reproves(
 def result_of(document: Document) -> Result[Any]:
     """Return a document as a result, its parts decoded; `InputError` if one cannot be."""
     instance_type(document.problem)  # there is such a problem
-    checker = _checker(document.problem)
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(
         **own,
         asked=Asked.told(document.question) if document.question else None,
-        constraints=convert(document.constraints, checker.CONSTRAINTS, "constraints"),
+        constraints=convert(document.constraints, _kinds(document.problem), "constraints"),
         solution=as_record(document) if document.solution else None,
     )
 

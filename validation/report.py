@@ -1,7 +1,5 @@
 """The report of a checker, and the base of certificates."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from math import inf

@@ -33,35 +33,20 @@ LARGEST = 1 << 30
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Time in whole units.
+    """Time in whole units."""
 
-    Attributes
-    ----------
-    scale : float
-        Units per unit of time.
-    exact : bool
-        Whether all lengths are whole in units; else they are rounded up, so that what is found
-        holds, but what is proven does not.
-    lengths : ndarray of int, shape (tasks,)
-    releases : ndarray of int, shape (jobs,)
-        Rounded up.
-    deadlines, horizons : ndarray of int, shape (jobs,)
-        By when each job is paid in full, and by when at all; rounded down: where lengths and
-        releases are whole, nothing ends in between.
-    horizon : int
-        The last of them.
-    rounding : float
-        The largest share of the deadline that rounding adds to a job's critical path.
-    """
-
-    scale: float
+    scale: float  # units per unit of time
+    # Whether all lengths are whole in units; else they are rounded up, so that what is found
+    # holds, but what is proven does not.
     exact: bool
-    lengths: Ints
-    releases: Ints
+    lengths: Ints  # shape (tasks,)
+    releases: Ints  # rounded up; shape (jobs,)
+    # deadlines, horizons: by when each job is paid in full, and by when at all; rounded down:
+    # where lengths and releases are whole, nothing ends in between; shape (jobs,).
     deadlines: Ints
     horizons: Ints
-    horizon: int
-    rounding: float
+    horizon: int  # the last of them
+    rounding: float  # the largest share of the deadline that rounding adds to a job's critical path
 
     @classmethod
     def of(cls, night: Instance) -> Grid:
@@ -103,10 +88,7 @@ def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
 class GridRow:
     """A row in whole numbers: lower <= sum of coefficient·x_j <= upper; None where there is none.
 
-    Attributes
-    ----------
-    exact : bool
-        Whether it holds for the same selections as the row; else for fewer.
+    ``exact``: whether it holds for the same selections as the row; else for fewer.
     """
 
     jobs: Sequence[int]

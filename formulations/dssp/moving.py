@@ -49,12 +49,7 @@ class Use(NamedTuple):
 
 
 class Moving:
-    """States what a machine that changes means on a schedule, and reads a schedule back.
-
-    Attributes
-    ----------
-    uses : list of Use
-    """
+    """States what a machine that changes means on a schedule, and reads a schedule back."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid

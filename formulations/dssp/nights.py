@@ -32,15 +32,8 @@ from schedopt.instances.fair_share import weight
 class Calendar:
     """Which job can be run on which night, each such pair a column.
 
-    Attributes
-    ----------
-    season : Instance
-    capacity : Fraction
-        r·P·D of a night.
-    columns : tuple of (int, int)
-        Position of the job, and the night from 1.
-    of_job : tuple of mapping of int to int
-        For each job, its column on each of its nights.
+    ``capacity``: r·P·D of a night; ``columns``: position of the job, and the night from 1;
+    ``of_job``: for each job, its column on each of its nights.
     """
 
     season: Instance
@@ -113,10 +106,7 @@ def periods(rule: FairShare, nights: int) -> Iterator[Period]:
 def season_rows(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
     """Yield the rows that a side constraint means over all nights; their jobs are columns.
 
-    Raises
-    ------
-    InputError
-        If the kind says nothing about seasons.
+    Raises `InputError` if the kind says nothing about seasons.
     """
     known = sorted(kind.kind() for kind in season_rows.registry if kind is not object)
     raise InputError(

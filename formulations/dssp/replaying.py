@@ -1,7 +1,5 @@
 """From an order of tasks to start times: each task as early as it can, none later than it was."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush, heapreplace
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ A row is written once and serves every formulation whose variables say which job
 A kind of your own carries a ``rows`` method like the functions below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -37,30 +35,17 @@ Number = float | Fraction
 
 
 class Row(NamedTuple):
-    """lower <= sum of coefficient·x_j <= upper, over the selection x.
+    """lower <= sum of coefficient·x_j <= upper, over the selection x."""
 
-    Attributes
-    ----------
-    what : str
-        Which part of its side constraint the row is.
-    jobs : sequence of int
-        Positions of jobs.
-    coefficients : sequence of Number
-        One for each of them.
-    lower, upper : Number
-        The bounds; infinite where there is none.
-    unless_all : sequence of int
-        Jobs that lift the row when all of them are selected; none of them: it always holds.
-    unless_each : sequence of sequence of int
-        The same where one of each of several sets of columns is enough.
-    """
-
-    what: str
-    jobs: Sequence[int]
-    coefficients: Sequence[Number]
+    what: str  # which part of its side constraint the row is
+    jobs: Sequence[int]  # positions of jobs
+    coefficients: Sequence[Number]  # one for each of them
+    # lower, upper: the bounds; infinite where there is none.
     lower: Number = -inf
     upper: Number = inf
+    # Jobs that lift the row when all of them are selected; none of them: it always holds.
     unless_all: Sequence[int] = ()
+    # The same where one of each of several sets of columns is enough.
     unless_each: Sequence[Sequence[int]] = ()
 
     @property

@@ -317,7 +317,7 @@ class Schedule(WholeModel):
         starts, _ = replay(
             self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
         )
-        for i in np.flatnonzero(np.isfinite(begin)):
+        for i in np.flatnonzero(np.isfinite(begin)).tolist():
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], float(starts[i])
 

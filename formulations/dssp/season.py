@@ -1,7 +1,5 @@
 """Season: which jobs to run on which of several nights, knowing all of them from the start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import ClassVar

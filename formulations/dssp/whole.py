@@ -1,7 +1,5 @@
 """A selection in whole numbers: the capacity, and each row of the side constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import inf

@@ -16,6 +16,7 @@ from schedopt.formulations.hesrpt.reading import as_planned, replayed
 from schedopt.formulations.hesrpt.rules import Bound, Rules, in_force
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
+from schedopt.instances.extras import installed, need
 from schedopt.instances.hesrpt import (
     Allocated,
     Amdahl,
@@ -201,6 +202,7 @@ class Allocation:
 
     @cached_property
     def _native(self) -> Native:
+        need("cvxpy", "model")
         from schedopt.formulations.hesrpt.native import Native
 
         return Native(self._goal, self._own_rows())
@@ -347,9 +349,9 @@ class Allocation:
     def side(self) -> dict[str, list[cp.Constraint]]:
         """Return the CVXPY constraints behind each side constraint, native ones too, by name."""
         changed = self.changed
-        if not self.rules.names and not changed:  # before all pairs are laid out
-            return {}
         rows: dict[str, list[cp.Constraint]] = {name: [] for name in self.rules.names}
+        if not changed and not (rows and installed("cvxpy")):  # before all pairs are laid out
+            return rows
         for bound, row in self._rules_are_kept():
             rows[bound.name].append(row)
         if changed:

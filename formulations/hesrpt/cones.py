@@ -4,8 +4,6 @@ With a = (share)·(time) and d = (time), work is d·s(N a/d), the perspective of
 Each function here returns the constraints ``work <= d·s(N a/d)`` for many pairs at once.
 """
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The epochs of a timeline: the jobs in the system, and the event that ends each epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The program in CVXPY that users hold: it can be changed in place, and a change is seen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any

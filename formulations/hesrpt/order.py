@@ -1,7 +1,5 @@
 """Completion orders: as an option names them, and the one to begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

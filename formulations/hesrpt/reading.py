@@ -1,7 +1,5 @@
 """From a program's shares to an allocation in which jobs leave when they are done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Geometric means as towers of products of two: work^(2^L) <= a^num d^(q-num) work^(2^L-q)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 

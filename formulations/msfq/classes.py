@@ -1,7 +1,5 @@
 """ClassPolicy: no nonpreemptive policy of a system of several classes does better than this."""
 
-from __future__ import annotations
-
 import time
 from itertools import product
 from math import prod

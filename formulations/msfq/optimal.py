@@ -1,7 +1,5 @@
 """OptimalPolicy: no nonpreemptive policy of a one-or-all system does better than this one."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

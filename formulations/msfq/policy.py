@@ -1,7 +1,5 @@
 """The base of both formulations of optimal policies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """The Markov decision processes behind optimal policies: states, events, decisions, cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A one-or-all system as five numbers, and what every evaluator returns."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Threshold: the l of MSFQ that makes jobs wait least."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Self

@@ -1,7 +1,5 @@
 """Formulations that take no side constraints, and say so."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 from schedopt.formulations.protocol import Hints, Side, Value

@@ -1,7 +1,5 @@
 """Answers of the disconnected staged scheduling problem: a selection of jobs, and a schedule."""
 
-from __future__ import annotations
-
 from msgspec import UNSET, UnsetType
 
 from schedopt.instances.declarations import Record

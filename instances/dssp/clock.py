@@ -11,9 +11,8 @@ one is put back or forward in the night.
 Tasks have a short notation: ``12x0.5h; 1x2h`` is a stage of twelve tasks, then one of one. A
 semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma: ``12x0.5h`` is
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
+``±30%`` at the end, as in ``12x0.5h; 1x2h ±30%``, is by how much run times may differ from these.
 """
-
-from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
@@ -23,40 +22,15 @@ from math import isfinite
 
 from schedopt.instances.dates import Dates
 from schedopt.instances.dssp.jobs import Stages
+from schedopt.instances.durations import LENGTH, NUMBER, SECONDS, SPELLED, WORDS, comma, seconds_of
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.precision import EXPECTED as HELD
 from schedopt.instances.precision import expect_held
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-"""Seconds in each unit."""
-
-WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-"""What units are called."""
-
-SPELLED = {
-    spelling: unit
-    for unit, spellings in {
-        "s": "s sec secs second seconds",
-        "m": "m min mins minute minutes",
-        "h": "h hr hrs hour hours",
-        "d": "d day days",
-    }.items()
-    for spelling in spellings.split()
-}
-"""How people write units."""
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-"""A number with a decimal point; nothing else that Python would take."""
-
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
-_HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
-LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
 POINT = f"{LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 DAY = 86400
-MOST = 60
-"""Characters of a time: more would make whole numbers of thousands of digits."""
 
 
 @dataclass
@@ -79,7 +53,7 @@ class Clock:
         """Return a duration, in the unit; `InputError` if it is none."""
         value = self._length(text, column)
         if value is None:
-            raise InputError(LENGTH, found=shown(text) if text else "an empty cell")
+            raise InputError(LENGTH + comma(text), found=shown(text) if text else "an empty cell")
         return value
 
     def point(self, text: str, column: str) -> float:
@@ -118,7 +92,7 @@ class Clock:
             self.plain.add(column)
             expect_held(text)
             return value if isfinite(value) and value >= 0 else None
-        seconds = _seconds(text)
+        seconds = seconds_of(text)
         if seconds is None:
             return None
         self.told.add(column)
@@ -187,35 +161,25 @@ def _stamp(text: str) -> datetime:
         raise InputError("a date and time such as 2026-11-23T06:00", found=shown(text)) from None
 
 
-def _seconds(text: str) -> Fraction | None:
-    """Return the seconds of a duration with units, or of hours, minutes and seconds."""
-    if len(text) > MOST:
-        return None
-    if found := _HMS.fullmatch(text):
-        expect_held(found[3])
-        hours, minutes, seconds = map(Fraction, found.groups())
-        return 3600 * hours + 60 * minutes + seconds
-    total, at, seen = Fraction(0), 0, list[str]()
-    while at < len(text):
-        found = _PART.match(text, at)
-        unit = SPELLED.get(found[2].lower()) if found else None
-        if found is None or unit is None:
-            return None
-        expect_held(found[1])
-        total += Fraction(found[1]) * SECONDS[unit]
-        seen.append(unit)
-        at = found.end()
-    descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
-    return total if seen and seen == descending else None
-
-
 # --- tasks --------------------------------------------------------------------------------------
 
 MOST_TASKS = 1_000_000
 """Tasks of one job: more are a slip of the finger."""
 
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
+SPREAD = "a number from 0 to below 1, or lognormal and a number, such as lognormal 0.5"
+_SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
+
+
+def spread_of(text: str) -> tuple[str, float | None]:
+    """Return tasks without ``±30%`` at their end, and how much run times differ by that."""
+    found = _SPREAD.fullmatch(text)
+    if found is None:
+        return text, None
+    if not (part := float(found[2]) / 100) < 1:
+        raise InputError("less than ±100%", found=shown(text))
+    return found[1], part
 
 
 def stages_of(text: str, clock: Clock) -> Stages:

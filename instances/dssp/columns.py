@@ -7,20 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schedopt.instances.cells import Cells
-from schedopt.instances.dssp.clock import NUMBER
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
+from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 SEATS, HOLDS = "seats:", "holds:"
 """What stands before the name of seats, or of a resource, in a column's title and in an option."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
-LIMITS = ("after", "max_processors", "processors")
+LIMITS = ("after", "max_processors", "processors", "spread")
 TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 
 KNOWN = (*NEEDED, *TIMES)
+ALIASES = {"frames": "tasks", "frame_time": "task_time"}
+"""What farms call the columns of a stage of frames, where a table has both."""
 NEAR = 0.85
 """How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
 
@@ -65,7 +67,9 @@ class Columns:
         groupings, with commas between; by their contents if left out.
         """
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
-        at = cells.positions(lambda title: _spelled(title, asked or ()))
+        both = ALIASES.keys() <= set(map(_plain, cells.titles))
+        aliases = ALIASES if both else {}
+        at = cells.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]
         holds = [title for title in at if title.startswith(HOLDS)]

@@ -107,6 +107,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
             reward=reward(priority, demand),
             priority=float(priority),
             groups={"team": team} if values["nights"] == 1 else {"night": night, "team": team},
+            spread=values["spread"] or None,
             **work,
         )
         jobs.append(job)
@@ -272,6 +273,7 @@ RENDER_NIGHT = Recipe(
         "reward": one_of("linear", REWARDS),
         "teams": whole(6, 1, 1000),
         "stages": truth(True, _STAGES),
+        "spread": number(0.0, "a number from 0 to below 1", lambda v: 0 <= v < 1),
     },
     "synthetic nights of a render farm, calibrated on a paper's stated facts",
     "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",

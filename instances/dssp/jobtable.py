@@ -25,19 +25,18 @@ is named like a field of a job or of a night, becomes a grouping only where that
 left out, and `convert` says so. A job whose deadline is over before the night starts is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp.clock import SPELLED, Clock, start_of
+from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Rows
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
+from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from schedopt.instances.declarations import NonNegative
-from schedopt.instances.dssp.clock import SPELLED, dates_of
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
+from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
 from schedopt.instances.precision import expect_held

@@ -1,7 +1,5 @@
 """From positions of jobs to the record of a selection, and from start times to a schedule's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf, nextafter
 from types import MappingProxyType

@@ -4,8 +4,6 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005, section 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property

@@ -3,8 +3,6 @@
 Source: Anderson et al., SPAA 2005, section 2.1, Theorems 1 and 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

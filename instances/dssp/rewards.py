@@ -3,8 +3,6 @@
 Source: Anderson et al., SPAA 2005, section 5.1, "Reward Assignment".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from schedopt.instances.errors import InputError

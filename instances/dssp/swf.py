@@ -1,7 +1,5 @@
 """A log in the Standard Workload Format as a night of jobs, or several, each of a single stage."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Unpack
 

@@ -13,8 +13,6 @@ Source: WfFormat 1.5, with tasks in ``workflow.specification`` and runtimes in
 ``workflow.execution``; 1.3 and 1.4, which have both in ``workflow.tasks``, are read too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from math import fsum, isfinite

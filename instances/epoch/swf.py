@@ -1,7 +1,5 @@
 """The jobs that a log in the Standard Workload Format has in its system at once, as a job set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack

@@ -4,8 +4,6 @@ On each node the heights N/(JÂ·A) of the rectangles above it sum to 1, so that Î
 a width that is in no such multiset is in no schedule.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Each is concave with s(0) = 0, so that sharing servers evenly over time never hurts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 from typing import Annotated, Any, Literal

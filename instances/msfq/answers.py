@@ -1,7 +1,5 @@
 """What is found for a queue: response times by class, the threshold curve, a policy's table."""
 
-from __future__ import annotations
-
 from msgspec import UNSET, UnsetType
 
 from schedopt.instances.declarations import Record

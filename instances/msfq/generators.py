@@ -1,7 +1,5 @@
 """msfq instances by name: one-or-all systems, random systems of several classes, random logs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: Lublin and Feitelson, "The workload on parallel supercomputers: modeling
 of rigid jobs", JPDC 63, 2003; parameters for jobs of all kinds together, as in their program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import log2
 from typing import Any

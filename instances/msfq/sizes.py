@@ -4,8 +4,6 @@ A shape says how sizes spread about their mean, and nothing of the mean itself: 
 load whatever its shape.
 """
 
-from __future__ import annotations
-
 from math import expm1, inf, log, log1p, sqrt
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """A log as a queue: a class for each need and the trace itself, or all its jobs, one by one."""
 
-from __future__ import annotations
-
 from math import fsum
 from pathlib import Path
 from typing import Any, Unpack

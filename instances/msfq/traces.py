@@ -4,8 +4,6 @@ Source of the format: Feitelson, Tsafrir and Krakov, "Experience with using the 
 Archive", JPDC 74, 2014.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Dynamic programming by total reward, exact for whole rewards, and scaled to approximate any."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
@@ -66,22 +64,11 @@ def approximation(items: Items, epsilon: float) -> Mask:
     Of the large items of one rounded reward q only the U/(d·q) lightest can be of use, so the
     table has O(log(1/epsilon)/epsilon²) items at most, however many there are.
 
-    Parameters
-    ----------
-    items : Items
-        Rewards and demands may be any.
-    epsilon : float
-        Between 0 and 1.
+    ``items``: rewards and demands may be any; ``epsilon``: between 0 and 1.
 
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        The selection.
+    Returns the selection.
 
-    Raises
-    ------
-    NotApplicableError
-        If the decisions need more memory than `MEMORY`.
+    Raises `NotApplicableError` if the decisions need more memory than `MEMORY`.
     """
     from schedopt.policies.dssp import greedy_kernels as kernels
 
@@ -129,16 +116,8 @@ def _lightest(
 class _Table:
     """The least weight of a set of each total reward, and the set.
 
-    Parameters
-    ----------
-    whose : str
-        The policy, for messages.
-    rewards : ndarray of int, shape (n,)
-        At least 1 each.
-    weights : ndarray of float, shape (n,)
-        Whole numbers.
-    top : int
-        The largest total reward to look at.
+    ``whose``: the policy, for messages; ``rewards``: at least 1 each (shape (n,)); ``weights``:
+    whole numbers (shape (n,)); ``top``: the largest total reward to look at.
     """
 
     def __init__(self, whose: str, rewards: NDArray[np.int64], weights: Floats, top: int) -> None:

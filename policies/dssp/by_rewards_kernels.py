@@ -1,7 +1,5 @@
 """The table of the dynamic programme by total reward, item by item."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

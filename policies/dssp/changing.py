@@ -5,8 +5,6 @@ ends: of those in the first pool that has enough of them, the ones that leave fi
 must be there until it ends. What never finds that is never run, and its job does not complete.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush

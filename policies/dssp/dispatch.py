@@ -8,8 +8,6 @@ Everything that ends at an instant ends before jobs are released at it, and then
 Source: Anderson et al., SPAA 2005, section 3.2.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

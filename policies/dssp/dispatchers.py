@@ -10,8 +10,6 @@ Source: Anderson et al., SPAA 2005, section 3.2, where
 "over two dozen" were tried and six are named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Greedy selectors over flat arrays. Weights are whole numbers; all of them fit alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ seats and exclusions. Requirements and counts speak of the season, which nobody 
 result's violations say which of them are broken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial

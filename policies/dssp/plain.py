@@ -1,7 +1,5 @@
 """The dispatch simulator in plain Python: the definition, which `dispatch.play` equals exactly."""
 
-from __future__ import annotations
-
 from bisect import insort
 from heapq import heappop, heappush
 

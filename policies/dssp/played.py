@@ -14,35 +14,21 @@ from schedopt.instances.dssp.tasks import Floats, Ints
 
 
 class Played(NamedTuple):
-    """What a simulation gives.
+    """What a simulation gives."""
 
-    Attributes
-    ----------
-    starts : ndarray of float, shape (tasks,)
-        When each task starts; NaN for tasks of jobs that are not run.
-    processors : ndarray of int, shape (tasks,)
-        Where; -1 for those.
-    completion : ndarray of float, shape (jobs,)
-        When each job completes; NaN for jobs that are not run, or never complete.
-    several : mapping of int to tuple of int
-        The processors of tasks that take more than one.
-    """
-
-    starts: Floats
-    processors: Ints
+    starts: Floats  # when each task starts; NaN for tasks of jobs that are not run; shape (tasks,)
+    processors: Ints  # where; -1 for those; shape (tasks,)
+    # When each job completes; NaN for jobs that are not run, or never complete; shape (jobs,).
     completion: Floats
+    # The processors of tasks that take more than one.
     several: Mapping[int, tuple[int, ...]] = MappingProxyType({})
 
 
 class Held(NamedTuple):
     """Seats that running tasks hold.
 
-    Attributes
-    ----------
-    capacity : ndarray of int, shape (kinds,)
-        How many seats there are of each kind.
-    use : ndarray of int, shape (kinds, jobs)
-        How many of them each running task of a job holds.
+    ``capacity``: how many seats there are of each kind (shape (kinds,)); ``use``: how many of them
+    each running task of a job holds (shape (kinds, jobs)).
     """
 
     capacity: Ints

@@ -8,8 +8,6 @@ release and deadline too, without their guarantees; the others do not apply.
 A selector is a function from `Items` to a mask over them; `selector` does the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

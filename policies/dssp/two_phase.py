@@ -1,7 +1,5 @@
 """Two phases together: a selector chooses, a dispatcher runs what was chosen."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import msgspec

@@ -1,7 +1,5 @@
 """Greedy selection where jobs have releases and deadlines of their own: row by row, exactly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -15,11 +13,7 @@ from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 class Rooms:
     """What is left between each release and deadline.
 
-    Parameters
-    ----------
-    night : Instance
-    rows : sequence of Row
-        What fits into each of them: see `formulations.dssp.windows`.
+    ``rows``: what fits into each of them: see `formulations.dssp.windows`.
     """
 
     def __init__(self, night: Instance, rows: list[Row]) -> None:

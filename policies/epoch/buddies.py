@@ -5,8 +5,6 @@ Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, sectio
 segment forces: the text's "minimum" and the sign of its exponent contradict its own Figure 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

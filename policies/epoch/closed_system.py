@@ -5,8 +5,6 @@ static speedup equals S_dynamic(n)·N/(n·ceil(N/n)), which is used here. Quanta
 jobs that a job runs at S(A_j)·f_j throughout, f_j its share of the quantum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Our own; an exact method that shares nothing with the models, and nothing with the paper's search.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 

@@ -3,8 +3,6 @@
 Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, sections 4.1 and 4.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from schedopt.instances.arithmetic import divisors

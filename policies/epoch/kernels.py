@@ -4,8 +4,6 @@ Each fills ``nodes`` with A_j and ``part`` with the share of the quantum for whi
 jobs by non-increasing minimum. `tests` hold them to their plain definitions.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

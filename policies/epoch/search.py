@@ -3,8 +3,6 @@
 Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994, section 4.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Completion times in closed form, for one speedup k^p of all jobs, all there from the start."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """KNEE's shares, and the search for its best threshold alpha."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.hesrpt import Allocated, Instance

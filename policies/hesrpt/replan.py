@@ -1,7 +1,5 @@
 """Re-solving: the plan that would be optimal if nobody else came, made anew at each event."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 

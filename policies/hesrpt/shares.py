@@ -3,8 +3,6 @@
 Jobs come by remaining size, the least first, and of equal ones in the file's order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

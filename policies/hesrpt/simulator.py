@@ -1,7 +1,5 @@
 """An exact simulator of sharing policies: shares change when a job completes or arrives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Admission rules for classes that go by single jobs: EASY by sizes, and servers set apart."""
 
-from __future__ import annotations
-
 from collections.abc import Reversible
 from heapq import heappop, heappush
 from math import floor, inf

@@ -1,7 +1,5 @@
 """Adaptive Quickswap with thresholds by class: when to leave, when to call for servers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

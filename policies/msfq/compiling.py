@@ -1,7 +1,5 @@
 """How the simulators are compiled: anew for each rule, which is a constant in the code."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping

@@ -1,10 +1,9 @@
 """A policy evaluated: simulated where it may be stable, and refused a number where it was not."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Simulated
 from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.replications import Replicated, pooled, replicated, usual
@@ -13,6 +12,10 @@ from schedopt.policies.msfq.simulation import play
 from schedopt.policies.msfq.stability import require_settled, require_stable
 from schedopt.policies.msfq.summary import summary
 from schedopt.policies.registry import InterruptedRunError
+from schedopt.solvers.compiling import COMPILES
+
+MOST_PLAIN = 1_000_000
+"""Arrivals where nothing compiles: Python takes some minutes for as many."""
 
 
 def evaluated(
@@ -39,6 +42,8 @@ def evaluated(
     """
     if not 0 <= seed < 2**31:
         raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
+    if not COMPILES and arrivals > MOST_PLAIN:
+        raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
     rule = plan.make()
     estimates = estimates or rule.estimates
     runs = None
@@ -81,7 +86,7 @@ def _note(
     notes = []
     if runs and len(runs.done) < runs.of:
         notes.append(f"interrupted: {len(runs.done)} of {runs.of} replications are done")
-    if plan.twin is None:
+    if plan.twin is None or not COMPILES:
         notes.append(f"simulated in plain Python, {arrivals:,} arrivals")
     unseen = np.flatnonzero(played.counts.sum(axis=0) == 0)
     if unseen.size:

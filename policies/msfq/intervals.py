@@ -9,8 +9,6 @@ to the right, so the interval is taken for the mean's inverse square root, which
 side. `benchmarks.coverage` measures how often intervals hold.
 """
 
-from __future__ import annotations
-
 from math import inf, sqrt
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ jobs are the same for every policy under one seed (common random numbers).
 Memory grows with the queue, not with the number of arrivals.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Admission rules for two classes, of one server and of all: MSFQ, and two thresholds."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 

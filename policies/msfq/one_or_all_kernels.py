@@ -5,8 +5,6 @@ bit. What makes it faster is that either small jobs run or one large job does: n
 stand in registers, and jobs of a class, which come and start in turn, in a ring.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

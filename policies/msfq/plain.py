@@ -4,8 +4,6 @@ Completions at an instant come before an arrival at it. When each job starts and
 the simulation itself finds; everything else is counted from that afterwards.
 """
 
-from __future__ import annotations
-
 import traceback
 from heapq import heappop, heappush
 

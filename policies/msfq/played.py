@@ -1,7 +1,5 @@
 """The input of a simulation, and its results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators", A
 Mathematical Software 47, 2021; seeded by SplitMix64 as its authors advise.
 """
 
-from __future__ import annotations
-
 from math import cos, exp, log, log1p, pi, sqrt
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The decorator that registers an admission rule as a policy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +14,11 @@ from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
 from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, Twin, Watch
 from schedopt.policies.msfq.state import State
 from schedopt.policies.registry import Policy, Suits, register
+from schedopt.solvers.compiling import COMPILES
 
-FEWEST_ARRIVALS, ARRIVALS, PLAIN_ARRIVALS = 1000, 1_000_000, 50_000
-"""Arrivals of a simulation: the least, and the defaults compiled and in plain Python."""
+FEWEST_ARRIVALS, PLAIN_ARRIVALS = 1000, 50_000
+ARRIVALS = 1_000_000 if COMPILES else PLAIN_ARRIVALS
+"""Arrivals of a simulation: the least, and the defaults in plain Python and compiled."""
 MOST_REPLICATIONS = 1000
 
 

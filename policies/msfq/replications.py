@@ -18,8 +18,6 @@ replications' means alone, of which there are few. Where batches are put togethe
 those are at least as independent as within one run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from functools import reduce
@@ -35,6 +33,7 @@ from schedopt.policies.msfq.intervals import observations
 from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import play
+from schedopt.solvers.compiling import COMPILES
 
 LONG_RUN = 10_000_000
 """Runs of at least so many arrivals are split by default."""
@@ -118,7 +117,7 @@ def replicated(
         came[r] = sizes[r]
         return played
 
-    threaded = min(jobs, replications) > 1 and plan.twin is not None
+    threaded = min(jobs, replications) > 1 and plan.twin is not None and COMPILES
     if threaded:
         play(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
         look = (lambda: watch(sum(came), arrivals)) if watch else (lambda: None)

@@ -1,7 +1,5 @@
 """What an admission rule is, what its compiled twin is, and a rule set up for an instance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

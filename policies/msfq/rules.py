@@ -4,8 +4,6 @@ After each arrival and each completion a rule is asked until it says `NONE`. Eac
 flat arrays (see `Seen`): the compiled simulator and that in plain Python run the same function.
 """
 
-from __future__ import annotations
-
 from math import fsum
 
 import numpy as np

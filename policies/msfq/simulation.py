@@ -1,7 +1,5 @@
 """A rule played on random jobs or a trace: compiled where it has a twin, else in plain Python."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

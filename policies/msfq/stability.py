@@ -5,8 +5,6 @@ formula of Grosof, Harchol-Balter and Scheller-Wolf, SIGMETRICS PER 51, 2023 (th
 reference 22).
 """
 
-from __future__ import annotations
-
 from math import fsum, sqrt
 from typing import NamedTuple
 

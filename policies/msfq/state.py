@@ -1,7 +1,5 @@
 """The state of a queue as an admission rule sees it: who waits, who runs, what is idle."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Static Quickswap: one class after the other, in a fixed cycle."""
 
-from __future__ import annotations
-
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count

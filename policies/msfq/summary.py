@@ -1,7 +1,5 @@
 """What a simulation tells: mean response times by class, percentiles, and how sure they are."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 

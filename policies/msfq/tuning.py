@@ -5,8 +5,6 @@ values are. What is chosen is then simulated anew with other jobs: the value of 
 jobs that it was made by is flattering.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Averages over instances, and how far they would move on other instances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import expm1, fsum, log1p
 

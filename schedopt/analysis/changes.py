@@ -1,7 +1,5 @@
 """What changed between two benches of the same policies on the same instances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec

@@ -1,7 +1,5 @@
 """Who is compared with whom: contenders, which of their runs count, and what is better."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Literal

@@ -1,7 +1,5 @@
 """A table as markup: HTML for a page or a notebook, LaTeX for a paper; and CSV."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence

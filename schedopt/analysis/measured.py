@@ -1,7 +1,5 @@
 """What policies are measured to get on one instance, beside what any schedule could have got."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import quantiles
 

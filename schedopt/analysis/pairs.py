@@ -1,7 +1,5 @@
 """Two contenders instance by instance, and how sure the difference is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from statistics import fmean, median

@@ -1,7 +1,5 @@
 """Performance profiles: on which share of the instances a contender is how near the best."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import inf, isfinite
 

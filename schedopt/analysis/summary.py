@@ -1,7 +1,5 @@
 """How each contender does on all instances of a problem."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import hypot

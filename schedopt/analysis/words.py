@@ -1,7 +1,5 @@
 """What the rows of a bench say, in sentences: who is best, what the others lose, and how sure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

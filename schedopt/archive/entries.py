@@ -1,7 +1,5 @@
 """Entries: a frozen instance, the best objective and bound that are known, and whence."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Verify entries without a solver, and judge claimed improvements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime

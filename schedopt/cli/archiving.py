@@ -1,7 +1,5 @@
 """The verb archive: frozen instances with the best that is known of each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

@@ -42,7 +42,7 @@ MEANINGS = {
     "formulation": "See `schedopt list`.",
     "solver": "See `schedopt list`.",
     "constraints": "A JSON file of further side constraints; repeatable.",
-    "time_limit": "Seconds of solving; the best is kept.",
+    "time_limit": "Seconds of solving, or a time such as 10m; the best is kept.",
     "gap": "The relative gap that is good enough.",
     "seed": "The random seed.",
     "option": "An option, as KEY=VALUE; repeatable.",
@@ -83,6 +83,8 @@ def verb(
         hints = get_type_hints(run)
         for key, parameter in inspect.signature(run).parameters.items():
             how = {"help": meanings[key], "autocompletion": completed.get(key)}
+            if key == "time_limit":
+                how |= {"parser": _seconds, "metavar": "<time>"}
             if parameter.kind is not parameter.KEYWORD_ONLY:
                 info: Any = typer.Argument(**how)
             elif key == "output":
@@ -99,9 +101,27 @@ def verb(
                 say("interrupted")
                 raise typer.Exit(INTERRUPTED) from None
 
-        return of.command(name, cls=cls, help=text, epilog=f"Example: {example}")(ended)
+        return of.command(name, cls=cls, help=_flowing(text), epilog=f"Example: {example}")(ended)
 
     return registered
+
+
+def _flowing(text: str) -> str:
+    """Return paragraphs without the line breaks of the source, for a terminal of any width."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def _seconds(text: str) -> float:
+    """Read a time limit: a number of seconds, or a time with units."""
+    from schedopt.instances.durations import LENGTH, comma, seconds_of
+
+    try:
+        return float(text)
+    except ValueError:
+        found = seconds_of(text)
+    if found is None:
+        raise typer.BadParameter(f"found {text!r}; expected {LENGTH}{comma(text)}")
+    return float(found)
 
 
 @app.callback(invoke_without_command=True)

@@ -10,6 +10,7 @@ import typer
 
 from schedopt.cli.common import DOCUMENTS, INTERRUPTED, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from schedopt.analysis.row_table import RowTable
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
+    from schedopt.problems.shown import Plan
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
     from schedopt.verbs.replan import Replanned
@@ -28,6 +30,8 @@ PLANS = (".csv", ".parquet", ".sh")
 def ready(output: Path | None, read: Iterable[str | Path], template: str | None = None) -> None:
     """Refuse a file that a result cannot be written to, before it is solved."""
     writable(output, (*DOCUMENTS, *PLANS), [*read, *([template] if template else [])])
+    if output is not None and output.name.lower().endswith((".parquet", PLANS[-1])):
+        need("polars", str(output))
     if template is None:
         return
     if output is None or output.suffix.lower() != PLANS[-1]:
@@ -79,7 +83,7 @@ def plan(instance: AnyInstance, found: Result, output: Path, template: str | Non
     from schedopt.verbs import plan as plans
 
     run = plans.carried_out(instance, found)
-    plan_file(plans.plan(instance, found, run), output, template)
+    plan_file(plans.columns(instance, found, run), output, template)
     if run is None:
         say(f"wrote {output}: when is not said, since not every job has tasks")
     else:
@@ -88,13 +92,13 @@ def plan(instance: AnyInstance, found: Result, output: Path, template: str | Non
             say(f"violation: {violation}")
 
 
-def plan_file(table: pl.DataFrame, output: Path, template: str | None) -> None:
+def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
     from schedopt.verbs import plan as plans
     from schedopt.verbs import script
 
     if output.suffix.lower() == PLANS[-1]:
-        script.write(table, output, template or script.PLAIN)
+        script.write(plans.table_of(table), output, template or script.PLAIN)
     else:
         plans.write(table, output)
 
@@ -128,13 +132,20 @@ def page(
     say(f"wrote {report}: open it in a browser")
 
 
+def drawn(report: Path | None, read: Iterable[str | Path]) -> None:
+    """Refuse a page that cannot be drawn or written before anything is solved."""
+    writable(report, (".html",), read)
+    if report is not None:
+        need("matplotlib", str(report))
+
+
 def page_ready(report: Path | None, read: Iterable[str | Path]) -> None:
     """Refuse a page of a bench that cannot be drawn or written before hours of work, not after."""
     if report is not None:
         from schedopt.report import need_plotly
 
         need_plotly()
-    writable(report, (".html",), read)
+    drawn(report, read)
 
 
 def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:

@@ -1,7 +1,5 @@
 """The verbs that make things, and that look around: from new to warm."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,12 +34,18 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
 
     Parameters
     ----------
+    problem : Such as dssp; or plugin: a folder with a distribution that adds to schedopt.
     json : Without the comments.
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import write_bytes
     from schedopt.verbs.new import new as run
+    from schedopt.verbs.new import plugin
 
+    if problem == "plugin":
+        made = plugin(output or Path("schedopt-mine"))
+        say(f"wrote {', '.join(map(str, made))}; next: pip install -e {made[0].parent}")
+        return
     writable(output, (".json",))
     text = run(problem, comments=not json).encode()
     if output is None:
@@ -135,12 +139,14 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
     instance : The results' instance: its deadline and its groups.
     output : .png (the default), .svg, .pdf or .html.
     """
+    from schedopt.instances.extras import need
     from schedopt.instances.files import located
     from schedopt.verbs.plot import FORMATS, save
     from schedopt.verbs.plot import plot as draw
 
     target = output or Path(f"{located(files[0]).name.split('.')[0]}.png")
     writable(target, FORMATS, [*files, *([instance] if instance else ())])
+    need("matplotlib")
     save(draw(files, instance=instance), target)
     say(f"wrote {target}")
 
@@ -238,7 +244,7 @@ def doctor(*, json: bool = False) -> None:
 
     findings = examine()
     tell(findings, json, listings.doctor)
-    raise typer.Exit(0 if all(finding.ok for finding in findings) else FAILED)
+    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)
 
 
 @verb("schedopt warm")

@@ -1,7 +1,5 @@
 """The verbs that solve and check: solve, evaluate, check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +52,7 @@ def solve(
     threads: int | None = None,
     seed: int = 0,
     option: list[str] | None = None,
+    risk: str | None = None,
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
@@ -73,6 +72,7 @@ def solve(
     ----------
     threads : Threads of the solver.
     option : An option of the formulation, as KEY=VALUE; repeatable.
+    risk : Maximize over scenarios of run times: mean, cvar:Q or chance:Q.
     certificate : Add what `check` can re-prove the bound from.
     confirm : Solve again by another method; both must agree.
     explain : Say why jobs are left out, and what each rule costs.
@@ -92,7 +92,7 @@ def solve(
     options = split(option)
     read = [file, *(constraints or ()), *named_in(options)]
     delivering.ready(output, read, template)
-    writable(report, (".html",), read)
+    delivering.drawn(report, read)
     writable(write, MODELS, read)
     instance = load(file)
     delivering.suits(instance, output)
@@ -100,6 +100,7 @@ def solve(
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
+    how |= {"risk": risk}
     how |= {"time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
     with live(file.name) as watch:

@@ -55,16 +55,19 @@ def names(results: Sequence[Result]) -> list[str]:
     """Return what each result is called beside the others: no two of one instance the same.
 
     It is the policy or the formulation; where several have the same, what they differ in stands
-    beside it: the side constraints beyond the instance's, options, the seed, or else a number.
+    beside it: side constraints, options, the seed, or else a number.
     """
     found = [(result.instance, str(result.policy or result.formulation)) for result in results]
     for tell in (_rules, _options, _seed):
-        if len(set(found)) < len(found):
-            told = [tell(result) for result in results]
-            found = [
-                (one[0], f"{one[1]}, {more}") if more and found.count(one) > 1 else one
-                for one, more in zip(found, told, strict=True)
-            ]
+        told = [tell(result) for result in results]
+        of: dict[tuple[str, str], list[set[str]]] = {}
+        for one, words in zip(found, told, strict=True):
+            of.setdefault(one, []).append(set(words))
+        common = {one: set.intersection(*same) for one, same in of.items()}
+        found = [
+            (one[0], ", ".join([one[1], *(word for word in words if word not in common[one])]))
+            for one, words in zip(found, told, strict=True)
+        ]
     twice = {one for one in found if found.count(one) > 1}
     return [f"{one[1]} ({i})" if one in twice else one[1] for i, one in enumerate(found, start=1)]
 
@@ -78,16 +81,19 @@ def keys(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def _rules(result: Result) -> str:
-    return ", ".join(rule.name or rule.kind() for rule in result.constraints)
+def _rules(result: Result) -> list[str]:
+    """Return the rules that applied, the instance's own too where the result knows them."""
+    if result.asked is None:
+        return [rule.name or rule.kind() for rule in result.constraints]
+    return [rule.get("name") or rule["kind"] for rule in result.asked.question.constraints]
 
 
-def _options(result: Result) -> str:
-    return " ".join(f"{key}={value}" for key, value in sorted(result.options.items()))
+def _options(result: Result) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(result.options.items())]
 
 
-def _seed(result: Result) -> str:
-    return f"seed {result.seed}"
+def _seed(result: Result) -> list[str]:
+    return [f"seed {result.seed}"]
 
 
 def title(result: Result, what: str, name: str = "") -> str:

@@ -1,14 +1,12 @@
 """The problems, by name: everything else in the application asks their records."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from schedopt.instances import naming  # not its names: a row may be called as one of them
-from schedopt.instances.files import PROBLEMS
+from schedopt.instances.files import PROBLEMS, home
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
 
@@ -25,7 +23,7 @@ def problem(name: str) -> Problem:
         If there is no such problem.
     """
     record: Problem = import_module(
-        f"schedopt.problems.{naming.pick(name, PROBLEMS, 'a problem')}"
+        home("problems", naming.pick(name, PROBLEMS, "a problem"))
     ).RECORD
     return record
 

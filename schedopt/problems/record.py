@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from typing_extensions import TypeVar
 
+from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import home
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
-from schedopt.solvers.door import at_home
+from schedopt.solvers.engine import at_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
         Tables,
     )
     from schedopt.problems.starts import Told
-    from schedopt.solvers.door import Engine
+    from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
 
@@ -162,7 +164,7 @@ class Problem(Generic[I]):
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
         generators: Mapping[str, Recipe] = import_module(
-            f"schedopt.instances.{self.name}.generators"
+            f"{home('instances', self.name)}.generators"
         ).GENERATORS
         return generators
 
@@ -173,17 +175,23 @@ class Problem(Generic[I]):
             raise InputError(f"a problem with generators: {self.name} has none")
         return known[pick(name or next(iter(known)), known, f"a generator of {self.name}")]
 
+    def known_converters(self) -> Mapping[str, Converter]:
+        """Return the converters by format; those of plug-ins by the ending of files."""
+        more = plugins.of("converters", self.name)
+        return {**self.converters, **{f".{end}": Converter(p.value) for end, p in more.items()}}
+
     def constraint_kinds(self) -> dict[str, type[Constraint]]:
         """Return the kinds of side constraints that instances may have, by name."""
-        union = import_module(f"schedopt.instances.{self.name}").SideConstraint
-        return {kind.kind(): kind for kind in get_args(union) or (union,)}
+        union = import_module(home("instances", self.name)).SideConstraint
+        more = [plugins.load(point) for point in plugins.of("constraints", self.name).values()]
+        return {kind.kind(): kind for kind in (*(get_args(union) or (union,)), *more)}
 
     def commented(self) -> bytes:
         """Return a small instance file to begin from, with comments: its folder's ``new.json``."""
         from importlib.resources import files
 
-        home = files(f"schedopt.problems.{self.name}") / "new.json"
-        return home.read_bytes() if home.is_file() else self.tiny + b"\n"
+        file = files(home("problems", self.name)) / "new.json"
+        return file.read_bytes() if file.is_file() else self.tiny + b"\n"
 
     # How it is solved.
 

@@ -1,7 +1,5 @@
 """When waiting jobs will start, as records."""
 
-from __future__ import annotations
-
 import msgspec
 
 from schedopt.instances.declarations import Record

@@ -1,7 +1,5 @@
 """What a report's script knows: rows, instances, and each problem's policies and ratios."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page of one result: what is decided, drawn and said in tables, in a file of its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The parts of a report that need no script: words, summaries, definitions, what went wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 

@@ -1,14 +1,11 @@
 """Writing a report: rows in, one page out."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
@@ -22,6 +19,7 @@ from schedopt.analysis.tables import measured_tables
 from schedopt.analysis.words import in_words
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 from schedopt.instances.files import write_bytes
 from schedopt.report import drawings
 from schedopt.report.data import as_script, data, packed, packed_pictures
@@ -140,11 +138,7 @@ def script(parts: tuple[str, ...] = SCRIPTS) -> str:
 
 def need_plotly() -> None:
     """Raise `InputError` if plotly, which draws the charts, is not installed."""
-    if find_spec("plotly") is None:
-        raise InputError(
-            "plotly, which the extra `report` brings: pip install 'schedopt[report]'",
-            found="none",
-        )
+    need("plotly")
 
 
 @cache

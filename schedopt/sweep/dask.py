@@ -1,7 +1,5 @@
 """Many machines: a sweep on a Dask cluster (the extra ``cluster``)."""
 
-from __future__ import annotations
-
 import multiprocessing
 import socket
 import threading
@@ -19,6 +17,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 from schedopt.sweep.measure import Outcome, Task, said
 from schedopt.sweep.rows import Row
 from schedopt.sweep.workers import Group, PolicyInterruptedError, Worker, WorkerError
@@ -62,7 +61,8 @@ def release() -> str:
 
 def remote(tasks: Sequence[Task], address: str, grace: float | None) -> Iterator[Group]:
     """Do tasks on a Dask cluster, and yield what is done as it is known."""
-    distributed = _distributed()
+    need("distributed", "--cluster")
+    distributed = import_module("distributed")
     wrong = InputError(
         "the address of a Dask scheduler that answers, such as tcp://host:8786",
         found=shown(address),
@@ -91,17 +91,6 @@ def _knock(address: str) -> None:
     if parts.hostname is None or parts.port is None:
         raise ValueError
     socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE).close()
-
-
-def _distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise InputError(
-            "Dask's `distributed`: pip install 'schedopt[cluster]'",
-            found="a Python without it",
-            place="--cluster",
-        ) from None
 
 
 def _workforce(client: Any) -> int:

@@ -1,7 +1,5 @@
 """A file of rows that survives being killed: of a bench, or of a what-if."""
 
-from __future__ import annotations
-
 import os
 import time
 from abc import ABC, abstractmethod
@@ -12,6 +10,7 @@ from typing import IO, ClassVar, Generic, Protocol, TypeVar
 import msgspec
 
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.extras import need
 from schedopt.instances.files import write_bytes
 from schedopt.sweep.starting import HELD
 
@@ -74,6 +73,8 @@ class Journal(ABC, Generic[R]):
         ending = output.suffix.lower()
         if ending not in self.formats:
             raise InputError(f"a name ending in {', '.join(self.formats)}", file=str(output))
+        if ending != ".jsonl":
+            need("polars", str(output))
         journal = output if ending == ".jsonl" else Path(f"{output}.journal.jsonl")
         new = not journal.exists()
         try:

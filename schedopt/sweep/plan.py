@@ -1,7 +1,5 @@
 """A sweep: which policies run on which instances how, and which rows that makes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A worker's own side: it does tasks as they come, and tells what becomes of them."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

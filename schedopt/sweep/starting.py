@@ -1,7 +1,5 @@
 """How a worker begins: as a copy of this process where nothing else runs in it, else anew."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """A sweep as people write it down: a small TOML file."""
 
-from __future__ import annotations
-
 import glob
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What-ifs: an instance with values at some of its places, each combination solved as a row."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

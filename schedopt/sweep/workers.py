@@ -1,7 +1,5 @@
 """Processes that compute instances, and are replaced where they are lost or hang."""
 
-from __future__ import annotations
-
 import queue
 import threading
 import time

@@ -1,7 +1,5 @@
 """Tables of what the rows of a bench say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from schedopt.analysis import tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:  # a verb that prints no table loads none
     from schedopt.problems.shown import ShownTable
 
 out = Console(highlight=False, emoji=False)
-if not out.is_terminal:
+if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
+LONGEST = 40
+"""Characters of a word that a table never breaks while there is room for it."""
 
 
 def text(words: str, style: str = "") -> Text:
@@ -39,13 +42,30 @@ def show(shown: ShownTable, styles: Sequence[str] = ()) -> None:
 def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
     """Return a table of plain text, its numbers aligned to the right.
 
+    A terminal too narrow for it breaks lines between words, and leaves out the frame before it
+    breaks words. Columns without contents are left out.
+
     ``styles``: a style for each row; none where there are fewer.
     """
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
+    shown = shown.filled()
     rendered = Table(title=text(shown.title) if shown.title else None, title_justify="left")
-    for head, right in zip(shown.heads, shown.numeric(), strict=True):
-        rendered.add_column(text(head), justify="right" if right else "left", overflow="fold")
+    narrowest = 1
+    for i, (head, right) in enumerate(zip(shown.heads, shown.numeric(), strict=True)):
+        column = [printable(cell) for cell in (head, *(row[i] for row in shown.rows))]
+        longest = max(len(word) for cell in column for word in (cell.split() or [""]))
+        narrowest += longest + 3
+        rendered.add_column(
+            text(head),
+            justify="right" if right else "left",
+            overflow="fold",
+            min_width=longest if longest <= LONGEST else None,
+            no_wrap=not any(" " in cell for cell in column) and longest <= LONGEST,
+        )
+    if narrowest > out.width:
+        rendered.box, rendered.padding, rendered.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
     for i, row in enumerate(shown.rows):
         style = styles[i] if i < len(styles) else ""
         rendered.add_row(*(text(cell) for cell in row), style=style or None)

@@ -51,11 +51,14 @@ def _said(words: Sequence[str], key: str) -> Iterator[str]:
         yield from wrap(printable(said), max(40, out.width - 6))
 
 
+MARKS = {True: text("works", "green"), False: text("FAILS", "red"), None: text("absent", "dim")}
+
+
 def doctor(findings: Sequence[Finding]) -> None:
     """Show what the doctor found."""
     grid = Table.grid(padding=(0, 2))
     for finding in findings:
-        mark = text("works", "green") if finding.ok else text("FAILS", "red")
+        mark = MARKS[finding.ok]
         grid.add_row(text(finding.name), mark, text(finding.detail))
     out.print(grid)
 

@@ -1,7 +1,5 @@
 """Progress on standard error, while something runs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext

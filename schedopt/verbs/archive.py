@@ -1,7 +1,5 @@
 """Archive: list, show and verify frozen instances with best known values; judge improvements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 

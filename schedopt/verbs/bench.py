@@ -1,7 +1,5 @@
 """Bench: every policy on every instance, against the solver's optimum or bound."""
 
-from __future__ import annotations
-
 import gc
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence

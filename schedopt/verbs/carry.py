@@ -1,7 +1,5 @@
 """Carry: rules that know what earlier results used."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Check: recompute results from the raw instance, without any solver."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

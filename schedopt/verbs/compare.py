@@ -1,7 +1,5 @@
 """Compare: two policies instance by instance, from the rows of a bench."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

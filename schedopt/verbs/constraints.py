@@ -1,7 +1,5 @@
 """Read side constraints from files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_

@@ -1,11 +1,10 @@
 """Convert: instances from files of other formats."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from schedopt.instances import plugins
 from schedopt.instances.cells import Source
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import head_of
@@ -51,13 +50,14 @@ def convert(
     kinds = {_format(file, (options or {}).get("as") == "jobs") for file in files}
     if (options or {}).get("as") == "jobs":  # a table, or a dump, that is read as a log
         kinds = {"log"}
-    kind = "log" if "log" in kinds else "table" if "table" in kinds else "workflow"
+    plugged = next((kind for kind in kinds if kind.startswith(".")), "workflow")
+    kind = "log" if "log" in kinds else "table" if "table" in kinds else plugged
     given = dict(options or {})
     record = _chosen(kind, given.pop("problem", None), given)
-    converter = record.converters[kind]
+    converter = record.known_converters()[kind]
     if len(files) > 1 and (len(kinds) > 1 or not converter.several):
         raise InputError(
-            f"one {WORDS[kind]}{', or workflows only' * (kind == 'table')}",
+            f"one {WORDS.get(kind, f'file {kind}')}{', or workflows only' * (kind == 'table')}",
             found=f"{len(files)} files",
         )
     module = import_module(converter.home)
@@ -71,22 +71,29 @@ def convert(
     return made
 
 
+def _word(kind: str) -> str:
+    """Return what files of a format are called: by their ending where a plug-in reads them."""
+    return WORDS.get(kind, f"{kind} file")
+
+
 def _chosen(kind: str, wanted: object, given: Options) -> Problem:
     """Return the problem that files of a format become: of several, the one that is asked for.
 
     Where none is, ``as`` says it too: not every problem knows that option.
     """
-    able = {record.name: record for record in problems() if kind in record.converters}
+    able = {record.name: record for record in problems() if kind in record.known_converters()}
     if wanted is None and "as" in given:
         able = {
             name: record
             for name, record in able.items()
-            if "as" in import_module(record.converters[kind].home).OPTIONS
+            if "as" in import_module(record.known_converters()[kind].home).OPTIONS
         }
     if wanted is None and len(able) == 1:
         return next(iter(able.values()))
     if wanted not in able:
-        expected = f"one of {', '.join(able)}: what the {WORDS[kind]} is to become"
+        expected = (
+            f"one of {', '.join(able)}: what the {WORDS.get(kind, f'file {kind}')} is to become"
+        )
         found = None if wanted is None else shown(wanted)
         raise InputError(expected, found=found, place="option problem")
     return able[str(wanted)]
@@ -98,6 +105,9 @@ def _format(path: Source, as_jobs: bool) -> str:
         return "table"
     head = head_of(path).lstrip()
     endings = [ending.lower() for ending in Path(path).suffixes]
+    plugged = {f".{name.partition('.')[2]}" for name in plugins.points("converters")}
+    if found := plugged.intersection(endings):
+        return found.pop()
     kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
     if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
         expected = (

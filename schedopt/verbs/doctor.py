@@ -1,36 +1,55 @@
 """Doctor: whether what the project stands on is there and works."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import EntryPoint
 
 import msgspec
 
-from schedopt.solvers.door import at_home
+from schedopt.instances.errors import InputError
+from schedopt.instances.extras import EXTRAS, installed, missing, version_of
+from schedopt.instances.plugins import KINDS, load, points
+from schedopt.solvers.engine import at_home
 
-PACKAGES = ("highspy", "ortools", "cvxpy", "pyomo", "numba", "numpy", "scipy", "msgspec", "polars")
+BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What was looked at, whether it is well, and what was seen."""
+    """What was looked at, whether it is well, and what was seen; of what is not there None."""
 
     name: str
-    ok: bool
+    ok: bool | None
     detail: str
 
 
 def examine() -> list[Finding]:
     """Look at Python, the packages, and each engine on a tiny model with a known optimum."""
     findings = [Finding("python", True, platform.python_version())]
-    for package in PACKAGES:
-        try:
-            findings.append(Finding(package, True, version(package)))
-        except PackageNotFoundError:
+    for package in (*BASE, *EXTRAS):
+        here = version_of(package)
+        if here is not None:
+            findings.append(Finding(package, True, here))
+        elif package in BASE:
             findings.append(Finding(package, False, "not installed"))
-    findings += [_tried(name, engine, 6.0) for name, engine in ENGINES.items()]
+        else:
+            findings.append(Finding(package, None, f"opens {missing(package).expected}"))
+    findings += [_plugged(point) for kind in KINDS for point in points(kind).values()]
+    findings += [
+        _tried(name, engine, 6.0)
+        for name, engine in ENGINES.items()
+        if all(map(installed, NEEDS.get(name, ())))
+    ]
     return findings
+
+
+def _plugged(point: EntryPoint) -> Finding:
+    """Return what a plug-in adds, or why it cannot be imported."""
+    whose = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
+    try:
+        load(point)
+    except InputError as error:
+        return Finding(f"plug-in {point.name}", False, str(error))
+    return Finding(f"plug-in {point.name}", True, f"{point.group} of {whose}")
 
 
 def _tried(name: str, engine: Callable[[], float], optimum: float) -> Finding:
@@ -86,6 +105,7 @@ def clarabel() -> float:
     return round(float(problem.value), 6)
 
 
+NEEDS = {"cp-sat": ("ortools",), "clarabel": ("cvxpy", "clarabel")}
 ENGINES: dict[str, Callable[[], float]] = {
     "highs": highs,
     "core": core,

@@ -1,7 +1,5 @@
 """Write an instance or a result to a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from schedopt.instances import files

@@ -1,7 +1,5 @@
 """Evaluate: what policies get on an instance, checked like any solver's answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache

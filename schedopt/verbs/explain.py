@@ -15,7 +15,7 @@ from schedopt.instances.options import Option
 from schedopt.problems import Problem, problems
 
 if TYPE_CHECKING:
-    from schedopt.solvers.door import Engine
+    from schedopt.solvers.engine import Engine
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,7 +1,5 @@
 """Generate: instances from nothing but a seed."""
 
-from __future__ import annotations
-
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Options, checked
 from schedopt.instances.protocol import AnyInstance

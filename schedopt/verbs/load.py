@@ -1,7 +1,5 @@
 """Load: what a file holds, an instance or results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,10 +1,31 @@
 """New: a commented example of an instance to begin from."""
 
-from __future__ import annotations
+from importlib.resources import files
+from pathlib import Path
 
 from schedopt.instances.decoding import uncommented
-from schedopt.instances.files import encode, parse
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import encode, parse, write_bytes
 from schedopt.problems import problem as record_of
+
+
+def plugin(folder: Path) -> list[Path]:
+    """Write a distribution to begin from, which adds a policy, into a new folder.
+
+    Raises
+    ------
+    InputError
+        If the folder is there, or cannot be made.
+    """
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise InputError("a new folder", found=error.strerror, file=str(folder)) from None
+    made = []
+    for entry in (files("schedopt") / "templates" / "plugin").iterdir():
+        made.append(folder / entry.name)
+        write_bytes(made[-1], entry.read_bytes())
+    return sorted(made)
 
 
 def new(problem: str, *, comments: bool = True) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
+from schedopt.instances.csv_text import unguarded, unguarded_columns, written
 from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.extras import need
 from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.parquet import read_parquet
 from schedopt.instances.precision import check_cells
@@ -58,15 +59,22 @@ def plan(what: AnyInstance | str | Path, result: Result, run: Result | None = No
     InputError
         If the problem has no plans, or the result no solution.
     """
+    return table_of(columns(what, result, run))
+
+
+def columns(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> Plan:
+    """Return the columns of `plan`."""
     instance = load(what) if isinstance(what, str | Path) else what
     if result.solution is None:
         raise InputError("a result with a solution", found=shown(result.termination))
-    run = run or carried_out(instance, result)
-    return table_of(problem_of(instance).plan(instance, result, run))
+    return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
 
 
-def table_of(columns: Plan) -> pl.DataFrame:
+def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
     """Return the columns of a plan as a table."""
+    if not isinstance(columns, tuple):
+        return columns
+    need("polars")
     import polars as pl
 
     types: dict[type, type[pl.DataType]] = {
@@ -79,7 +87,7 @@ def table_of(columns: Plan) -> pl.DataFrame:
     )
 
 
-def write(table: pl.DataFrame, path: str | Path) -> None:
+def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet.
 
     Raises
@@ -87,25 +95,22 @@ def write(table: pl.DataFrame, path: str | Path) -> None:
     InputError
         If the name ends otherwise, or the place cannot be written to.
     """
-    import polars as pl
-
     path, buffer = Path(path), BytesIO()
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     if ending == ".parquet":
-        table.write_parquet(buffer)
+        table_of(table).write_parquet(buffer)
+    elif isinstance(table, tuple):
+        buffer.write(written({column.title: column.cells for column in table}))
     else:
-        texts = [name for name in table.columns if table[name].dtype == pl.String]
-        cells = guarded_columns(table, texts)
-        empty = [pl.col(name).replace("", None) for name in texts]
-        titles = {name: guarded(name) for name in cells.columns}
-        cells.with_columns(empty).rename(titles).write_csv(buffer)
+        buffer.write(written(table.to_dict(as_series=False)))
     write_bytes(path, buffer.getvalue())
 
 
 def read(path: str | Path) -> pl.DataFrame | None:
     """Return the plan that a file holds; None where it holds another table."""
+    need("polars", str(path))
     import polars as pl
 
     data = read_bytes(path)

@@ -1,7 +1,5 @@
 """Plot: the picture that suits an instance, a result or a bench, as .png, .svg, .pdf or .html."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 from io import BytesIO

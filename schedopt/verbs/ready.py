@@ -1,7 +1,5 @@
 """Ready: which of the jobs that are ready start now."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from pathlib import Path

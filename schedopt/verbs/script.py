@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
 from schedopt.problems.shown import CLOCKED, FIXED
@@ -38,8 +39,9 @@ BREAKING = ("`", "<<", "$'")
 
 def templates() -> dict[str, str]:
     """Return the bundled templates by name, each with its text."""
-    home = files("schedopt") / "templates"
-    found = [entry for entry in home.iterdir() if entry.name.endswith(ENDING)]
+    homes = [files("schedopt") / "templates", *map(files, plugins.values("templates"))]
+    found = [entry for home in reversed(homes) for entry in home.iterdir()]
+    found = [entry for entry in found if entry.name.endswith(ENDING)]
     texts = {entry.name.removesuffix(ENDING): entry.read_text("utf-8") for entry in found}
     return dict(sorted(texts.items()))
 

@@ -15,7 +15,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
-from schedopt.solvers.door import NoCertificateError
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.stages import Stages, noted
@@ -38,6 +38,7 @@ def solve(
     threads: int | None = None,
     seed: int = 0,
     options: Options | None = None,
+    risk: str | None = None,
     watch: Watch | None = None,
     certificate: bool = False,
     confirm: bool = False,
@@ -70,6 +71,9 @@ def solve(
         The solver's seed.
     options : mapping, optional
         The formulation's own options, such as ``fill``.
+    risk : str, optional
+        ``mean``, ``cvar:Q`` or ``chance:Q``: what is maximized over scenarios of uncertain run
+        times, which are drawn from the seed; option ``scenarios`` says how many.
     watch : callable, optional
         Called with seconds, incumbent and bound while the solver runs.
     certificate : bool
@@ -104,11 +108,16 @@ def solve(
         what = load(what)  # on nobody's time
     with stoppable():
         stages = Stages(limits, confirm + certificate + explain)
+        if risk is not None:
+            options = {"risk": risk, "seed": seed, **(options or {})}
         model = modelled(what, formulation, options)
         model.add(*constraints)
         record = problem(model.problem)
         if explain:
             record.expect_explained(model.name)
+            if "risk" in model.options:
+                expected = "a question without --risk: under it no prices are known"
+                raise InputError(expected, found=shown(risk), place="--explain")
         result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
         def confirmation(result: Result, limits: Limits) -> Result:
@@ -128,7 +137,9 @@ def solve(
             result = stages.further("certify", result, certification)
         if explain:
             result = stages.further("explain", result, explanation)
-        result = msgspec.structs.replace(result, asked=_question(model))
+        result = msgspec.structs.replace(
+            result, asked=_question(model), risk=_judged_risk(model, result)
+        )
         return stages.told(_judged(stages, model, result, why if certificate else None))
 
 
@@ -137,6 +148,13 @@ def _question(model: Formulation) -> Asked:
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
+
+
+def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
+    """Return what a result is worth in scenarios that did not decide, where some did."""
+    judged = getattr(model, "judged", None)
+    found = None if judged is None or result.solution is None else judged(result.solution)
+    return found or msgspec.UNSET
 
 
 def _certified(

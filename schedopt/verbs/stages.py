@@ -1,7 +1,5 @@
 """The stages of a solve, one after another: what each may take, and what each took."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

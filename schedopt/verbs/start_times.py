@@ -1,7 +1,5 @@
 """Start-times: when the jobs that wait at a time will start."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

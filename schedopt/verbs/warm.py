@@ -1,7 +1,5 @@
 """Warm: compile every kernel before it is needed, so that nobody's first solve waits for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -9,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from schedopt.instances.errors import InputError
+from schedopt.instances.extras import need
 from schedopt.instances.files import parse
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
@@ -46,6 +45,7 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
     list of Warmed
         One for each problem.
     """
+    need("numba")
     always()
     plan = [(record, list(_runs(record))) for record in problems()]
     total, done = sum(len(runs) for _, runs in plan), 0

@@ -1,7 +1,5 @@
 """What if: the optimum for every combination of values at places of an instance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A solution by HiGHS, for the search to start from: nothing that it says is taken for proven."""
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 

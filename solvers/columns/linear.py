@@ -6,8 +6,6 @@ need not be right: whatever they are, `whole` makes of them a bound that holds.
 Source: the bound flipping ratio test, R. Fourer, "Notes on the dual simplex method", 1994.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -21,25 +21,15 @@ GUARD = 24
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The best by several objectives in order.
+    """The best by several objectives in order."""
 
-    Attributes
-    ----------
-    x : ndarray of int64, shape (columns,)
-        How often each column is taken.
-    values, bounds : list of int
-        Of each objective: what it comes to, and what is the most with the earlier ones as they are.
-    proven : bool
-        Whether all bounds are met.
-    prices : list of ndarray
-        Of the rows, for each objective; then of the earlier objectives.
-    """
-
-    x: Integers
+    x: Integers  # how often each column is taken; shape (columns,)
+    # values, bounds: of each objective: what it comes to, and what is the most with the earlier
+    # ones as they are.
     values: list[int]
     bounds: list[int]
-    proven: bool
-    prices: list[Floats]
+    proven: bool  # whether all bounds are met
+    prices: list[Floats]  # of the rows, for each objective; then of the earlier objectives
 
 
 def best_in_order(
@@ -131,16 +121,9 @@ def _best(
 class _Open:
     """The columns that are still open, and what the others leave.
 
-    Attributes
-    ----------
-    at : ndarray of int
-        Their positions.
-    rows, free, most, goals : ndarray of int64
-        Of them: uses and what is held, what is left of each row, counts, and the objectives.
-    x : ndarray of int64
-        The best that is known.
-    base : ndarray of int64
-        What all columns are for sure.
+    ``at``: their positions; ``rows``, ``free``, ``most``, ``goals``: of them: uses and what is
+    held, what is left of each row, counts, and the objectives; ``x``: the best that is known;
+    ``base``: what all columns are for sure.
     """
 
     at: NDArray[np.intp]

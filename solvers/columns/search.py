@@ -5,8 +5,6 @@ through (see `ways`): all ways to differ from the bound's own solution that lose
 is to lose. Where these are too many, the relaxation's most undecided column is split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -70,19 +68,9 @@ def _relaxed(columns: Columns) -> Relaxed:
 class Best:
     """A search: what is maximized, then what decides between equals, and the best found so far.
 
-    Attributes
-    ----------
-    columns : Columns
-    later : ndarray of int64, shape (objectives, columns)
-        What decides between solutions of the same worth, in order.
-    x : ndarray of int64
-        A solution that keeps the rows.
-    stop : callable
-        Says whether to give up.
-    bound : int
-        No solution is worth more.
-    nodes : int
-        Branches that were looked at.
+    ``later``: what decides between solutions of the same worth, in order (shape (objectives,
+    columns)); ``x``: a solution that keeps the rows; ``stop``: says whether to give up; ``bound``:
+    no solution is worth more; ``nodes``: branches that were looked at.
     """
 
     columns: Columns
@@ -332,16 +320,8 @@ def narrowed(
 
     Also return whether a look at these was enough to find their best.
 
-    Parameters
-    ----------
-    columns : Columns
-    later : ndarray of int64, shape (objectives, columns)
-    x : ndarray of int64
-        A solution that keeps the rows.
-    start : ndarray of float, optional
-        Prices that are near those looked for; by default those of a sample.
-    lean : Lean, optional
-    stop : callable
+    ``later``: of shape (objectives, columns); ``x``: a solution that keeps the rows; ``start``:
+    prices that are near those looked for; by default those of a sample.
     """
     if start is None or len(start) != len(columns.room):
         every = len(columns.cost) // NEAR + 1

@@ -5,8 +5,6 @@ each as long as whatever comes before it leaves every row room. The bound is tha
 large as all nights, which jobs may be cut for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import isfinite

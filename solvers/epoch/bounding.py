@@ -1,7 +1,5 @@
 """How many epochs there are at least, and at most."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate
 

@@ -1,7 +1,5 @@
 """What a bound can be re-proved from: see `validation.epoch.bound`, which shares no code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 

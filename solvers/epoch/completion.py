@@ -12,8 +12,6 @@ Source of the idea: Korf, "A new algorithm for optimal bin packing", AAAI 2002; 
 that a job's allotment follows from the largest beside it, and the memory of what failed are ours.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,10 +1,8 @@
 """The engines of partitions and rectangles, in the order in which they are tried."""
 
-from __future__ import annotations
-
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
-from schedopt.solvers.door import Engine, as_cpsat_has_it, unchanged
+from schedopt.solvers.engine import Engine, as_cpsat_has_it, unchanged
 from schedopt.solvers.epoch.items import Items, items
 from schedopt.solvers.result import Limits
 

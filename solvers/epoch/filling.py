@@ -5,8 +5,6 @@ first, then where they are next, and so on; trying all of it, with what failed r
 least overhead in whole numbers, on as fine a grid as the widths ask for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf
 

@@ -1,7 +1,5 @@
 """The items to pack: identical jobs of one size, and bundles of jobs that must stay together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """A search for partitions into fewer and fewer epochs, and for the proof that there are none."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import numpy as np

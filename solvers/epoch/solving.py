@@ -1,7 +1,5 @@
 """Epochs and rectangles by searches of our own; and by CP-SAT, told what is known before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -15,8 +13,8 @@ from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import left
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import STEP, Search, drive, version
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.epoch.bounding import blocks, dealt, least_of, least_overhead, narrowest
 from schedopt.solvers.epoch.covering import Leaders, Slots, covering
 from schedopt.solvers.epoch.engines import few_pieces

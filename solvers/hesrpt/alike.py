@@ -1,7 +1,5 @@
 """Which completion orders need be looked at: who need not complete before whom."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """An engine's attempt at an allocation: the best so far, the bound, and who gave them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Literal, Protocol, TypeAlias
@@ -9,11 +7,12 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.extras import installed, missing
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.hesrpt.feasible import (
     always_satisfiable,
     possible,
@@ -156,6 +155,8 @@ class Attempt:
 
     def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
+        if not installed("clarabel"):
+            raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
         program = self.model.ordered(order, arrived)
         if program.rules.bounds and not possible(program, program.rules.names):
             return inf

@@ -1,7 +1,5 @@
 """What a bound can be re-proved from: see `validation.hesrpt.bound`, which shares no code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import inf

@@ -6,8 +6,6 @@ under these nested sums is isotonic: jobs that would complete in the wrong order
 then complete together.
 """
 
-from __future__ import annotations
-
 from math import exp, expm1, fsum, inf, log, log1p
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Convex programs: of the orders that matter, and the declared model as it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf
 
@@ -13,7 +11,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.conflict import Holds
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.hesrpt.attempt import (
     NEAR,
     STEP,

@@ -13,8 +13,6 @@ Relaxed decision diagrams: Bergman, Cire, van Hoeve and Hooker, Decision Diagram
 2016. The bound by gains at rents is the dual of an order's program, which is separable in them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product

@@ -7,8 +7,6 @@ most servers of the team where r > m, the least where r < m. So what later price
 order is what the jobs so far gain in all at some choices of rents, here called points.
 """
 
-from __future__ import annotations
-
 from math import inf, sqrt
 from typing import NamedTuple
 

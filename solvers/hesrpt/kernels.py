@@ -5,8 +5,6 @@ servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are t
 that jobs can earn together, and the shares with which they do.
 """
 
-from __future__ import annotations
-
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
 

@@ -1,13 +1,11 @@
 """The least makespan: all jobs complete together, whatever their speedups."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.result import Result, Termination
 

@@ -12,7 +12,7 @@ from schedopt.formulations.hesrpt.order import Order, smiths_order
 from schedopt.formulations.hesrpt.rules import Rules, bounds_of
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.hesrpt import closed_form
 from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, one_order, shortest_first
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted

@@ -1,7 +1,5 @@
 """Compiled: the least cost of a single job, where the rent of a server falls over time."""
 
-from __future__ import annotations
-
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
 

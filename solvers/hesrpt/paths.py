@@ -12,8 +12,6 @@ is left (Shapley and Folkman). Rents rise where jobs would take more than there 
 they would take less: a subgradient of the bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 
 import numpy as np

@@ -12,8 +12,6 @@ at a time; what is played is exact all the same: shares are mixed of what jobs t
 under and at one just over that at which they take all servers.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from math import exp, inf, log, log1p
 from typing import NamedTuple

@@ -4,8 +4,6 @@ It is the program that `formulations.hesrpt.Allocation` declares, of its order, 
 takes far longer to compile one than Clarabel to solve it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import fsum, inf

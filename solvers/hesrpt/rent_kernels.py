@@ -9,8 +9,6 @@ they take just that. Any rents give a bound on what can be earned (Lagrange's mu
 and of the teams' bounds), so rounding in them costs digits only.
 """
 
-from __future__ import annotations
-
 from math import exp, inf, log, sqrt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Orders of many jobs of unequal speedups: good ones, and a bound on all by rents."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf
 
@@ -12,7 +10,7 @@ from schedopt.formulations.hesrpt.order import Order, smiths_order
 from schedopt.formulations.hesrpt.rules import Rules, bounds_of
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds

@@ -3,8 +3,6 @@
 It is in hand before any search begins, whatever the time limit, and has few shares to write.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from heapq import heapify, heapreplace
 

@@ -13,8 +13,6 @@ A team's floor counts where one of those placed is there; it can make jobs earn 
 so that then each interval that a job may be in gives it a price, and the least is taken.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import NamedTuple
 

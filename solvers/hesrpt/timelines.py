@@ -1,7 +1,5 @@
 """Arrivals: a tree over timelines, or the programs of all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import fsum, inf
 
@@ -14,7 +12,7 @@ from schedopt.formulations.hesrpt.order import smiths_order
 from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.hesrpt.alike import MANY, alike
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
 from schedopt.solvers.hesrpt.feasible import possible_timelines, servable

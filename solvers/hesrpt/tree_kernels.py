@@ -4,8 +4,6 @@ A node proves a bound by prices that the other jobs may have whatever comes besi
 one class the last in the file completes last.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

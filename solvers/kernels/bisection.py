@@ -1,7 +1,5 @@
 """Bisection in rising arrays, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from schedopt.solvers.compiling import compiled

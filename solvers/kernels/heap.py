@@ -1,7 +1,5 @@
 """A heap in two arrays, compiled: the least key first, of the same key the least item."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from schedopt.solvers.compiling import compiled

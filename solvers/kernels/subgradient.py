@@ -1,7 +1,5 @@
 """Subgradient steps towards the prices that prove the highest bound."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

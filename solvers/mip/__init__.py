@@ -4,8 +4,6 @@ A solver of such programs is an `Engine`. It gets a matrix and says what it foun
 that, for a formulation in Pyomo or a 0-1 program of whole numbers, is the same for all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -18,7 +16,7 @@ from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
-from schedopt.solvers.door import Given
+from schedopt.solvers.engine import Given
 from schedopt.solvers.mip.matrix import Floats, Matrix
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination

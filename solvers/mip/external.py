@@ -5,8 +5,6 @@ read CBC's incumbent as its bound where the time had run out. Most solvers run a
 own, which Ctrl-C ends together with what it has found.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from math import ceil, inf, isfinite

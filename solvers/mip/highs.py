@@ -1,7 +1,5 @@
 """HiGHS for Pyomo models: proven optima, incumbents under a time limit, Ctrl-C that keeps them."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

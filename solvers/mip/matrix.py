@@ -1,7 +1,5 @@
 """A linear model as arrays, the way a MIP solver takes it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from schedopt.solvers.door import installed
+from schedopt.solvers.engine import installed
 
 if TYPE_CHECKING:
     from schedopt.solvers.mip import Engine

@@ -1,7 +1,5 @@
 """Linear and mixed-integer models passed to HiGHS as arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import highspy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.errors import InputError
+from schedopt.instances.extras import need
 from schedopt.solvers.mip import Answer, MatrixRun, Start
 from schedopt.solvers.mip.matrix import Matrix
 from schedopt.solvers.result import Limits, Termination
@@ -65,14 +65,9 @@ ENGINES = {"scip": Scip()}
 
 
 def _imported() -> Any:
-    try:
-        import pyscipopt
-    except ImportError:
-        raise InputError(
-            "PySCIPOpt, which the extra `scip` brings: pip install 'schedopt[scip]'",
-            found="no such package",
-            place="solver scip",
-        ) from None
+    need("pyscipopt", "solver scip")
+    import pyscipopt
+
     return pyscipopt
 
 

@@ -1,7 +1,5 @@
 """A Pyomo model as arrays."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

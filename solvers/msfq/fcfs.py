@@ -18,8 +18,6 @@ Source of the phases: Grosof, Harchol-Balter and Scheller-Wolf, Stability for tw
 multiserver-job systems, 2020.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

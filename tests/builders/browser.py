@@ -1,7 +1,5 @@
 """A real browser: pages are opened in it, pointed at, and asked what they show."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

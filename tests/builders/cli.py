@@ -1,7 +1,5 @@
 """The command line, run as users run it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -55,19 +53,20 @@ def _written(stream: TextIOWrapper) -> str:
     return stream.read()
 
 
-def started(
-    *words: object, status: int = 0, directory: Path = ROOT, **more: Any
-) -> subprocess.CompletedProcess[str]:
-    """Run a verb as users do; it must end with this status, and never with a traceback."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=directory,
-        check=False,
-        **more,
-    )
-    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+def process(
+    *words: object, status: int = 0, directory: Path = ROOT, env: Any = None, **more: Any
+) -> Ran:
+    """Run a command, with more in its environment if so told; it must end with this status."""
+    more |= {"cwd": directory, "env": {**os.environ, **(env or {})}}
+    command = [*map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == status, (done.returncode, words, done.stdout, done.stderr)
+    return Ran(done.stdout, done.stderr)
+
+
+def started(*words: object, **more: Any) -> Ran:
+    """Run a verb as users do; it must end as it should, and never with a traceback."""
+    done = process(*COMMAND, *words, **more)
     assert "Traceback" not in done.stderr
     return done
 
@@ -135,13 +134,5 @@ def _odd(line: str) -> bool:
 
 def _shell(lines: list[str], folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euc", "\n".join(lines)],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, (lines, done.stdout, done.stderr)
-    return done.stdout
+    found = {"PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    return process("bash", "-euc", "\n".join(lines), directory=folder, env=found).stdout

@@ -1,7 +1,5 @@
 """Selections whose numbers are hard for floating point, and their answers in rational numbers."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from random import Random
 

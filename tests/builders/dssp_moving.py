@@ -3,18 +3,56 @@
 Times are whole slots; the instance has them in a unit of its own.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import chain, combinations
 from random import Random
 from typing import Any
 
+import pytest
+
 from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.errors import InputError
 
 UNITS = ("1", "0.1", "3600")
 KEYS = ("capacity", "after", "max_processors", "resources", "processors", "end", "pools")
 NEVER = Fraction(10**6)
+ALONE = [(key,) for key in KEYS]
+TOGETHER = [
+    ("capacity", "after", "end"),
+    ("capacity", "processors", "resources"),
+    ("pools", "processors", "after"),
+    ("max_processors", "resources", "end"),
+    KEYS,
+]
+SETS = pytest.mark.parametrize("keys", [*ALONE, *TOGETHER], ids="+".join)
+
+
+def nights(keys: tuple[str, ...], count: int, seed: int = 0) -> list[Instance]:
+    """Draw nights that use some keys."""
+    found, draw = list[Instance](), Random(f"{keys} {seed}")  # noqa: S311
+    while len(found) < count:
+        try:
+            night = some_moving_night(draw, keys)
+        except InputError:
+            continue  # no processor before the deadline, or too few for a job
+        if night.beyond:
+            found.append(night)
+    return found
+
+
+def a_night(**changes: Any) -> Instance:
+    jobs = (
+        Job(name="a", reward=5, stages=((2.0, 3.0), (4.0,)), max_processors=2),
+        Job(name="b", reward=4, stages=((3.0,),), after=("a",), processors=2),
+        Job(name="c", reward=3, stages=((2.0, 2.0),), holds={"gpu": 1}),
+    )
+    given: dict[str, Any] = {
+        "processors": 2,
+        "changes": ((2, 3), (8, 2)),
+        "end": 11,
+        "resources": {"gpu": ((0, 0), (1, 1))},
+    }
+    return Instance(name="hand", deadline=12, jobs=jobs, **given | changes)
 
 
 def some_moving_night(draw: Random, keys: tuple[str, ...], *, most: int = 7) -> Instance:
@@ -150,15 +188,16 @@ def subsets(names: list[str]) -> list[tuple[str, ...]]:
 
 def best_moving_selection(night: Instance) -> float:
     """Return the reward of the best selection."""
+    rewards = {job.name: job.reward for job in night.jobs}
+    return max(sum(rewards[n] for n in chosen) for chosen in fitting(night))
+
+
+def fitting(night: Instance) -> list[tuple[str, ...]]:
+    """Return all selections that fit."""
     slots = Slots(night)
     ends = _alone(slots)
-    rewards = {job.name: job.reward for job in night.jobs}
-    found = [
-        sum(rewards[n] for n in chosen)
-        for chosen in subsets([n for n in slots.jobs if ends[n] <= slots.due[n]])
-        if _fits(slots, chosen)
-    ]
-    return max(found)
+    able = [n for n in slots.jobs if ends[n] <= slots.due[n]]
+    return [chosen for chosen in subsets(able) if _fits(slots, chosen)]
 
 
 def _fits(slots: Slots, chosen: tuple[str, ...]) -> bool:
@@ -245,6 +284,40 @@ def best_moving_schedule(night: Instance) -> float:
         if closed and _Trial(slots, chosen).works():
             return sum(rewards[n] for n in chosen)
     raise AssertionError
+
+
+def runs(night: Instance, tasks: list[dict[str, Any]]) -> bool:
+    """Tell whether tasks obey everything, but for being in time: by stage, by job, by slot."""
+    slots = Slots(night)
+    numbers = [(p, k) for p, level in slots.pools.items() for k in range(max(level))]
+    spans = [(t, round(t["start"] / slots.unit), round(t["end"] / slots.unit)) for t in tasks]
+    for task, start, _ in spans:
+        job = slots.jobs[task["job"]]
+        before = [end for t, _, end in spans if t["job"] in job.after
+                  or (t["job"] == job.name and t["stage"] < task["stage"])]  # fmt: skip
+        if start < max([slots.release[job.name], *before]):
+            return False
+    for now in range(max(end for _, _, end in spans)):
+        running = [(slots.jobs[t["job"]], t) for t, start, end in spans if start <= now < end]
+        taken: list[int] = []
+        for job, task in running:
+            on = task.get("processors", [task["processor"]])
+            taken += on
+            places = [numbers[k] for k in on if 0 <= k < len(numbers)]
+            there = all(k < slots.pools[pool][now] for pool, k in places)
+            pools = {pool for pool, _ in places}
+            right = len({*on}) == len(places) == len(on) == job.processors
+            if not (right and there and len(pools) == 1 and pools <= {*slots.allowed[job.name]}):
+                return False
+            mine = sum(other.processors for other, _ in running if other is job)
+            if job.max_processors is not None and mine > job.max_processors:
+                return False
+        if len({*taken}) < len(taken):
+            return False
+        for name, level in slots.resources.items():
+            if sum(job.holds.get(name, 0.0) for job, _ in running) > level[now]:
+                return False
+    return True
 
 
 class _Trial:

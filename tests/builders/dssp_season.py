@@ -1,7 +1,5 @@
 """Small seasons, and their optima by trying every plan: a night, or 0, for each job."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Small nights with releases, deadlines and seats, and their best selections by definition."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations

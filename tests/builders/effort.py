@@ -1,7 +1,5 @@
 """How much tests try: a third of their random examples, or all of them in `make test-all`."""
 
-from __future__ import annotations
-
 import os
 
 ALL = os.environ.get("SCHEDOPT_TESTS") == "all"

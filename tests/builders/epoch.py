@@ -1,7 +1,5 @@
 """Small epoch instances, and their optima by trying everything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """Random hesrpt instances that several tests build."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

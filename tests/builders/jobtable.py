@@ -1,7 +1,5 @@
 """CSV tables of jobs, read as instances."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -9,6 +9,15 @@ import numpy as np
 from schedopt.instances.msfq import Instance, JobClass
 
 
+def of_classes(servers: int, *classes: tuple[float, ...], **more: object) -> Instance:
+    """Build a queue of classes: need, arrival rate and, unless it is 1, service rate."""
+    made = tuple(
+        JobClass(need=int(need), arrival_rate=rate, service_rate=served[0] if served else 1.0)
+        for need, rate, *served in classes
+    )
+    return Instance(name="test", servers=servers, classes=made, **more)  # type: ignore[arg-type]
+
+
 def one_or_all(
     k: int = 2,
     l1: float = 0.6,
@@ -18,9 +27,7 @@ def one_or_all(
     **more: object,
 ) -> Instance:
     """Build a one-or-all system."""
-    small = JobClass(need=1, arrival_rate=l1, service_rate=m1)
-    large = JobClass(need=k, arrival_rate=lk, service_rate=mk)
-    return Instance(name="test", servers=k, classes=(small, large), **more)  # type: ignore[arg-type]
+    return of_classes(k, (1, l1, m1), (k, lk, mk), **more)
 
 
 def at_load(k: int, load: float, p1: float = 0.9, **more: object) -> Instance:

@@ -1,7 +1,5 @@
 """What is refused: the one error for bad input that a call ends in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows for reports, and names that would do harm in a page that took them for markup."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Logs in the Standard Workload Format, a line at a time."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

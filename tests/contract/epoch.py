@@ -1,7 +1,5 @@
 """Small random partitions and rectangles, with side constraints of every kind."""
 
-from __future__ import annotations
-
 from math import nan
 from random import Random
 

@@ -1,7 +1,5 @@
 """Small random allocations: given orders, arrivals, side constraints and speedups of every kind."""
 
-from __future__ import annotations
-
 from random import Random
 
 from schedopt.formulations.hesrpt import Allocation

@@ -1,16 +1,16 @@
 """Small random queues and logs, in units far apart: thresholds with targets, policies, windows."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 from math import nan
 from random import Random
 
+from builders.msfq import of_classes
+
 from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.decimals import as_written
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 
 UNITS = (1.0, 1e-3, 1e6)
@@ -27,13 +27,8 @@ def some_queue(draw: Random, needs: tuple[int, ...], servers: int, busy: float) 
     for need, part in zip(needs, parts, strict=True):
         rate = draw.choice((1.0, 1.0, 0.4, 2.5))
         arrival = load * part / sum(parts) * servers * rate / need
-        classes.append(JobClass(need=need, arrival_rate=arrival / unit, service_rate=rate / unit))
-    return Instance(
-        name="drawn",
-        servers=servers,
-        classes=tuple(classes),
-        objective=draw.choice(OBJECTIVES),  # type: ignore[arg-type]
-    )
+        classes.append((need, arrival / unit, rate / unit))
+    return of_classes(servers, *classes, objective=draw.choice(OBJECTIVES))
 
 
 def threshold(draw: Random) -> Threshold:

@@ -3,8 +3,6 @@
 A new engine, or a new formulation, is tested by being in the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import combinations

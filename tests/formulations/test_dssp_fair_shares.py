@@ -1,7 +1,5 @@
 """Fair shares that remember: a selection's rows, its checker and plain enumeration agree."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Schedule: theorems 1 and 2, native rows, conflicts, rounding, limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Seasons: rows and checker agree on every plan; native rows and the default formulation."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

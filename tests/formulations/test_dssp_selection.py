@@ -1,7 +1,5 @@
 """Selection: units, windows of time, fills, native rows, kinds of one's own, and who answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pyomo.environ as pyo

@@ -1,7 +1,5 @@
 """Releases, deadlines and seats: by hand, and of schedules against every order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.dssp import best

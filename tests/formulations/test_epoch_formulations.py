@@ -1,7 +1,5 @@
 """Partition: conflicts, planted optima, forms for CP-SAT, limits, native rows, refusals."""
 
-from __future__ import annotations
-
 import pytest
 from builders.epoch import packing
 

@@ -1,7 +1,5 @@
 """Rectangles: widths, grids, native constraints, and BUDDY against brute force."""
 
-from __future__ import annotations
-
 import pytest
 from builders.epoch import packing
 

@@ -1,7 +1,5 @@
 """The program, the prices, the closed form and brute force must say the same."""
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What users change in the program of an allocation is solved as it stands, or refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

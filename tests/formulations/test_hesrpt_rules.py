@@ -1,7 +1,5 @@
 """Floors, caps and constraints of one's own: kept at the least cost, or named as in conflict."""
 
-from __future__ import annotations
-
 import pytest
 from builders.hesrpt import cluster
 

@@ -1,7 +1,5 @@
 """What a user changes in a model of msfq is solved as changed, or refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a user changes in a native model is solved as changed, or refused by name: never ignored."""
 
-from __future__ import annotations
-
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import night

@@ -1,7 +1,5 @@
 """The bundled dssp instances: each loads, keeps to the schema, and shows what it says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Texts in CSV cells: none begins a formula, and each is read back as it was."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given

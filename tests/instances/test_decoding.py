@@ -1,7 +1,5 @@
 """What JSON may say and what it may not: doubled keys, whole numbers, numbers beyond all bounds."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

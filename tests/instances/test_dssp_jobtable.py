@@ -1,7 +1,5 @@
 """CSV tables of jobs: what is read, and where and how it is refused."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any
@@ -195,6 +193,10 @@ WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
     "below 0": (
         PLAIN.replace("2", "-1"), "line 2, column 'demand'", "'-1'", "a finite number >= 0",
     ),
+    "a decimal comma": (
+        "name;demand;critical_path;reward\na;1,5;1;1\n", "line 2, column 'demand'", "'1,5'",
+        "with a decimal point",
+    ),
     "a priority in words": (
         HEADER + "a,1,high,1,1,\n", "line 2, column 'priority'", "'high'", "a finite number",
     ),
@@ -266,3 +268,8 @@ def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, word
 def test_a_missing_table(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a file that exists"):
         convert(tmp_path / "none.csv", processors=1, deadline=1)
+
+
+def test_frames_and_their_time_are_tasks(tmp_path: Path) -> None:
+    (job,) = table(tmp_path, "name,Frames,frame time,reward\na,4,1.5h,3\n").jobs
+    assert job.stages == ((5400.0,) * 4,)

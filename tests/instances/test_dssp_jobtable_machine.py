@@ -1,7 +1,5 @@
 """Tables of jobs for machines that change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CSV tables of jobs: tasks, times and seats, and frames and Parquet files of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

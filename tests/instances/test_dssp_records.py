@@ -1,7 +1,5 @@
 """The records of dssp: what they compute, and what they refuse when built in Python."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """WfFormat workflows as dssp jobs: levels, runtimes, versions, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """epoch instances: what fits, how nodes are shared, generators."""
 
-from __future__ import annotations
-
 import pytest
 from builders.epoch import packing, shares
 from hypothesis import given

@@ -1,15 +1,11 @@
 """Bundled instances have names that work from any folder, and from an installed wheel."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from builders.cli import invoked, refused
+from builders.cli import invoked, process, refused
 
 import schedopt
 from schedopt.instances import files
@@ -80,14 +76,8 @@ def test_a_wheel_has_them(installed: Path, tmp_path: Path) -> None:
         "from schedopt.instances.examples import examples;"
         "print(instances.__file__, len(examples()), schedopt.example('night').name)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    found = {"PYTHONPATH": str(installed)}
+    done = process(sys.executable, "-c", code, directory=tmp_path, env=found)
     where, count, name = done.stdout.split()
     assert Path(where).is_relative_to(installed)
     assert (int(count), name) == (len(BUNDLED), "night")

@@ -1,7 +1,5 @@
 """Reading and writing: the round trip, byte for byte, and files that are whole or absent."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import stat

@@ -1,7 +1,5 @@
 """Generators: seeds and options of all; the facts of render nights; the families' definitions."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """hesrpt speedups: what each says, how they are turned round, and fits to measured points."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Records that are made in Python are checked as files are, in the same words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Malformed input, kept: each gives one `InputError` with the exact place and key words."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

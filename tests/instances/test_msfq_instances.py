@@ -1,14 +1,12 @@
 """msfq instances: loads, shapes of sizes, generators, traces."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from builders.msfq import at_load, one_or_all
+from builders.msfq import at_load, of_classes, one_or_all
 from builders.refusals import refusal
 
 from schedopt.instances import files
@@ -19,7 +17,6 @@ from schedopt.instances.msfq import (
     Exponential,
     Hyperexponential,
     Instance,
-    JobClass,
     Lognormal,
 )
 from schedopt.instances.msfq.generators import GENERATORS
@@ -29,9 +26,7 @@ FOLDER = Path(files.__file__).parent / "msfq"
 
 
 def test_loads_and_weights() -> None:
-    small = JobClass(need=1, arrival_rate=1.0, service_rate=1.0)
-    large = JobClass(need=4, arrival_rate=0.25, service_rate=1.0)
-    queue = Instance(name="q", servers=4, classes=(small, large))
+    queue = of_classes(4, (1, 1.0), (4, 0.25))
     assert queue.load == pytest.approx(1 / 4 + 1 / 4)
     assert queue.weights("mean") == pytest.approx((0.8, 0.2))
     assert queue.weights("weighted") == pytest.approx((0.5, 0.5))

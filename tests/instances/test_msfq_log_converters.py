@@ -1,7 +1,5 @@
 """Logs of other formats as jobs: what is taken, and what is left out or changed, counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

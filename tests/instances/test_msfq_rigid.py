@@ -1,7 +1,5 @@
 """The model of Lublin and Feitelson: its marginals are those that its parameters say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

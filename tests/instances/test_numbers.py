@@ -1,7 +1,5 @@
 """Numbers: decimals as they are written, whole numbers of a common unit, the fast stable sort."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import gcd
 

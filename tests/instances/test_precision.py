@@ -1,7 +1,5 @@
 """Numbers that a double does not hold as they are written are refused, wherever they stand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Files that unpack to more than memory, and paths that are no files: refused in time."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import socket

@@ -1,7 +1,5 @@
 """What instances of epoch, hesrpt and msfq may not say, and the place that is named."""
 
-from __future__ import annotations
-
 import copy
 import json
 from math import inf, nan

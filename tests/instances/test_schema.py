@@ -3,8 +3,6 @@
 Rules that span several objects are beyond them.
 """
 
-from __future__ import annotations
-
 import copy
 import gzip
 import itertools

@@ -1,7 +1,5 @@
 """Logs in the Standard Workload Format: what each problem takes from them, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 from functools import partial
 from pathlib import Path

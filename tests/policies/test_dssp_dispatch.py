@@ -1,7 +1,5 @@
 """The dispatch simulator: compiled against plain, and against what every schedule must keep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Policies that decide night by night: what they keep, and what they lose to the clairvoyant."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,8 +1,5 @@
 """The selectors against all subsets, and against their guarantees."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
 from fractions import Fraction
 from math import fsum, nextafter
@@ -10,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.cli import process
 from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -301,4 +299,4 @@ def test_rooms_next_to_a_whole_number() -> None:
 
 def test_importing_the_policies_is_quick() -> None:
     code = "import sys, schedopt.policies.dssp; sys.exit('numba' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    process(sys.executable, "-c", code)

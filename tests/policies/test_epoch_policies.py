@@ -1,7 +1,5 @@
 """epoch policies against brute force, the paper's examples, and what they promise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

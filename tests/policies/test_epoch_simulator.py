@@ -1,7 +1,5 @@
 """The compiled policies and the closed system against their plain definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sharing policies: closed forms against the simulator, optima against the search."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.effort import examples

@@ -1,33 +1,24 @@
 """Rules that go by single jobs: against definitions job by job, and what they are known for."""
 
-from __future__ import annotations
-
 from math import inf
 from random import Random
 
 import numpy as np
 import pytest
-from builders.msfq import at_load
+from builders.msfq import at_load, of_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.by_job import BalancedSplitting
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
 
-FOUR = Instance(
-    name="four",
-    servers=15,
-    classes=tuple(
-        JobClass(need=need, arrival_rate=4.0 * part, service_rate=1.0)
-        for need, part in ((1, 0.5), (3, 0.25), (5, 0.2), (15, 0.05))
-    ),
-)
+FOUR = of_classes(15, (1, 2.0), (3, 1.0), (5, 0.8), (15, 0.2))
 """The authors' simulator is known to get 4.08 on it, by BackFilling."""
-THREE = Instance(name="three", servers=15, classes=FOUR.classes[:3])
+THREE = of_classes(15, (1, 2.0), (3, 1.0), (5, 0.8))
 
 
 def drawn(queue: Instance, seed: int, jobs: int) -> Trace:

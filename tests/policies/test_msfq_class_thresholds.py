@@ -1,27 +1,20 @@
 """Thresholds by class: the twin, Adaptive Quickswap as the default, and what tuning them gains."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from builders.msfq import at_load
+from builders.msfq import at_load, of_classes
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
 from schedopt.policies.msfq.tuning import tune, tune_class_thresholds
 
 
 def three(k: int = 6, load: float = 0.7) -> Instance:
-    parts = (0.6, 0.3, 0.1)
     rate = load * k / (0.6 + 0.3 * 2 + 0.1 * k)
-    classes = tuple(
-        JobClass(need=need, arrival_rate=part * rate, service_rate=1.0)
-        for need, part in zip((1, 2, k), parts, strict=True)
-    )
-    return Instance(name="three", servers=k, classes=classes)
+    return of_classes(k, (1, 0.6 * rate), (2, 0.3 * rate), (k, 0.1 * rate))
 
 
 @pytest.mark.parametrize("queue", [three(), three(12, 0.9), at_load(4, 0.8)])

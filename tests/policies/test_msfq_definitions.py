@@ -1,7 +1,5 @@
 """Admission rules against definitions job by job, in both simulators and on logs, with ties."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -9,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.effort import examples
+from builders.msfq import of_classes
 from builders.msfq_logs import queue_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.logs import by_class
@@ -22,14 +20,6 @@ from schedopt.policies.msfq.simulation import play
 
 THREE = ((1, 1.0), (2, 0.5), (6, 0.1))
 PAIR = ((1, 1.0), (6, 0.1))
-
-
-def queue_with(classes: tuple[tuple[int, float], ...]) -> Instance:
-    return Instance(
-        name="some",
-        servers=6,
-        classes=tuple(JobClass(need=n, arrival_rate=rate, service_rate=1.0) for n, rate in classes),
-    )
 
 
 class Now:
@@ -256,7 +246,7 @@ def test_a_rule_is_its_definition(
     name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
 ) -> None:
     classes = PAIR if name in ("msfq", "two-threshold") else THREE
-    queue = queue_with(classes)
+    queue = of_classes(6, *classes)
     gaps, kinds, sizes = (np.array(part) for part in zip(*jobs, strict=True))
     kinds %= len(classes)
     trace = Trace(np.cumsum(gaps).astype(float), kinds, sizes.astype(float))

@@ -1,14 +1,11 @@
 """Intervals of simulated means: they hold as often as they say, or are withheld."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from builders.msfq import at_load
+from builders.msfq import at_load, of_classes
 
 from benchmarks.coverage import HIGH, LOADS, LOW, coverage, single
 from schedopt import evaluate
-from schedopt.instances.msfq import Instance, JobClass
 from schedopt.policies.msfq.intervals import (
     BATCHES,
     ENOUGH,
@@ -50,11 +47,7 @@ def test_a_run_too_short_for_an_interval_has_none_and_says_so() -> None:
 
 
 def test_a_rare_class_has_no_interval_of_its_own() -> None:
-    classes = (
-        JobClass(need=1, arrival_rate=1.0, service_rate=1.0),
-        JobClass(need=2, arrival_rate=0.0002, service_rate=1.0),
-    )
-    queue = Instance(name="rare", servers=4, classes=classes)
+    queue = of_classes(4, (1, 1.0), (2, 0.0002))
     usual, rare = evaluate(queue, "msf", options={"arrivals": 100_000}).solution.classes
     assert usual.confidence > 0
     assert 0 < rare.jobs < ENOUGH

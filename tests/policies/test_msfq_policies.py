@@ -1,7 +1,5 @@
 """Queueing policies: the compiled simulator against its plain definition, and what is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.msfq import at_load, one_or_all
+from builders.msfq import at_load, of_classes, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,14 +23,7 @@ from schedopt.policies.msfq.summary import summary
 from schedopt.policies.registry import UnstableError
 
 SEVERAL = GENERATORS["multi-class"](2, k=12, classes=4, load=0.85)
-ODD = Instance(
-    name="odd",
-    servers=7,
-    classes=tuple(
-        JobClass(need=need, arrival_rate=rate, service_rate=1.0)
-        for need, rate in ((3, 0.5), (1, 1.5), (5, 0.25), (2, 0.4))
-    ),
-)
+ODD = of_classes(7, (3, 0.5), (1, 1.5), (5, 0.25), (2, 0.4))
 
 
 def agree(a: Played, b: Played) -> None:
@@ -136,9 +127,7 @@ def test_one_class_that_needs_all_servers_is_an_mg1(shape: Any) -> None:
 
 
 def test_percentiles_are_those_of_an_mm1() -> None:
-    job = JobClass(need=1, arrival_rate=0.5, service_rate=1.0)
-    queue = Instance(name="mm1", servers=1, classes=(job,))
-    found = evaluate(queue, "msf", options={"arrivals": 4_000_000})
+    found = evaluate(of_classes(1, (1, 0.5)), "msf", options={"arrivals": 4_000_000})
     for p, value in found.solution.classes[0].percentiles.items():
         assert value == pytest.approx(-np.log(1 - int(p) / 100) / 0.5, rel=0.03)
 

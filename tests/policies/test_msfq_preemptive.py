@@ -1,7 +1,5 @@
 """Preemptive references: what they promise, and a checker that knows preemption."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random numbers of the simulators, against the library's logarithm."""
 
-from __future__ import annotations
-
 from math import log
 
 import numpy as np

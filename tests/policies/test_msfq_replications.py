@@ -1,7 +1,5 @@
 """Replications: one answer on any number of cores, made of nothing but independent runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

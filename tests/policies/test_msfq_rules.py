@@ -1,18 +1,16 @@
 """A rule in one place: what the decorator promises, and what a run must show to get a number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from builders.msfq import at_load, one_or_all
+from builders.msfq import at_load, of_classes, one_or_all
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.policies import registry
 from schedopt.policies.msfq import Job, Rule, Seen, State, Twin, admission_rule
 from schedopt.policies.msfq import registration as registering
@@ -20,14 +18,7 @@ from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
 from schedopt.policies.msfq.simulation import play
 
 QUEUE = at_load(8, 0.5)
-THREE = Instance(
-    name="three",
-    servers=6,
-    classes=tuple(
-        JobClass(need=need, arrival_rate=rate, service_rate=1.0)
-        for need, rate in ((1, 1.0), (2, 0.5), (6, 0.1))
-    ),
-)
+THREE = of_classes(6, (1, 1.0), (2, 0.5), (6, 0.1))
 
 
 @pytest.fixture(autouse=True)

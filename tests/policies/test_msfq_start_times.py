@@ -1,7 +1,5 @@
 """Start times: a log played on from a moment is the log itself; intervals hold what they say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,16 +1,15 @@
 """Static Quickswap's handovers against a definition that is told of arrivals and departures."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 import numpy as np
 import pytest
 from builders.effort import examples
+from builders.msfq import of_classes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
@@ -94,13 +93,7 @@ def test_handovers_are_as_defined(handover: str, seed: int, whole: bool) -> None
     draw = np.random.default_rng(seed)
     servers = int(draw.integers(2, 16))
     needs = draw.choice(servers, int(draw.integers(1, min(servers, 5) + 1)), replace=False) + 1
-    queue = Instance(
-        name="random",
-        servers=servers,
-        classes=tuple(
-            JobClass(need=int(need), arrival_rate=1.0, service_rate=1.0) for need in needs
-        ),
-    )
+    queue = of_classes(servers, *((need, 1.0) for need in needs))
     jobs = 200
     rate = servers / needs.mean() * draw.uniform(0.3, 1.2)
     times, sizes = np.cumsum(draw.exponential(1 / rate, jobs)), draw.exponential(1.0, jobs)
@@ -115,11 +108,7 @@ def test_handovers_are_as_defined(handover: str, seed: int, whole: bool) -> None
 
 
 def test_the_authors_turn_starts_nothing_before_the_next_event() -> None:
-    queue = Instance(
-        name="three",
-        servers=2,
-        classes=tuple(JobClass(need=need, arrival_rate=0.1, service_rate=1.0) for need in (1, 2)),
-    )
+    queue = of_classes(2, (1, 0.1), (2, 0.1))
     # The second large job gives its turn to the small one as it ends at 4; that starts only at 5.
     trace = Trace(
         np.array([0.0, 0.0, 1.0, 5.0]), np.array([1, 1, 0, 0]), np.array([2.0, 2.0, 1.0, 1.0])

@@ -1,7 +1,5 @@
 """Tuning by simulation: it finds what the exact chain finds, and says how sure it is."""
 
-from __future__ import annotations
-
 import pytest
 from builders.msfq import at_load
 

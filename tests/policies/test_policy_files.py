@@ -1,7 +1,5 @@
 """Policies of a user's own file: what it may do wrong, and where it can be run."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builders.cli import ROOT
 from typer.testing import CliRunner
 
 from schedopt import bench, evaluate
@@ -20,7 +19,6 @@ from schedopt.policies.from_file import PolicyFile, load, load_only, read
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import generated
 
-ROOT = Path(__file__).parent.parent.parent
 NIGHT = ROOT / "instances" / "dssp" / "greedy-trap.json"
 SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
 QUEUE = ROOT / "instances" / "msfq" / "small.json"

@@ -1,7 +1,5 @@
 """The archive: what it holds, that it is true, that tampering is named, and how it is bettered."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

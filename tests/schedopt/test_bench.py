@@ -1,7 +1,5 @@
 """Bench: gaps, formats, processes, resuming, and being killed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,6 @@ from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-ROOT = Path(__file__).parent.parent.parent
 POLICIES = ["greedy", "greedy-half", "core"]
 
 

@@ -1,7 +1,5 @@
 """What a bench says: averages with their intervals, sentences, notebooks, and tables for papers."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json
@@ -10,13 +8,12 @@ import random
 import re
 import shutil
 import statistics
-import subprocess
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from builders.cli import refused, run
+from builders.cli import process, refused, run
 from builders.reports import EVIL, row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -257,9 +254,8 @@ def test_latex_compiles(tmp_path: Path) -> None:
     packages = "\\usepackage{booktabs,textcomp}\\usepackage[T1]{fontenc}"
     text = f"\\documentclass{{article}}{packages}\\begin{{document}}{latex(shown)}\\end{{document}}"
     (tmp_path / "t.tex").write_text(text, encoding="utf-8")
-    words = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "t.tex"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    words = ["-halt-on-error", "-interaction=nonstopmode", "t.tex"]
+    process("pdflatex", *words, directory=tmp_path)
 
 
 def test_names_are_those_that_papers_print() -> None:

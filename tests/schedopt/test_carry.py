@@ -1,7 +1,5 @@
 """Carry: nights solved one after the other, each knowing what the others used, make a season."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line as users meet it: what it prints, what it writes, how it exits."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty
@@ -169,6 +167,7 @@ WRONG = [
     (["solve", NIGHT, "--option", "fill=-1"], ["option fill", "a number above 0"]),
     (["solve", NIGHT, "--time-limit", "-1"], ["time limit"]),
     (["solve", NIGHT, "--time-limit", "soon"], ["--time-limit"]),
+    (["solve", NIGHT, "--time-limit", "1,5"], ["--time-limit", "decimal point"]),
     (["solve", NIGHT, "--gap", "-0.1"], ["gap"]),
     (["solve", NIGHT, "--threads", "0"], ["threads"]),
     (["solve", NIGHT, "--output", "no/where.json"], ["a folder that exists"]),

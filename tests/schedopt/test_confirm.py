@@ -1,7 +1,5 @@
 """What `--confirm` says: a second method agrees, disagrees, or is not there."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from random import Random

@@ -1,7 +1,5 @@
 """A sweep on a Dask cluster: a real scheduler and real workers, on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

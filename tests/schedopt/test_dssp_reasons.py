@@ -1,7 +1,5 @@
 """Why jobs are left out: each reason is held against every subset of small instances."""
 
-from __future__ import annotations
-
 from itertools import chain, combinations
 from random import Random
 

@@ -1,7 +1,5 @@
 """solve --explain: each price is the difference that plain enumeration finds."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bundled instances with extreme numbers put in: answers stay right, or the input is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

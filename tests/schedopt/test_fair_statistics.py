@@ -1,7 +1,5 @@
 """Statistics that cannot mislead: replications, gaps of nothing, replays of logs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

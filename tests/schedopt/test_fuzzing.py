@@ -1,7 +1,5 @@
 """Mutated files through the verbs, some of what ``python -m benchmarks.fuzzing`` tries."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.fuzzing import STATUSES, attempt

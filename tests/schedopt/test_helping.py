@@ -1,16 +1,12 @@
 """Help where one stands: explain, new, completion, the help of solve, messages with the form."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
-from builders.cli import ROOT, invoked, refused
+from builders.cli import ROOT, invoked, process, refused
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -104,15 +100,14 @@ def test_one_object_where_a_list_belongs_is_told_the_right_form(tmp_path: Path) 
     assert 'expected a list, as in [{"kind": ' in refused("solve", tmp_path / "x.json")
 
 
+MAIN = "import sys; sys.argv[0] = 'schedopt'; from schedopt.__main__ import main; main()"
+
+
 def completed(words: str) -> list[str]:
     """Return what bash is offered for the last word of a command line."""
     given = {"_SCHEDOPT_COMPLETE": "complete_bash", "COMP_WORDS": words}
-    environment = {**os.environ, **given, "COMP_CWORD": str(words.count(" "))}
-    code = "import sys; sys.argv[0] = 'schedopt'; from schedopt.__main__ import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    return done.stdout.split()
+    given["COMP_CWORD"] = str(words.count(" "))
+    return process(sys.executable, "-c", MAIN, env=given).stdout.split()
 
 
 def test_a_shell_completes_policies_options_and_bundled_files() -> None:
@@ -127,24 +122,14 @@ def test_a_shell_completes_policies_options_and_bundled_files() -> None:
 
 
 def test_completion_is_installed(tmp_path: Path) -> None:
-    code = "import sys; sys.argv[0] = 'schedopt'; from schedopt.__main__ import main; main()"
-    line = f'{sys.executable} -c "{code}" --install-completion; true'
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["bash", "-c", line], env=environment, capture_output=True, text=True, check=False
-    )
+    line = f'{sys.executable} -c "{MAIN}" --install-completion; true'
+    done = process("bash", "-c", line, env={"HOME": str(tmp_path)})
     assert "completion installed" in done.stdout, done.stderr
     script = next(
         path for path in tmp_path.rglob("*") if path.is_file() and "schedopt" in path.name
     )
     assert "complete -o default -F" in script.read_text()
-    sourced = subprocess.run(
-        ["bash", "-c", f"source {script} && complete -p schedopt"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "schedopt" in sourced.stdout
+    assert "schedopt" in process("bash", "-c", f"source {script} && complete -p schedopt").stdout
 
 
 def test_the_help_of_solve_names_the_options_of_each_formulation() -> None:

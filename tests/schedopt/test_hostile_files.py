@@ -1,7 +1,5 @@
 """Damaged rows, sweep files out of all proportion: one line each, and never a traceback."""
 
-from __future__ import annotations
-
 import csv
 import os
 import random

@@ -1,7 +1,5 @@
 """What Python users call: loading results, benches of what is in memory, pairs of policies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

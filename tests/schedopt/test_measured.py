@@ -1,7 +1,5 @@
 """What a bench says of logs: what is measured first, with intervals; and what it leaves out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Logs through the verbs: converted, evaluated, checked, swept, also where only their text goes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Terminal, page and chart say the same of the same rows, and it is what counting by hand says."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from io import StringIO

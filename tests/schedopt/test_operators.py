@@ -1,7 +1,5 @@
 """What an operator of a night meets: refusals before work, and plans that can be carried out."""
 
-from __future__ import annotations
-
 import json
 import time
 from itertools import combinations

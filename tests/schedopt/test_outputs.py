@@ -1,7 +1,5 @@
 """What verbs write: never over what they read, and only what the name's ending says."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -182,9 +180,9 @@ def test_a_row_that_a_kill_left_unfinished_is_cut_off(folder: Path, length: int)
 def test_a_report_that_cannot_be_drawn_is_refused_before_anything_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedopt.report.writing.find_spec", lambda name: None)
+    monkeypatch.setattr("schedopt.instances.extras.find_spec", lambda name: None)
     monkeypatch.chdir(tmp_path)
     words = ["bench", "example:two-shots", "--policy", "greedy", "--output", "rows.jsonl"]
     message = refused(*words, "--report", "page.html")
-    assert "pip install 'schedopt[report]'" in message
+    assert 'pip install "schedopt[report]"' in message
     assert not list(tmp_path.iterdir())

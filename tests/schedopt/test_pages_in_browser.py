@@ -1,7 +1,5 @@
 """Pages of logs, of one instance and of one night in a real browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Plans of nights and seasons: which jobs run, when and why not, as tables that others read."""
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path

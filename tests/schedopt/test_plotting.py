@@ -1,7 +1,5 @@
 """Pictures: written in each format, safe whatever a job is called, refused in one line."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any
@@ -133,11 +131,14 @@ def test_every_problem_draws_all_of_several(
 def test_results_of_the_same_policy_are_told_apart() -> None:
     file = "instances/dssp/greedy-trap.json"
     found = [evaluate(file, "greedy", options={"fill": fill}) for fill in (0.5, 1.0, 1.0)]
-    own = [f"greedy, fill={fill}, seed 0" for fill in (0.5, 1.0, 1.0)]
-    assert names(found) == [own[0].removesuffix(", seed 0"), f"{own[1]} (2)", f"{own[2]} (3)"]
+    own = ["greedy, fill=0.5", "greedy, fill=1.0 (2)", "greedy, fill=1.0 (3)"]
+    assert names(found) == own
     rule = Forbid(jobs=("crumb",), name="no crumb")
     ruled = [evaluate(file, "greedy"), evaluate(file, "greedy", constraints=[rule])]
     assert names(ruled) == ["greedy", "greedy, no crumb"]
+    free = msgspec.structs.replace(load("instances/hesrpt/teams.json"), constraints=())
+    kept = [solve(free), solve("instances/hesrpt/teams.json")]
+    assert names(kept) == ["allocation", "allocation, finance floor"]
     seeds = [evaluate(file, "random", seed=seed) for seed in (1, 2)]
     assert names(seeds) == ["random, seed 1", "random, seed 2"]
     assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]

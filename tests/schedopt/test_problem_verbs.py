@@ -1,7 +1,5 @@
 """The verbs on hesrpt, epoch and msfq, as a user types them; dssp has most of the other files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

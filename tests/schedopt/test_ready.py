@@ -1,15 +1,12 @@
 """The verb ready, from tables and in Python, and what is kept between calls."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from builders.cli import refused, run, started
+from builders.cli import process, refused, run, started
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -36,7 +33,7 @@ def test_json_lines_come_by_standard_input_and_nothing_heavy_is_loaded() -> None
                    input="\n".join(rows))  # fmt: skip
     assert told.stdout == "a\nb\n"
     code = "import sys; import schedopt; schedopt.ready; print(*sys.modules)"
-    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = process(sys.executable, "-c", code)
     heavy = {"numba", "ortools", "cvxpy", "scipy", "polars", "pyomo", "highspy"}
     assert heavy.isdisjoint(names.stdout.split())
 

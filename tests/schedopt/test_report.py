@@ -1,7 +1,5 @@
 """The report: what it counts, what it draws, and that no name can break out of it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib
@@ -24,7 +22,6 @@ from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 from schedopt.verbs.bench import bench
 
-ROOT = Path(__file__).parent.parent.parent
 DSSP, EPOCH = Path("instances/dssp"), Path("instances/epoch")
 
 

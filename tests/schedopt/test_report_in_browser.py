@@ -1,7 +1,5 @@
 """The report in a real browser: sorting, filtering, charts, both themes, a phone, evil names."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Plans as scripts: every value is one word of the shell, whatever it says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What instances, results and numbers look like: at a prompt, in a notebook, in words; and warm."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Signals end a verb once, and what is in hand is written: each is sent to this very process."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

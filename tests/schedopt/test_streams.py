@@ -1,14 +1,12 @@
 """Where output goes: full disks, readers that have gone, terminals that act on names."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from builders.cli import COMMAND, ROOT, Ran, run
+from builders.cli import COMMAND, ROOT, Ran, process, run
 
 SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
 JSON = ["list", "--json"]
@@ -44,13 +42,8 @@ def test_a_reader_that_has_gone_ends_us_as_sigpipe_would(words: list[str]) -> No
 
 
 def test_a_standard_output_that_is_closed() -> None:
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "evaluate", str(SHOTS), "--policy", "greedy"],
-        cwd=ROOT,
-        check=False,
-        stderr=subprocess.PIPE,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    words = [*COMMAND, "evaluate", SHOTS, "--policy", "greedy"]
+    assert process("sh", "-c", 'exec "$@" >&-', "sh", *words).stderr == ""
 
 
 def test_a_report_is_made_though_nobody_reads_the_table(tmp_path: Path) -> None:

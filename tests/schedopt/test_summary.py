@@ -1,7 +1,5 @@
 """Summaries, profiles, pairs and changes: beside calculations small enough to do by hand."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import statistics

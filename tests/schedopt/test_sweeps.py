@@ -1,7 +1,5 @@
 """Sweeps as people declare them: files, flags, several problems, several values of an option."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

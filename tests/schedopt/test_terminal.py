@@ -1,7 +1,5 @@
 """The terminal: what each problem has to say, and that no name steers it or is read as markup."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
@@ -226,7 +224,17 @@ def test_listings_take_any_name(screen: StringIO) -> None:
 def test_a_table_aligns_numbers_and_refuses_ragged_rows() -> None:
     shown = ShownTable(title="t", heads=("name", "n", ""), rows=(("a", "1 of 2", ""),))
     rendered = console.table(shown)
-    assert [column.justify for column in rendered.columns] == ["left", "right", "left"]
+    assert [column.justify for column in rendered.columns] == ["left", "right"]
     assert shown.filled().heads == ("name", "n")
     with pytest.raises(ValueError, match="differ in length"):
         ShownTable(title="t", heads=("a",), rows=(("a", "b"),))
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 120])
+def test_a_narrow_table_breaks_no_word(screen: StringIO, width: int) -> None:
+    words = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
+    console.out.width = width
+    console.show(ShownTable(title="", heads=("policy", "no gap", "why"), rows=(words,)))
+    lines = seen(screen)
+    for word in " ".join(words).split():
+        assert any(word in line for line in lines), (word, lines)

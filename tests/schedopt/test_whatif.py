@@ -1,7 +1,5 @@
 """What if: each row is what solving the changed instance says, resumed, on processes or not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

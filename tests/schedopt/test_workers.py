@@ -1,7 +1,5 @@
 """Processes that begin, die, hang, and have no room to write: what is computed stays, once each."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.cli import ROOT, process
 from builders.reports import timeless
 
 from schedopt.formulations.constraints import Constraint, FairShare
@@ -28,7 +27,6 @@ from schedopt.sweep.workers import MOST_STARTS, Worker
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
 
-ROOT = Path(__file__).parent.parent.parent
 FEW = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
 
 
@@ -227,10 +225,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, su
     words = ["bench", "--generate", "dssp/uncorrelated,seeds=0-11,jobs=50"]
     words += ["--policy", "greedy", "--output", str(output)]
     script = FULL.format(bytes=2500, words=words)
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
+    done = process(sys.executable, "-c", script, status=2)
     assert done.stderr.count("\n") == 1, done.stderr
     assert "expected room to write" in done.stderr
     journal = output if suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
@@ -244,21 +239,14 @@ def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, su
     assert read_rows(output) == rows
 
 
-ROOT = Path(__file__).parent.parent.parent
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="copies are for Linux")
 
 
-def run(script: Path, text: str) -> subprocess.CompletedProcess[str]:
+def run(script: Path, text: str, status: int) -> str:
+    """Run a script, and return what it says to standard error."""
     script.write_text(text)
-    return subprocess.run(
-        [sys.executable, script],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    found = {"PYTHONPATH": str(ROOT)}
+    return process(sys.executable, script, status=status, env=found, timeout=60).stderr
 
 
 UNGUARDED = """
@@ -272,10 +260,9 @@ bench(generated=generated("dssp", seeds=range(40)), policies=["greedy"], jobs=2,
 
 
 def test_a_script_that_workers_would_run_again_is_told_so_once(tmp_path: Path) -> None:
-    done = run(tmp_path / "script.py", UNGUARDED.format(output=str(tmp_path / "rows.jsonl")))
-    assert done.returncode == 1
-    assert done.stderr.count("Traceback") == 1, done.stderr
-    assert done.stderr.splitlines()[-1].endswith(
+    told = run(tmp_path / "script.py", UNGUARDED.format(output=str(tmp_path / "rows.jsonl")), 1)
+    assert told.count("Traceback") == 1, told
+    assert told.splitlines()[-1].endswith(
         "jobs: found one that ended before it was ready, with exit status 1; expected processes "
         'that can begin: a script must call this under `if __name__ == "__main__":`'
     )
@@ -324,9 +311,7 @@ if __name__ == "__main__":
 
 @LINUX
 def test_workers_are_copies_of_a_process_without_threads(tmp_path: Path) -> None:
-    done = run(tmp_path / "script.py", COPIED.format(output=str(tmp_path / "rows.jsonl")))
-    assert done.stderr == ""
-    assert done.returncode == 0
+    assert run(tmp_path / "script.py", COPIED.format(output=str(tmp_path / "rows.jsonl")), 0) == ""
 
 
 @LINUX

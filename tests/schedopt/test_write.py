@@ -1,7 +1,5 @@
 """Models written as LP and MPS files, and read by HiGHS alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import highspy

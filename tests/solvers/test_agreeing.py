@@ -1,7 +1,5 @@
 """Two methods agree on random instances of every kind of side constraint: a small `make agree`."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import agree

@@ -1,7 +1,5 @@
 """Few rows over many columns: the best by several objectives in order, against brute force."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

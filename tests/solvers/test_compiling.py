@@ -1,10 +1,7 @@
 """Compiled kernels: never out of date, the same for every copy, and not on a solver's time."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
-import subprocess
 import sys
 import time
 from math import exp, inf, isnan, log
@@ -15,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from builders.cli import process
 from contract.dssp import schedule, selection
 
 import schedopt
@@ -104,14 +102,7 @@ assert list((folder() / "kernels").iterdir())
 
 @pytest.mark.slow
 def test_a_process_whose_kernels_are_removed_compiles_them_again(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IN_USE],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    process(sys.executable, "-c", IN_USE, env={"NUMBA_CACHE_DIR": str(tmp_path)})
 
 
 def test_constants_that_are_handed_on_make_no_versions_of_their_own() -> None:
@@ -166,10 +157,7 @@ sys.exit("numba" in sys.modules)
 
 
 def test_a_night_of_forty_jobs_is_solved_without_loading_numba() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SMALL], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    process(sys.executable, "-c", SMALL)
 
 
 def test_a_run_as_python_returns_pythons_own_numbers() -> None:

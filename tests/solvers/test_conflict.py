@@ -1,7 +1,5 @@
 """Smallest conflicts against all subsets, on random families of conflicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations, product

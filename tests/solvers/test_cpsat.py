@@ -1,7 +1,5 @@
 """CP-SAT's adapter: limits, interruptions, honest bounds; a model as its user has changed it."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The loop that drives every search of our own: each way to end, and what is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from schedopt.solvers.driving import drive

@@ -1,7 +1,5 @@
 """What is in hand at once keeps every rule, and no optimum is beyond its bound."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from random import Random
 

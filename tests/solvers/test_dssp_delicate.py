@@ -1,7 +1,5 @@
 """Selections that rounding could spoil: what is claimed of them holds in rationals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

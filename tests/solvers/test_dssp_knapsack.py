@@ -1,7 +1,5 @@
 """The exact search: right, and asked at any time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.effort import examples

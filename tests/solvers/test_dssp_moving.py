@@ -1,9 +1,6 @@
 """Machines that change, jobs that wait and hold: optima against trial of everything."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,12 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 from builders.dssp_moving import (
-    KEYS,
+    SETS,
     Slots,
+    a_night,
     best_moving_schedule,
     best_moving_selection,
     dispatched_in_slots,
-    some_moving_night,
+    nights,
 )
 from builders.effort import examples
 
@@ -27,31 +25,6 @@ from schedopt.instances.dssp import Instance, Job, Scheduled
 from schedopt.instances.errors import InputError
 from schedopt.policies.registry import registered
 from schedopt.solvers.door import engines
-from schedopt.solvers.result import Document
-from schedopt.validation.documents import check
-
-ALONE = [(key,) for key in KEYS]
-TOGETHER = [
-    ("capacity", "after", "end"),
-    ("capacity", "processors", "resources"),
-    ("pools", "processors", "after"),
-    ("max_processors", "resources", "end"),
-    KEYS,
-]
-SETS = pytest.mark.parametrize("keys", [*ALONE, *TOGETHER], ids="+".join)
-
-
-def nights(keys: tuple[str, ...], count: int, seed: int = 0) -> list[Instance]:
-    """Draw nights that use some keys."""
-    found, draw = list[Instance](), Random(f"{keys} {seed}")  # noqa: S311
-    while len(found) < count:
-        try:
-            night = some_moving_night(draw, keys)
-        except InputError:
-            continue  # no processor before the deadline, or too few for a job
-        if night.beyond:
-            found.append(night)
-    return found
 
 
 @SETS
@@ -115,112 +88,6 @@ def test_whoever_dispatches_or_selects_breaks_nothing_or_refuses(keys: tuple[str
             if result.termination != "not-applicable":
                 assert result.violations == (), (name, night, result.violations)
                 assert result.objective <= best + 1e-9
-
-
-# --- forgeries ------------------------------------------------------------------------------------
-
-
-def a_night(**changes: Any) -> Instance:
-    jobs = (
-        Job(name="a", reward=5, stages=((2.0, 3.0), (4.0,)), max_processors=2),
-        Job(name="b", reward=4, stages=((3.0,),), after=("a",), processors=2),
-        Job(name="c", reward=3, stages=((2.0, 2.0),), holds={"gpu": 1}),
-    )
-    given: dict[str, Any] = {
-        "processors": 2,
-        "changes": ((2, 3), (8, 2)),
-        "end": 11,
-        "resources": {"gpu": ((0, 0), (1, 1))},
-    }
-    return Instance(name="hand", deadline=12, jobs=jobs, **given | changes)
-
-
-def the_plan(night: Instance) -> dict[str, Any]:
-    result = schedopt.solve(Schedule(night))
-    assert result.objective == 12
-    document: dict[str, Any] = msgspec.to_builtins(result.document())
-    return document
-
-
-def moved(job: str, by: float = 0.0, **fields: Any) -> Callable[[dict[str, Any]], None]:
-    def forge(plan: dict[str, Any]) -> None:
-        for task in (t for t in plan["solution"]["tasks"] if t["job"] == job):
-            task.update({"start": task["start"] + by, "end": task["end"] + by} | fields)
-        ends = [t["end"] for t in plan["solution"]["tasks"] if t["job"] == job]
-        plan["solution"]["completion"][job] = max(ends)
-        plan["solution"]["makespan"] = max(plan["solution"]["completion"].values())
-
-    return forge
-
-
-def without(job: str) -> Callable[[dict[str, Any]], None]:
-    def forge(plan: dict[str, Any]) -> None:
-        solution = plan["solution"]
-        solution["tasks"] = [task for task in solution["tasks"] if task["job"] != job]
-        solution["selected"].remove(job)
-        del solution["completion"][job]
-
-    return forge
-
-
-@pytest.mark.parametrize(
-    ("forge", "words"),
-    [
-        (moved("b", by=-1.0), "after: b at"),
-        (moved("b", by=1.5), "its processor is not there"),
-        (moved("b", processor=0, processors=[0]), "and it takes 2"),
-        (moved("b", processor=0, processors=[0, 0]), "and it takes 2"),
-        (moved("b", processor=1, processors=[1, 2]), "its processor is not there"),
-        (moved("b", processor=0, processors=[0, 7]), "not among 3"),
-        (moved("c", by=-10.0), "start before 0"),
-        (without("a"), "after: b is run, a is not"),
-    ],
-    ids=lambda what: what if isinstance(what, str) else "",
-)
-def test_forged_plans_are_refused(forge: Callable[[dict[str, Any]], None], words: str) -> None:
-    night = a_night()
-    plan = the_plan(night)
-    assert check(night, msgspec.convert(plan, Document)).violations == []
-    forge(plan)
-    found = check(night, msgspec.convert(plan, Document)).violations
-    assert any(words in what for what in found), found
-
-
-def test_more_held_than_there_is_is_told() -> None:
-    night = a_night()
-    plan = the_plan(night)
-    for changes, words in (
-        ({"resources": {"gpu": ((0, 0), (11, 1))}}, "resource gpu: 1 of 0"),
-        ({"end": 4.0}, "its processor is not there"),
-    ):
-        other = msgspec.structs.replace(night, **changes)
-        found = check(other, msgspec.convert(plan, Document)).violations
-        assert any(words in what for what in found), found
-    narrow = [msgspec.structs.replace(job, max_processors=None) for job in night.jobs]
-    narrow[0] = msgspec.structs.replace(night.jobs[0], max_processors=1)
-    other = msgspec.structs.replace(night, jobs=tuple(narrow))
-    found = check(other, msgspec.convert(plan, Document)).violations
-    assert any("max_processors of a: 2 of 1" in what for what in found), found
-
-
-@SETS
-def test_selections_that_break_something_are_refused(keys: tuple[str, ...]) -> None:
-    """Of all selections that the checker passes the best is the optimum."""
-    for night in nights(keys, examples(5), seed=4):
-        result = schedopt.solve(Selection(night))
-        best = -1.0
-        names = [job.name for job in night.jobs]
-        for chosen in range(2 ** len(names)):
-            jobs = [j for j in range(len(names)) if chosen >> j & 1]
-            solution = Selection(night).selected(jobs)
-            claim = msgspec.structs.replace(
-                result, solution=solution, objective=night.objective_of(solution)
-            )
-            worth = night.objective_of(solution)
-            claim = msgspec.structs.replace(claim, bound=worth, gap=0.0)
-            if not check(night, claim.document()).violations:
-                best = max(best, worth)
-        assert best == result.objective
 
 
 # --- what is said -----------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Selections that are best for several objectives in order: engine, declared model, checker."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import msgspec

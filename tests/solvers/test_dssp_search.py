@@ -1,7 +1,5 @@
 """The search for schedules: it repeats itself, keeps all rules, and knows when to stop."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.dssp_windows import windowed_night

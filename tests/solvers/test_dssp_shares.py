@@ -1,7 +1,5 @@
 """The engine for shares of disjoint groups, beside HiGHS and every selection there is."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Our own search for partitions against brute force, the dynamic program and CP-SAT."""
 
-from __future__ import annotations
-
 import highspy
 import pytest
 from builders.effort import examples

@@ -1,28 +1,21 @@
 """FCFS solved: against closed forms, a truncated chain and simulation, and up to its limit."""
 
-from __future__ import annotations
-
 from math import factorial
 from typing import Any
 
 import msgspec
 import pytest
-from builders.msfq import one_or_all
+from builders.msfq import of_classes, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import bench, check, evaluate
-from schedopt.instances.msfq import Expected, Instance, JobClass, Simulated
+from schedopt.instances.msfq import Expected, Instance, Simulated
 from schedopt.policies.msfq.stability import region
 from schedopt.solvers.msfq.fcfs import TooManyPhasesError, fcfs, saturated_rate
 from schedopt.validation.msfq.first_come import times
 
 RATES = st.floats(0.1, 10.0)
-
-
-def queue_of(servers: int, *classes: tuple[int, float, float]) -> Instance:
-    jobs = tuple(JobClass(need=n, arrival_rate=a, service_rate=m) for n, a, m in classes)
-    return Instance(name="queue", servers=servers, classes=jobs)
 
 
 def at(queue: Instance, load: float) -> Instance:
@@ -34,7 +27,7 @@ def at(queue: Instance, load: float) -> Instance:
 def queues(draw: Any) -> Instance:
     servers = draw(st.integers(1, 7))
     needs = draw(st.lists(st.integers(1, servers), min_size=1, max_size=3, unique=True))
-    return queue_of(servers, *((need, draw(RATES), draw(RATES)) for need in needs))
+    return of_classes(servers, *((need, draw(RATES), draw(RATES)) for need in needs))
 
 
 @given(queues(), st.floats(0.05, 0.9))
@@ -50,7 +43,7 @@ def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
 @pytest.mark.parametrize(("servers", "need"), [(1, 1), (8, 1), (9, 4)])
 def test_one_class_is_an_mmk_queue(servers: int, need: int, load: float) -> None:
     k = servers // need
-    queue = queue_of(servers, (need, load * k, 1.0))
+    queue = of_classes(servers, (need, load * k, 1.0))
     offered = load * k
     waits = offered**k / factorial(k) / (1 - load)
     waits /= waits + sum(offered**i / factorial(i) for i in range(k))
@@ -61,8 +54,8 @@ def test_one_class_is_an_mmk_queue(servers: int, need: int, load: float) -> None
     "queue",
     [
         at(one_or_all(8, 3.0, 0.5), 0.8),
-        at(queue_of(10, (2, 1.0, 1.0), (7, 0.5, 2.0)), 0.8),
-        at(queue_of(15, (1, 2.0, 1.0), (3, 0.8, 1.0), (5, 0.3, 1.0), (15, 0.05, 1.0)), 0.7),
+        at(of_classes(10, (2, 1.0, 1.0), (7, 0.5, 2.0)), 0.8),
+        at(of_classes(15, (1, 2.0, 1.0), (3, 0.8, 1.0), (5, 0.3, 1.0), (15, 0.05, 1.0)), 0.7),
     ],
     ids=["one-or-all", "two needs", "four needs"],
 )
@@ -83,7 +76,7 @@ def test_the_saturated_system_is_the_papers_formula() -> None:
 
 @pytest.mark.parametrize("need", [2, 3])
 def test_the_limit_is_where_times_go_to_infinity(need: int) -> None:
-    queue = queue_of(5, (1, 1.0, 1.0), (need, 1.0, 0.7))
+    queue = of_classes(5, (1, 1.0, 1.0), (need, 1.0, 0.7))
     near = [fcfs(at(queue, 1 - gap)).times * gap for gap in (1e-5, 1e-6)]
     assert near[0] == pytest.approx(near[1], rel=1e-4)
     assert evaluate(at(queue, 1.0001), "fcfs").termination == "unstable"
@@ -91,7 +84,7 @@ def test_the_limit_is_where_times_go_to_infinity(need: int) -> None:
 
 
 def test_too_many_phases_are_simulated_unless_asked_for() -> None:
-    wide = queue_of(400, *((n, 0.1, 1.0) for n in (1, 3, 5, 7, 11)))
+    wide = of_classes(400, *((n, 0.1, 1.0) for n in (1, 3, 5, 7, 11)))
     with pytest.raises(TooManyPhasesError, match="phases"):
         fcfs(wide)
     refused = evaluate(wide, "fcfs", options={"times": "exact"})

@@ -1,7 +1,5 @@
 """Many jobs of unequal speedups: what rents prove holds, and what is played is nearly as cheap."""
 
-from __future__ import annotations
-
 from math import inf
 
 import msgspec

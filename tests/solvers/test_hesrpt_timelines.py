@@ -1,7 +1,5 @@
 """The search over timelines against the program of every timeline, and policies against it."""
 
-from __future__ import annotations
-
 from math import inf
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """The HiGHS adapter: limits, interruption, incumbents, seeds, edge cases."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 

@@ -1,7 +1,5 @@
 """Windows of logs: annealed orders, prices by need, partial schedules and parts, each by itself."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

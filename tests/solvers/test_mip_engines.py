@@ -1,7 +1,5 @@
 """Other solvers of the same models: SCIP, and those that Pyomo finds on the machine."""
 
-from __future__ import annotations
-
 import _thread
 import threading
 from random import Random

@@ -1,12 +1,10 @@
 """Several classes: the bound holds whatever is run, and the policy that is found comes near it."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq import one_or_all
+from builders.msfq import of_classes, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,11 +26,8 @@ def several(
     """Build one whose classes bring the same load each."""
     served = rates or (1.0,) * len(needs)
     each = load * k / len(needs)
-    classes = tuple(
-        JobClass(need=need, arrival_rate=each * mu / need, service_rate=mu)
-        for need, mu in zip(needs, served, strict=True)
-    )
-    return Instance(name="several", servers=k, classes=classes, **more)  # type: ignore[arg-type]
+    classes = ((n, each * mu / n, mu) for n, mu in zip(needs, served, strict=True))
+    return of_classes(k, *classes, **more)
 
 
 def test_bound_and_policy_meet_within_a_hundredth() -> None:

@@ -1,7 +1,5 @@
 """The optimal policy: known values, the linear program, and that nothing does better."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Thresholds: the closed form against the published transforms, the exact values against chains."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from builders.effort import examples

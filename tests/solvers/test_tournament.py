@@ -1,7 +1,5 @@
 """Tournaments against sorting, and the order of tasks against numpy's stable sort."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,13 +1,12 @@
 """Bounds on selections are re-proved where they hold, and never where they do not."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest import mock
 
 import msgspec
 import numpy as np
@@ -20,14 +19,15 @@ from hypothesis import strategies as st
 from schedopt import check, solve
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.instances.constraints import Constraint, Forbid
+from schedopt.instances.constraints import Constraint, Forbid, Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
-from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
 from schedopt.solvers.dssp.selection.binary.certificate import certify
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
-from schedopt.validation.dssp.blocks import Block, costs_at_least
+from schedopt.validation.dssp import blocks
+from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
 from schedopt.validation.dssp.bound import reproved
 from schedopt.verbs.generate import generate
 
@@ -162,13 +162,14 @@ def test_another_instance_refuses_the_certificate() -> None:
 @given(st.integers(0, 10**9))
 def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
-    count, huge = draw.randint(1, 8), 10 ** draw.choice((0, 0, 25))
+    count, huge = draw.randint(1, 8), 10 ** draw.choice((0, 0, 17, 17, 25))
     size = [draw.choice((-3, -1, 1, 2, 5, 9)) * huge for _ in range(count)]
     worth = [draw.randint(-9, 9) for _ in range(count)]
     lower = draw.choice((None, draw.randint(-6, 6) * huge))
     upper = draw.choice((None, draw.randint(-6, 12) * huge))
-    price = draw.randint(0, 3) * (upper is not None) - draw.randint(0, 3) * (lower is not None)
-    big = huge > 1
+    y, z = (draw.choice((0, 1, 2, 3, 9)) for _ in range(2))
+    price = y * (upper is not None) - z * (lower is not None)
+    big = huge > 10**17
     block = Block(
         np.array(size, dtype=object if big else np.int64),
         np.array([w > 0 for w in worth]),
@@ -187,9 +188,63 @@ def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:
         lost = sum(abs(w) for w, x in zip(worth, chosen, strict=True) if (w > 0) != bool(x))
         costs.append(lost + unused)
     least = min(costs, default=10**40)
-    assert costs_at_least(block, min(least, 10**6))
-    if least < 10**6:
-        assert not costs_at_least(block, least + 1)
+    with mock.patch.object(blocks, "FEW", draw.choice((0, 128))):  # pairs are sifted, or are not
+        assert costs_at_least(block, min(least, 10**6))
+        if least < 10**6:
+            assert not costs_at_least(block, least + 1)
+
+
+def test_a_block_of_too_many_choices_is_none() -> None:
+    ones = np.ones(12, dtype=np.int64)
+    block = Block(ones, ones > 1, ones, None, 6, 0)
+    with mock.patch.object(blocks, "WORK", 99), pytest.raises(TooManyError):
+        costs_at_least(block, 7)
+
+
+def test_a_selection_as_good_as_the_slack_is_not_closed() -> None:
+    jobs = tuple(Job(name=f"j{i}", reward=1, demand=1, critical_path=1) for i in range(2))
+    night = Instance(name="both", processors=2, deadline=1, jobs=jobs)
+    result = solve(night, certificate=True)
+    forged = {"kind": "branchings", "rows": ["capacity"]}
+    for blocks_ in ([], [[0, 0]]):
+        node = {"reasons": [[1, []]], "blocks": blocks_}
+        given = forged | {"nodes": [node]}
+        assert proved(night, result, given)
+        assert not proved(night, result, given, bound=1.0, objective=None)
+
+
+def test_a_window_that_ends_before_it_starts_closes_nothing() -> None:
+    """A row of nobody under a bound below 0 would be one that no selection keeps."""
+    given = {"demand": 2, "critical_path": 1}
+    jobs = (
+        Job(name="a", reward=5, deadline=2, **given),
+        Job(name="b", reward=4, release=3, **given),
+    )
+    night = Instance(
+        name="windows", processors=1, deadline=5, jobs=jobs,
+        constraints=(Seats(name="seats", capacity=1, use={"a": 1}),),
+    )  # fmt: skip
+    result = solve(night, certificate=True)
+    assert result.bound_checked and result.objective == 9
+    for row in ("capacity from 3 to 2", "seats: energy from 3 to 2"):
+        forged = {"kind": "branchings", "rows": [row], "nodes": [{}]}
+        assert not proved(night, result, forged, bound=4.0, objective=4.0)
+
+
+def test_objectives_that_follow_are_re_proved_where_all_are_selected() -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=1, demand=i + 1, critical_path=1, values={"x": 3 - i})
+        for i in range(3)
+    )
+    for deadline in (6, 5):
+        night = Instance(
+            name="all", processors=1, deadline=deadline, jobs=jobs,
+            objectives=("reward", "demand", "x"),
+        )  # fmt: skip
+        result = solve(night, certificate=True)
+        assert result.bound_checked and len(result.certificate["later"]) == 2  # type: ignore[index,arg-type]
+        report = check(night, result)
+        assert (report.bound, report.unchecked, report.whole) == ("re-proved", [], True)
 
 
 def test_a_bound_without_a_certificate_says_why() -> None:

@@ -1,7 +1,5 @@
 """The schedule checker: what is right passes, and every way to be wrong is told."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

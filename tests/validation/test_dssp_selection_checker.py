@@ -1,7 +1,5 @@
 """The checker against broken solutions of every sort."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -18,16 +16,21 @@ from schedopt.formulations.constraints import (
     Imply,
     Require,
     Resource,
+    ResponseTime,
+    Seats,
     Together,
 )
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.errors import InputError
+from schedopt.instances.fair_share import Each
 from schedopt.instances.files import load
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.verbs.solve import solve
 
 INSTANCE = night([(5, 5), (4, 3), (3, 2), (2, 4)])
+USE = {"j0": 1, "j1": 1}
+HALF = Each(at_most=0.5)
 
 
 def document(**changes: Any) -> Document:
@@ -123,6 +126,13 @@ RULES: list[tuple[Constraint, tuple[str, ...], tuple[str, ...], str]] = [
     (Apart(jobs=("j0", "j1")), ("j0",), ("j0", "j1"), "j0, j1 are all selected"),
     (AtMost(jobs=("j0", "j1"), count=1), ("j1",), ("j0", "j1"), "2 selected, at most 1"),
     (AtLeast(by="team", group="fx", count=2), ("j0", "j3"), ("j0",), "1 selected, at least 2"),
+    (Seats(capacity=2, use={"j0": 2, "j1": 3}), ("j0",), ("j1",), "j1 holds more than"),
+    (
+        FairShare(by="team", each=HALF),
+        ("j0",),
+        ("j0", "j3"),
+        "fx gets 0.9, at most",
+    ),
     (
         Resource(name="disk", capacity=3, use={"j0": 2, "j1": 2}),
         ("j0",),
@@ -150,6 +160,31 @@ def test_constraints_of_the_document_count_too() -> None:
     assert check(INSTANCE, tampered).violations == ["no j0: j0 is selected"]
 
 
+def test_seats_are_held_by_wide_tasks_for_less() -> None:
+    for wide, right in ((1, False), (2, True)):
+        jobs = tuple(
+            Job(name=f"j{i}", reward=1, stages=((8.0 / wide,),), processors=wide)
+            for i in range(2)
+        )  # fmt: skip
+        instance = Instance(name="n", processors=2, deadline=10, jobs=jobs)
+        report = check(instance, choosing(instance, "j0", "j1"), [Seats(capacity=1, use=USE)])
+        assert right == report.ok
+        assert right or "16 held from 0 to 10, at most 10 asked" in report.violations[0]
+
+
+def test_jobs_of_no_group_are_left_alone() -> None:
+    jobs = (*INSTANCE.jobs, Job(name="own", reward=1, demand=9, critical_path=1))
+    instance = msgspec.structs.replace(INSTANCE, jobs=jobs)
+    assert check(instance, choosing(instance, "own"), [FairShare(by="team", each=HALF)]).ok
+
+
+def test_what_is_told_is_told_once() -> None:
+    wrong = document(solution={**document().solution, "selected": ["j0", "j1", "j2", "nobody"]})
+    assert check(INSTANCE, wrong).violations == ["selected: no job is called 'nobody'"]
+    report = check(INSTANCE, document(), [ResponseTime(need=1, at_most=1)])  # type: ignore[list-item]
+    assert (report.violations, len(report.unjudged)) == ([], 1)
+
+
 def test_a_job_that_cannot_be_in_time() -> None:
     late = Job(name="late", reward=1, stages=((6.0,), (5.0,)))
     instance = Instance(name="n", processors=4, deadline=10, jobs=(late,))
@@ -170,6 +205,9 @@ def test_rounding_is_forgiven_and_nothing_more() -> None:
     assert check(tenths, choosing(tenths, "j0", "j1")).ok
     over = night([(1, 0.1), (1, 0.2000001)], capacity=0.3)
     assert not check(over, choosing(over, "j0", "j1")).ok
+    path = Job(name="path", reward=1, stages=((0.1,), (0.2,)))
+    short = Instance(name="n", processors=4, deadline=0.2999999999999, jobs=(path,))
+    assert "a critical path of 0.29" in str(check(short, choosing(short, "path")).violations)
     whole = night([(1, 2**40), (1, 1)], capacity=2**40)
     assert not check(whole, choosing(whole, "j0", "j1")).ok
 

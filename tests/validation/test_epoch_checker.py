@@ -1,7 +1,5 @@
 """The checkers of epoch find what is wrong with broken schedules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every number and name of a solution is judged: another in its place is found, one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any

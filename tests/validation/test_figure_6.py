@@ -1,7 +1,5 @@
 """The long run behind Figure 6: it goes on where it stopped, and one point is one answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Forged results and certificates of every kind: the checker finds them all."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

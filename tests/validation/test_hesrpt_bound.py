@@ -1,10 +1,9 @@
 """Bounds of allocations are re-proved from prices of work, and from no forged ones."""
 
-from __future__ import annotations
-
 import copy
 from decimal import Decimal, localcontext
 from functools import cache
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.formulations.constraints import Shares
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.instances.hesrpt import Amdahl, Instance, Power
+from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
@@ -182,6 +181,24 @@ def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
             where, key = numbers(forged)[i]
             where[key] *= factor
             assert judged(instance, above, forged) is not None
+
+
+def test_what_overflows_before_an_arrival_is_no_bound() -> None:
+    """Of timelines none is left out since what it proves is no number."""
+    jobs = tuple(
+        Job(name=f"j{i}", size=size, arrival=arrival)
+        for i, (size, arrival) in enumerate([(4.0, 0.0), (4.0, 100.0), (6.0, 0.5)])
+    )
+    instance = Instance(name="late", servers=1, speedup=Power(p=1.0), jobs=jobs)
+    claim, given_ = made(instance)
+    assert given_ is not None and claim.bound is not None
+    assert judged(instance, claim, given_) is None
+    more = msgspec.structs.replace(claim, bound=1.1 * claim.bound)
+    assert judged(instance, more, given_) is not None
+    for row, price in product(range(len(given_["prices"])), (1e300, 8e307, 1.7e308)):
+        forged = copy.deepcopy(given_)
+        forged["prices"][row][0] = forged["prices"][row][2] = price
+        assert judged(instance, more, forged) is not None
 
 
 def test_logarithms_and_exponentials_are_enclosed() -> None:

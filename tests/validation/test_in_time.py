@@ -1,7 +1,5 @@
 """A check that has to end soon says what it did not recompute, and believes what rests on that."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from builders.msfq import at_load

@@ -1,7 +1,5 @@
 """Curves of thresholds are recomputed by another exact method, whatever a result claims."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

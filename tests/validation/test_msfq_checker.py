@@ -1,15 +1,14 @@
 """The checker of msfq finds each way in which a result can be wrong."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import msgspec
 import pytest
-from builders.msfq import at_load
+from builders.msfq import at_load, one_or_all
 
 from schedopt import check, evaluate, solve
 from schedopt.formulations.constraints import ResponseTime
@@ -49,6 +48,10 @@ def scaled_curve(d: Any) -> None:
         d["solution"][key] *= 1.01
 
 
+def strange(table: list[str]) -> None:
+    table[0] = "x" * len(table[0])
+
+
 def worse_threshold(d: Any) -> None:
     d["solution"]["threshold"] = (d["solution"]["threshold"] + 1) % 3
 
@@ -75,11 +78,32 @@ def worse_threshold(d: Any) -> None:
         ),
         ("simulated", lambda d: d["solution"].update(utilization=0.9), "load balance"),
         ("simulated", lambda d: d["solution"].update(utilization=1.5), "no share"),
+        ("simulated", lambda d: d["solution"].update(utilization=-0.1), "no share"),
+        ("simulated", lambda d: d["solution"].update(confidence=-0.1), "confidence"),
+        ("simulated", lambda d: d["solution"].update(replications=0), "not from 1 to 1000"),
+        ("simulated", lambda d: d["solution"].update(replications=1001), "not from 1 to 1000"),
+        (
+            "simulated",
+            lambda d: d["solution"]["classes"][0].update(mean_response_time=0.8),
+            "less than the mean service 1",
+        ),
+        (
+            "threshold",
+            lambda d: d["solution"]["classes"][1].update(mean_response_time=0.99),
+            "less than the mean service 1",
+        ),
         (
             "simulated",
             lambda d: d["solution"]["classes"][0]["percentiles"].update({"99": 0.01}),
             "percentiles",
         ),
+        (
+            "threshold",
+            lambda d: d["solution"]["classes"][1].update(mean_response_time=5.0),
+            "need 3: a mean response time of 5.0",
+        ),
+        ("table", lambda d: strange(d["solution"]["at_empty"]), "letters that say nothing"),
+        ("table", lambda d: strange(d["solution"]["admit"][0]), "letters that say nothing"),
         ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
         ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
     ],
@@ -103,3 +127,15 @@ def test_response_times_are_judged() -> None:
     rule = ResponseTime(need=3, at_most=1.01, name="tight")
     result = evaluate(QUEUE, "msf", options={"arrivals": 50_000}, constraints=[rule])
     assert any(v.startswith("tight: need 3") for v in result.violations)
+
+
+@pytest.mark.parametrize("arrivals", [1_000, 3_000, 30_000])
+def test_what_is_simulated_passes_and_what_is_doubled_does_not(arrivals: int) -> None:
+    for load, rates in product((0.3, 0.8), ((1.0, 1.0), (5.0, 0.2))):
+        small, large = rates
+        queue = one_or_all(3, load * 1.5 * small, load * 0.5 * large, small, large)
+        document = evaluate(queue, "msf", options={"arrivals": arrivals}).document()
+        assert check(queue, document).ok
+        told: Any = json.loads(msgspec.json.encode(document))
+        told["solution"]["utilization"] *= 0.6
+        assert check(queue, msgspec.convert(told, Document)).ok == (arrivals < 10_000)

@@ -1,7 +1,5 @@
 """The checker of logs: what policies get passes, and whatever is wrong is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance, Replayed, Started, Windowed
+from schedopt.instances.msfq import Instance, Preempted, Replayed, Started, Windowed
 from schedopt.instances.msfq.log_answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measured
@@ -94,12 +92,14 @@ def test_other_claims_are_checked() -> None:
     assert "schedule: found" in faults(schedule=b"x")
     assert "by: ['user']" in faults(by={"user": right.by["user"]})
     user = right.by["user"]
-    for key, value in (("jobs", 3), ("mean_wait", 9.0), ("mean_response_time", 1.0)):
+    for key, value in (("jobs", 3), ("mean_wait", 9.0), ("mean_response_time", 1.0),
+                       ("mean_bounded_slowdown", 9.0)):  # fmt: skip
         a = msgspec.structs.replace(user["a"], **{key: value})
         assert f"by user a: {key}" in faults(by=right.by | {"user": user | {"a": a}})
     assert "not the names" in faults(by=right.by | {"user": {"a": user["a"]}})
     assert "confidence" in faults(confidence=-1.0)
     assert "slowdown_bound" in faults(slowdown_bound=-1.0)
+    assert "slowdown_bound: not" in faults(slowdown_bound=0.0)
 
 
 def test_side_constraints_are_judged() -> None:
@@ -121,10 +121,61 @@ def test_a_window_is_checked() -> None:
     good = window(1, [(1, 0.0), (2, 6.0)], 7.5)
     assert judged(QUEUE, good).ok
     assert "capacity" in str(judged(QUEUE, window(1, [(1, 0), (2, 5)], 7)).violations)
+    every = window(0, [(0, 0), (1, 0), (2, 6)], 19 / 3)
+    weighted = (8 * 4 + 12 * 6 + 15 * 9) / 35
+    every = msgspec.structs.replace(every, weighted_response_time=weighted)
+    assert judged(QUEUE, every).ok
     assert "not of the window's jobs" in str(judged(QUEUE, window(1, [(0, 0), (2, 5)], 7)))
     assert judged(QUEUE, good, options={"first": 1, "count": 2}).ok
     assert "options say" in str(judged(QUEUE, good, options={"first": 0}).violations)
     assert "not within the log" in str(judged(QUEUE, window(2, [(2, 2), (3, 9)], 7)))
+
+
+def test_what_preempts_is_checked_piece_by_piece() -> None:
+    jobs = Jobs.of([0, 0, 2, 3], [2, 2, 3, 4], [4, 6, 5, 1])
+    queue = queue_of(jobs, 4)
+    right = schedopt.evaluate(queue, "preemptive-srpt").solution
+    assert isinstance(right, Preempted)
+    assert judged(queue, right).ok
+    for key in ("mean_response_time", "weighted_response_time", "mean_bounded_slowdown",
+                "makespan", "preemptions"):  # fmt: skip
+        wrong = msgspec.structs.replace(right, **{key: getattr(right, key) + 1})
+        report = judged(queue, wrong, objective=right.mean_response_time)
+        assert [line.partition(":")[0] for line in report.violations] == [key]
+    assert "objective" in str(judged(queue, right, objective=9.9).violations)
+    assert "jobs: 5" in str(judged(queue, msgspec.structs.replace(right, jobs=5)).violations)
+    none = msgspec.structs.replace(right, slowdown_bound=0.0)
+    assert "slowdown_bound: not above 0" in judged(queue, none).violations
+
+    def told(rows: Any) -> list[str]:
+        forged = msgspec.structs.replace(
+            right, pieces=packed(np.array(rows, dtype=float).T.ravel()), count=len(rows),
+            preemptions=len(rows) - 4,
+        )  # fmt: skip
+        return judged(queue, forged, objective=right.mean_response_time).violations
+
+    rows = np.array(right.intervals).T.tolist()
+    assert told(rows) == []
+    of, begin, end = rows[-1]
+    for row, words in (
+        ([4, begin, end], "of jobs that the log has not"),
+        ([-1, begin, end], "of jobs that the log has not"),
+        ([of + 0.5, begin, end], "of jobs that the log has not"),
+        ([of, begin, np.inf], "at no time"),
+        ([of, end, begin], "ends before it begins"),
+        ([of, begin, end + 1], "1 jobs are served for another time"),
+        ([of, begin - 9, end - 9], "1 begin before their job's submit"),
+    ):
+        assert words in "; ".join(told([*rows[:-1], row])), row
+    middle = (begin + end) / 2
+    halves = [[of, begin, middle], [of, middle, end]]
+    assert "preemptions" not in str(told([*rows[:-1], *halves]))
+    twice = [[of, begin, middle], [of, begin, middle]]
+    assert "1 begin before the same job's last has ended" in told([*rows[:-1], *twice])[0]
+    alone = [[0, 0, 4], [1, 0, 6], [2, 6, 11], [3, 11, 12]]
+    assert "capacity" not in "; ".join(told(alone))
+    assert "capacity: 5 servers busy, of 4" in told([*alone[:2], [2, 5, 10], alone[3]])
+    assert "capacity: 6 servers busy, of 4" in told([*alone[:3], [3, 4, 5]])
 
 
 def test_a_solution_of_classes_is_none_for_a_log() -> None:

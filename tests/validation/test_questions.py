@@ -1,7 +1,5 @@
 """A result answers the question that it states, or it is refused: forged answers to another."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,16 +1,12 @@
 """Reproductions, quickly: what holds goes on holding, and what differs is known to."""
 
-from __future__ import annotations
-
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.cli import started
+from builders.cli import process, started
 from typer.testing import CliRunner
 
 from schedopt import reproduce
@@ -91,7 +87,7 @@ def test_synthetic_workloads_say_so() -> None:
 def test_a_wheel_sends_to_a_clone(installed: Path, tmp_path: Path) -> None:
     assert (installed / "schedopt" / "validation" / "documents.py").is_file()
     assert not (installed / "schedopt" / "validation" / "reproduce").exists()
-    where: Any = {"directory": tmp_path, "env": {**os.environ, "PYTHONPATH": str(installed)}}
+    where: Any = {"directory": tmp_path, "env": {"PYTHONPATH": str(installed)}}
     for words in (["reproduce"], ["reproduce", "dssp", "--quick"], ["reproduce", "all", "--json"]):
         refused = started(*words, status=2, **where)
         assert refused.stdout == ""
@@ -101,6 +97,4 @@ def test_a_wheel_sends_to_a_clone(installed: Path, tmp_path: Path) -> None:
     assert listed["problems"]
     assert listed["reproductions"] == []
     code = "from schedopt.cli.completing import reproduction; print(reproduction('dssp/'))"
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, cwd=tmp_path, env=where["env"], capture_output=True, check=True)
-    assert done.stdout == b"[]\n"
+    assert process(sys.executable, "-c", code, **where).stdout == "[]\n"

@@ -1,12 +1,10 @@
 """REPRODUCTION.md: it leaves out nothing of the papers, and says what the ledger says."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pytest
+from builders.cli import ROOT
 from typer.testing import CliRunner
 
 from schedopt.cli import app
@@ -14,7 +12,6 @@ from schedopt.validation.reproduce import record
 from schedopt.validation.reproduce.ledger import Outcome, ledger, run, runner
 from schedopt.verbs.reproduce import recorded
 
-ROOT = Path(__file__).parents[2]
 TEXTS = ROOT.parent / "shared" / "papers"
 PAPERS = record.papers()
 NUMBERED = r"\b(?i:(figure|table|theorem|lemma|remark|definition|corollary|algorithm)) (\d+)\b"

@@ -7,8 +7,6 @@ row's activity and the cost; a pair is dropped where another is no worse however
 or where what is missing to keep the row must cost too much.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -27,17 +25,9 @@ LESS = 1 - 1e-9
 class Block(NamedTuple):
     """A row over its free columns.
 
-    Attributes
-    ----------
-    coefficients : ndarray of int, shape (n,)
-        None 0.
-    start : ndarray of bool, shape (n,)
-        What each column is worth being.
-    losses : ndarray of int, shape (n,)
-        What changing it costs, 0 or more.
-    lower, upper : int or None
-    multiplier : int
-        y: above 0 of the upper bound, below 0 of the lower.
+    ``coefficients``: none 0 (shape (n,)); ``start``: what each column is worth being (shape (n,));
+    ``losses``: what changing it costs, 0 or more (shape (n,)); ``multiplier``: y: above 0 of the
+    upper bound, below 0 of the lower.
     """
 
     coefficients: Whole
@@ -55,10 +45,7 @@ class TooManyError(ValueError):
 def costs_at_least(block: Block, least: int) -> bool:
     """Tell whether every choice that keeps a block's row costs so much.
 
-    Raises
-    ------
-    TooManyError
-        If there are too many sets of changes to go through.
+    Raises `TooManyError` if there are too many sets of changes to go through.
     """
     can = (block.losses < least).astype(bool)
     change = np.where(block.start, -block.coefficients, block.coefficients)[can]

@@ -18,8 +18,6 @@ constraints that are not known here are left out, which makes bounds weaker and 
 bound on a schedule is one on the selection that it is: jobs whose tasks, as they happen, fit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor, isfinite
@@ -89,21 +87,10 @@ def reproved(
 ) -> str | None:
     """Re-prove a claimed bound.
 
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    constraints : sequence of Constraint
-        All side constraints.
-    certificate : mapping
-        What the bound is to follow from.
-    claim : Document
-        Says the bound, and of which formulation it is.
+    ``instance``: the raw instance; ``constraints``: all side constraints; ``certificate``: what the
+    bound is to follow from; ``claim``: says the bound, and of which formulation it is.
 
-    Returns
-    -------
-    str or None
-        None where the bound holds; else a line that says why it does not follow.
+    Returns None where the bound holds; else a line that says why it does not follow.
     """
     try:
         given = msgspec.convert(certificate, Branchings, strict=True)

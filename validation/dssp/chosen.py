@@ -1,7 +1,5 @@
 """What all results are asked: names, demand, shares, side constraints, and what fits a night."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from math import fsum
@@ -23,16 +21,8 @@ def check_chosen(
 ) -> frozenset[str]:
     """Check names, demand, capacity as stated, shares and side constraints; return who is chosen.
 
-    Parameters
-    ----------
-    solution : Selected
-        What was chosen.
-    facts : Facts
-        Recomputed from the raw instance.
-    constraints : sequence of Constraint
-        All side constraints, the instance's and those that were added.
-    report : Report
-        Takes what is found.
+    ``solution``: what was chosen; ``facts``: recomputed from the raw instance; ``constraints``: all
+    side constraints, the instance's and those that were added; ``report``: takes what is found.
     """
     chosen = _known(solution, facts, report)
     for what, ours, theirs in (

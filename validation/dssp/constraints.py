@@ -1,7 +1,5 @@
 """Whether selections keep each side constraint, judged from the raw instance alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -36,19 +34,11 @@ class UnknownKindError(Exception):
 def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
     """Say how a selection breaks a side constraint; nothing where it keeps it.
 
-    Parameters
-    ----------
-    constraint : Constraint
-        The declaration. A kind of one's own brings a method ``broken(night, names)``.
-    facts : Facts
-        Demands, critical paths and capacity, recomputed from the instance.
-    chosen : set of str
-        The names of the selected jobs.
+    ``constraint``: the declaration. A kind of one's own brings a method ``broken(night, names)``;
+    ``facts``: demands, critical paths and capacity, recomputed from the instance; ``chosen``: the
+    names of the selected jobs.
 
-    Raises
-    ------
-    UnknownKindError
-        If nothing here can judge the kind.
+    Raises `UnknownKindError` if nothing here can judge the kind.
     """
     own = getattr(constraint, "broken", None)
     if own is None:
@@ -70,15 +60,8 @@ def unfair(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield how nights break a fair share: what a group gets, when, and what is asked.
 
-    Parameters
-    ----------
-    rule : FairShare
-    facts : Facts
-    nights : sequence of set of str
-        The jobs of each night.
-    wanting : callable
-        Tells whether some of a group's jobs could have been run on the nights that count, and were
-        not: a group without such jobs is owed nothing.
+    ``nights``: the jobs of each night; ``wanting``: tells whether some of a group's jobs could have
+    been run on the nights that count, and were not: a group without such jobs is owed nothing.
     """
     bounds = bounded(rule, facts)
     for when, counted, before in over(rule, len(nights)):

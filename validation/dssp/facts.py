@@ -3,8 +3,6 @@
 What numbers mean, and which rule has which tolerance, is said in `instances.dssp.planned`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -34,23 +32,11 @@ KEPT = 1000
 class Facts:
     """What planning knows of each job, by name.
 
-    Parameters
-    ----------
-    night : Instance
-        The raw instance.
-    fill : float
-        The selection parameter r.
+    ``night``: the raw instance; ``fill``: the selection parameter r.
 
-    Attributes
-    ----------
-    demand, critical_path : dict of str to Fraction
-        T_1 and T_∞: predicted, else computed from the tasks.
-    whole : Whole
-        T_1 of each job, in units of 1/`scale`.
-    release, due : dict of str to Fraction
-        From when on and by when each job is to run.
-    rate, capacity : Fraction
-        r·P, and r·P·D.
+    ``demand``, ``critical_path``: T_1 and T_∞: predicted, else computed from the tasks; ``whole``:
+    T_1 of each job, in units of 1/`scale`; ``release``, ``due``: from when on and by when each job
+    is to run; ``rate``, ``capacity``: r·P, and r·P·D.
     """
 
     def __init__(self, night: Instance, fill: float) -> None:
@@ -156,12 +142,7 @@ class Facts:
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
         """Yield each release and deadline with the work between them, where there is too much.
 
-        Parameters
-        ----------
-        work : mapping of str to Fraction
-            What some jobs ask for.
-        rate : Fraction or Points
-            What there is in a unit of time.
+        ``work``: what some jobs ask for; ``rate``: what there is in a unit of time.
         """
         by_deadline = sorted(work, key=self.due.__getitem__)
         for start in sorted({self.release[name] for name in work}):
@@ -202,10 +183,7 @@ _LATEST: list[tuple[Instance, float, Facts]] = []
 def facts_of(night: Instance, claim: Document) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
 
-    Raises
-    ------
-    InputError
-        If ``fill`` is not a number above 0, or r·P·D overflows.
+    Raises `InputError` if ``fill`` is not a number above 0, or r·P·D overflows.
     """
     refuse_nights(night, "a selection, or a schedule,")
     fill = claim.options.get("fill", 1.0)

@@ -4,14 +4,12 @@ It is worked out from the raw fields, and shares nothing with what plans or disp
 of a pool is there as long as the pool has more than k.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import isfinite
 from operator import itemgetter
 
@@ -22,8 +20,6 @@ from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
 
 ROUNDING = 1e-9
 """Of an amount: what sums of what is held may be off by."""
-MOST_POOLS = 10
-"""Pools up to which all sets of them are looked at."""
 NEVER = Fraction(10) ** 400
 Points = list[tuple[Fraction, Fraction]]
 """Times, ascending from 0, and how much there is from each on."""
@@ -44,11 +40,7 @@ def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
 class There:
     """What there is of an instance's machine.
 
-    Attributes
-    ----------
-    pools : dict of str to Points
-        Without pools all processors, under an empty name.
-    resources : dict of str to Points
+    ``pools``: without pools all processors, under an empty name.
     """
 
     def __init__(self, night: Instance) -> None:
@@ -140,16 +132,14 @@ class There:
     def overfull(self, chosen: Collection[str], work: Mapping[str, Fraction],
                  part: Fraction) -> Iterator[str]:  # fmt: skip
         """Say where pools, filled to a part, or resources, are too small for what is chosen."""
-        sets = [
-            names
-            for size in range(1, len(self.pools))
-            for names in combinations(self.pools, size)
-            if len(self.pools) <= MOST_POOLS
-        ]
-        for names in sets:
-            inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= {*names}}
-            points = [(time, part * amount) for time, amount in self.together(names)]
-            yield from self._short(f"pools {', '.join(names)}", inside, points)
+        allowed = {n: frozenset(self.allowed(self.jobs[n])) for n in chosen}
+        unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
+        for own in set(allowed.values()):
+            unions |= {own, *(own | other for other in unions)}
+        for union in sorted(unions - {frozenset(self.pools)}, key=sorted):
+            inside = {n: work[n] for n in chosen if allowed[n] <= union}
+            points = [(time, part * amount) for time, amount in self.together(union)]
+            yield from self._short(f"pools {', '.join(sorted(union))}", inside, points)
         for name, points in self.resources.items():
             held = {}
             for n in chosen:

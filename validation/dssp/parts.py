@@ -1,7 +1,5 @@
 """What side constraints ask of a selection, as rows: written anew for re-proving bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import singledispatch
@@ -70,7 +68,7 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
     deadlines = {f"{float(time):.15g}": time for time in facts.due.values()}
     for key in keys:
         first, _, last = key.removeprefix(start).partition(" to ")
-        if first in releases and last in deadlines:
+        if first in releases and last in deadlines and releases[first] <= deadlines[last]:
             a, b = releases[first], deadlines[last]
             inside = [n for n in facts.demand if facts.release[n] >= a and facts.due[n] <= b]
             yield key, Window(b - a, inside)

@@ -4,8 +4,6 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 schedule. That the jobs fit is not asked: a dispatcher may be given too much to do.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Checkers of epoch: of partitions into epochs, and of schedules of rectangles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

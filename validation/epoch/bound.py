@@ -4,8 +4,6 @@ Overhead is N for each epoch, so that a bound on epochs is one on overhead. Each
 is an argument that a reader can follow in the function that checks it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite, isqrt, lcm
@@ -217,12 +215,9 @@ def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Mult
     """
     by_size, by_name = dict(given.sizes), dict(given.jobs)
     numbers = [given.most, *by_size.values(), *by_name.values()]
-    unique = len(by_size) == len(given.sizes) and len(by_name) == len(given.jobs)
-    if not unique or not all(0 <= n <= LARGEST for n in numbers) or given.most == 0:
-        raise _NotShownError("multipliers: whole numbers from 0 on, each once, are expected")
+    if not all(0 <= n <= LARGEST for n in numbers) or given.most == 0:
+        raise _NotShownError("multipliers: whole numbers from 0 on are expected")
     minimum = {job.name: job.minimum for job in instance.jobs}
-    if not by_name.keys() <= minimum.keys():
-        raise _NotShownError("multipliers: of jobs that there are not")
     worth = {name: by_name.get(name, by_size.get(m, 0)) for name, m in minimum.items()}
     alike: dict[tuple[tuple[int, ...], int], int] = {}
     for bundle in _bundles(instance, rules):

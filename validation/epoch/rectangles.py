@@ -1,7 +1,5 @@
 """The checker of rectangles: areas, and that no node runs two jobs at once."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The checker of hesrpt: allocations of servers over time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

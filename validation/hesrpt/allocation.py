@@ -3,8 +3,6 @@
 Everything is recomputed from the instance's raw fields; nothing is shared with what made them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import exp, fsum, inf, isfinite, log

@@ -7,8 +7,6 @@ a price at which max_k (price s_j(k) + W_S r(1 - k/N)) <= W_S + c_j, lets all ea
 most: where prices are chosen one after the other, that of j is no less.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.validation.hesrpt.curves import Above, AmdahlCurve, PowerCurve, TableCurve

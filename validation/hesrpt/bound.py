@@ -30,8 +30,6 @@ Numbers are decimals as the file writes them; a claim may be above what is shown
 solver's rounding may be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isfinite
 

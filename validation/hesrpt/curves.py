@@ -4,8 +4,6 @@ A concave speedup lies below its tangents. Each function here returns, for serve
 s(k) <= value + right (k - k0) for k >= k0 and s(k) <= value + left (k - k0) for k <= k0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -10,8 +10,6 @@ B_t the most of a team whose rent is over m, the least of one whose rent is unde
 any rents: they are found by halving in plain floats, and only the sum is computed in intervals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

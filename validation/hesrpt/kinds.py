@@ -1,7 +1,5 @@
 """The kinds of certificates of allocations, as documents hold them."""
 
-from __future__ import annotations
-
 import msgspec
 
 from schedopt.validation.hesrpt.diagram import Pass

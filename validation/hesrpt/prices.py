@@ -57,7 +57,7 @@ class Proof:
 
     def worth(self, prices: Floats) -> float:
         """Return the sum of price times size, from below."""
-        return float((Interval.exactly(prices) * self.sizes).total().low)
+        return _number((Interval.exactly(prices) * self.sizes).total().low)
 
     def teams(self, by: str | None) -> dict[str, Bools]:
         """Return a mask of jobs, shape (M,), for each group of a grouping."""
@@ -349,7 +349,7 @@ class Proof:
             if arrival is not None:
                 end = Interval.decimals(arrival)
                 spare = Interval.exactly(float(left[first : e + 1].min())) * (end - start)
-                proven = float((Interval.exactly(proven) + spare).low)
+                proven = _number((Interval.exactly(proven) + spare).low)
                 start, first = end, e + 1
         if (left[first:] < 0).any():
             raise NotShownError("timelines: some can earn more than they cost after the arrivals")
@@ -362,6 +362,13 @@ class _Place(msgspec.Struct, frozen=True):
     done: int
     base: float
     prices: Floats
+
+
+def _number(proven: Floats) -> float:
+    """Return what is proven, if it is a number: the least of others and none is not the least."""
+    if not np.isfinite(proven):
+        raise NotShownError("prices: too large to be added up")
+    return float(proven)
 
 
 def _sound(prices: Floats) -> Floats:

@@ -12,8 +12,6 @@ A team that may have no more than B servers adds what B of them cost beyond m(t)
 of their own, none lower, and that is taken off too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How fast jobs run, from the raw fields of an instance: the checker's own arithmetic."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from math import floor
 from typing import Any

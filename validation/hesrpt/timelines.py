@@ -1,7 +1,5 @@
 """Every order in which jobs can complete and arrive, in an order that certificates follow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from schedopt.instances.hesrpt import Instance

@@ -1,7 +1,5 @@
 """The checker of msfq: response times, their weights, the curve, simulations, tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any

@@ -20,8 +20,6 @@ k on and in m from 1 on. That it does not fall in either is four inequalities; t
 enough is looked at up to there. What floating point may be wrong by is taken off.
 """
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import Annotated
 
@@ -64,7 +62,7 @@ def shown(queue: Instance, given: RelativeValues) -> float:
     l1, lk, m1, mk = small.arrival_rate, large.arrival_rate, small.service_rate, large.service_rate
     costs = weights[pair[0]] / l1, weights[pair[1]] / lk
     rates, k = (l1, lk, m1, mk), queue.servers
-    w, b, e = given.bends
+    w, b, e = np.array(given.bends)  # whose products are no numbers where they overflow
     if not all(isfinite(x) for x in (*given.prices, w, b, e)) or min(w, b, e) < 0.0:
         raise ValueError("prices and bends are not all numbers of at least 0")
     low = 1.0 - ROUNDING

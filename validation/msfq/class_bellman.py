@@ -21,8 +21,6 @@ c_d + Σ_c (λ_c - s_c·μ_c)·Q_cd. It is looked at that no slope is below 0, a
 enough for all n <= N + 1. What floating point may be wrong by is taken off.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from math import prod
 from typing import Annotated

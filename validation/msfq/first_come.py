@@ -6,8 +6,6 @@ Where more than some number would wait behind it, arrivals are lost; that number
 doubling changes next to nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

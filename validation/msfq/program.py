@@ -6,8 +6,6 @@ decision is taken. Arrivals at the boundary of the box are lost.
 Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.8.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

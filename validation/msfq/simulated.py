@@ -1,7 +1,5 @@
 """Checks of any simulation: Little's law, and servers as busy as the arrivals require."""
 
-from __future__ import annotations
-
 from math import fsum, sqrt
 from typing import Any
 

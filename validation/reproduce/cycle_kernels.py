@@ -7,8 +7,6 @@ there are servers, and if those are l or fewer they are a drain of their own.
 
 # ruff: noqa: PLR0915 (a compiled loop is one function)
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -116,10 +114,7 @@ def cycles(
 def exceptional(rate: float, mean: float, first: float, arrivals: int, seed: int) -> Any:
     """Play an M/G/1 queue whose busy periods begin with an Erlang-2 job of another mean.
 
-    Returns
-    -------
-    tuple of float
-        The mean work that an arrival finds, and the fraction that finds none.
+    Returns the mean work that an arrival finds, and the fraction that finds none.
     """
     np.random.seed(seed)
     work = total = empty = 0.0

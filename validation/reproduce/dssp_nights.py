@@ -1,7 +1,5 @@
 """Figures 3 to 10 and section 5.2 of the dssp paper: dispatching and selecting on render nights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from itertools import count, islice
@@ -72,14 +70,9 @@ def earned(night: Instance, dispatcher: str, jobs: Ints) -> float:
 class Nights(NamedTuple):
     """What a dispatcher does on all nights together, in hours and shares.
 
-    Attributes
-    ----------
-    completion, release : ndarray
-        When jobs complete, and when processors are released (0 for one that never works).
-    gaps : float
-        Idle share of the processor time before each processor's own release.
-    idle : float
-        Idle share of the processor time before the deadline.
+    ``completion``, ``release``: when jobs complete, and when processors are released (0 for one
+    that never works); ``gaps``: idle share of the processor time before each processor's own
+    release; ``idle``: idle share of the processor time before the deadline.
     """
 
     completion: Floats

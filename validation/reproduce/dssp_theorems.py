@@ -1,7 +1,5 @@
 """Theorems 1 to 4 of the dssp paper, and its two drawings, on random instances solved exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """The epoch paper's examples, drawings, and theorems: schedules of single instances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise

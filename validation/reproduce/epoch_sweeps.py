@@ -1,7 +1,5 @@
 """Figures 9 to 18 of the epoch paper: overheads and response times by jobs, nodes and inequity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """The epoch paper's tables: in how many ways nodes are cut, what policies promise, the defaults."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 

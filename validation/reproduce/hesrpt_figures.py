@@ -1,7 +1,5 @@
 """Figures and examples of the heSRPT paper."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

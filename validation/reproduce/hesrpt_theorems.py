@@ -1,7 +1,5 @@
 """Theorems 1 to 8, Definition 1 and Lemmas 1 to 5 of the heSRPT paper, on random instances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, permutations
 from typing import Any

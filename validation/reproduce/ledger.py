@@ -4,8 +4,6 @@ A runner computes an entry's curves and numbers; it answers each claim by its id
 words, and whether the claim holds. Texts, papers' numbers and sources stand in the file alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Figures 1 to 6, Theorems 1 and 2 and Remark 1 of the msfq paper: simulated, computed, stable."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -257,14 +255,7 @@ def borg_point(
 ) -> Simulated:
     """Simulate a policy on the Borg workload; any number of cores gives the same answer.
 
-    Parameters
-    ----------
-    rate : float
-        Of all arrivals.
-    label : str
-        One of `COMPARED`.
-    arrivals, jobs : int
-    watch : callable, optional
+    ``rate``: of all arrivals; ``label``: one of `COMPARED`.
     """
     queue, (name, options) = borg(rate), COMPARED[label]
     chosen, load = plan(queue, name, **options), region(queue, name).load

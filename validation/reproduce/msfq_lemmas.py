@@ -1,7 +1,5 @@
 """The msfq paper's analysis, lemma by lemma, against cycles that are played job by job."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import prod, sqrt
 from typing import Any, NamedTuple

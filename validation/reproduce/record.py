@@ -1,7 +1,5 @@
 """The record: what a run of the ledger found, as claims.json and REPRODUCTION.md hold it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,13 +1,12 @@
 """Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, any CSV."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from schedopt.instances.errors import InputError, placed
+from schedopt.instances.extras import need
 from schedopt.instances.files import check_kind, stem
 from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
@@ -49,6 +48,7 @@ def convert(path: str | Path, **options: Any) -> Instance:
     instance. The description tells what was left out, cut off or shifted. `InputError` names the
     file and the line.
     """
+    need("polars", str(path))
     path = Path(path)
     kind = options.get("format") or told(path)
     reader, own = READERS[kind]

@@ -4,8 +4,6 @@ Source of most of them: Feitelson, Tsafrir and Krakov, "Experience with using th
 Archive", JPDC 74, 2014, section 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

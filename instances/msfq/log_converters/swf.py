@@ -1,7 +1,5 @@
 """Logs in the Standard Workload Format, with every job."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

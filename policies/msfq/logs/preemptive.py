@@ -4,8 +4,6 @@ They stop jobs and resume them later, at no cost and on any servers, and know ho
 still to run. They are defined here job by job, and played in plain Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf
@@ -134,6 +132,8 @@ def _run(
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} plays logs: this instance holds classes of jobs")
+    if queue.resources or queue.partitions:
+        raise NotApplicableError(f"{name} is for logs without resources or partitions")
     jobs, servers = queue.jobs, queue.servers
     if len(jobs) > MOST:
         raise NotApplicableError(f"{name} is played in plain Python, for at most {MOST:,} jobs")

@@ -1,7 +1,5 @@
 """The policies for logs by name: where each is from, and the order that it plays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

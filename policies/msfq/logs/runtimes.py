@@ -3,8 +3,6 @@
 A model makes a `Draw` of a log and what has ended of it; `run_times` registers it by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

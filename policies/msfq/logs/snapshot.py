@@ -1,7 +1,5 @@
 """A log at one moment: who waits, who runs and since when; and how a policy goes on from there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,22 +15,13 @@ SLIVER = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What can be known of a log at a time, under a policy that has played it until then.
+    """What can be known of a log at a time, under a policy that has played it until then."""
 
-    Attributes
-    ----------
-    queue : Instance
-        Whose log it is. Of run times, only those of jobs that have ended are known.
-    starts : ndarray, shape (jobs,)
-        When each job starts; what is after ``time`` is not known either.
-    time : float
-    waiting, running, ended : ndarray of int
-        Rows of the log; those that have ended in the order of their ends.
-    """
-
-    queue: Instance
+    queue: Instance  # whose log it is. Of run times, only those of jobs that have ended are known
+    # When each job starts; what is after ``time`` is not known either; shape (jobs,).
     starts: Floats
     time: float
+    # waiting, running, ended: rows of the log; those that have ended in the order of their ends.
     waiting: Rows = field(init=False)
     running: Rows = field(init=False)
     ended: Rows = field(init=False)

@@ -8,8 +8,6 @@ wait that is left: conformalized quantile regression.
 Source: Romano, Patterson and Candès, "Conformalized quantile regression", NeurIPS 2019.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Fair shares that remember: what earlier nights used, as rules for the nights to come."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """Pictures of dssp: an instance's jobs, shares, on one night or several, and tasks as they run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,7 +67,9 @@ def jobs(night: Instance) -> Figure:
     axes.set_xlabel(_axis("demand", word and f"processor {word}"))
     axes.set_ylabel(_axis("critical path", word))
     total = night.demands.sum() / night.capacity()
-    axes.set_title(f"{label(night.name)}: {len(night.jobs)} jobs ask for {total:.0%} of the night")
+    whole = "the night" if night.nights == 1 else f"{night.nights} nights"
+    asked = f"{len(night.jobs)} jobs ask for {total / night.nights:.0%} of {whole}"
+    axes.set_title(f"{label(night.name)}: {asked}")
     _legend(axes)
     return figure
 

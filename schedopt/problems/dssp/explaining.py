@@ -5,8 +5,6 @@ reward that asking for it loses. A rule is left out, and the optimum without it 
 What cannot be solved to a proof in the time that there is, is said to be unproven.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,6 +16,7 @@ from schedopt.formulations.dssp.windows import able
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
+from schedopt.instances.errors import shown
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.shown import Explanation, LeftOut, More, RulePrice
 from schedopt.solvers import door
@@ -174,7 +173,11 @@ class _Explaining:
         if answer.proven and answer.worth is None:
             names = tuple(name for name in answer.conflict if name != self.asked)
             first = f"rule:{names[0]}" if names else "never"
-            words = f"cannot be with {' and '.join(names)}" if names else "fits in no selection"
+            words = (
+                f"cannot be with {' and '.join(map(shown, names))}"
+                if names
+                else "fits in no selection"
+            )
             return LeftOut(job=job.name, reason=first, words=words, reward=job.reward, rules=names)
         needed = None
         if answer.worth is not None:
@@ -190,9 +193,11 @@ class _Explaining:
         elif needed <= job.reward:
             words = "as good: there is an optimum with it"
         else:
-            words = f"worth {job.reward:.6g}, and {needed:.6g} would have been enough"
+            words = f"its reward is {job.reward:.6g}; from {needed:.6g} on it would be chosen"
         if blocking:
-            costs = ", ".join(f"{name}, which costs {c:.6g}" for name, c in blocking.items())
+            costs = " and ".join(
+                f"{shown(name)}, which costs {c:.6g} in reward" for name, c in blocking.items()
+            )
             words = f"{words}; chosen without {costs}"
         return LeftOut(
             job=job.name,

@@ -17,6 +17,8 @@ The reasons are found without solving again, by the first of these that holds:
 ``overlooked``
     There is room for it, or what would have to make way for it is worth less: whoever chose did not
     see it. It may be that a schedule has no place for what a selection has room for.
+``risk``
+    The same under ``--risk``, where what is as good by planned run times is not chosen.
 ``outbid``
     All else: there is no room for it, and what would have to make way for it is worth as much or
     more. Of an optimal schedule it is all that is no rule's: no schedule with it earns more.
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 class Reason:
     """Why a job is left out."""
 
-    kind: Literal["never", "rule", "overlooked", "outbid"]
+    kind: Literal["never", "rule", "overlooked", "risk", "outbid"]
     rule: str = ""  # the name of the rule; empty for the other kinds
     words: str = ""  # the same in a few words for people
     shut_out: bool = False  # whether the rule admits the job in no selection
@@ -59,14 +61,9 @@ class Reason:
 def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
     """Return why each job that a result leaves out is left out, in the file's order.
 
-    Parameters
-    ----------
-    instance : Instance
-    result : Result
-        With a solution, a selection, a schedule or a season of this instance; without one nothing
-        is said.
-    most : int, optional
-        Of how many jobs it is said, those of the most reward; by default of all.
+    ``result``: with a solution, a selection, a schedule or a season of this instance; without one
+    nothing is said; ``most``: of how many jobs it is said, those of the most reward; by default of
+    all.
     """
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
@@ -76,6 +73,8 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     found = left_out(model, solution, most)
     if isinstance(solution, Scheduled):
         found = {name: _scheduled(reason, result.proven) for name, reason in found.items()}
+    if "risk" in result.options:
+        found = {name: _at_risk(reason) for name, reason in found.items()}
     return found | _explained(result)
 
 
@@ -86,6 +85,13 @@ def _scheduled(reason: Reason, proven: bool) -> Reason:
     if proven:
         return Reason("outbid", words=f"{reason.words}, but no schedule with it earns more")
     return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
+
+
+def _at_risk(reason: Reason) -> Reason:
+    """Return a reason as it is under risk, where room by planned times is not all that counts."""
+    if reason.kind != "overlooked":
+        return reason
+    return Reason("risk", words=f"{reason.words}, but run times are uncertain")
 
 
 def _explained(result: Result) -> dict[str, Reason]:
@@ -148,7 +154,10 @@ def _never(night: Instance, j: int) -> Reason:
         words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
         waits = f", after {', '.join(job.after)}" if job.after else ""
         return Reason("never", words=words + waits)
-    if path > window:
+    if window <= 0:
+        release, due = float(night.releases[j]), float(night.deadlines[j])
+        words = f"released at {number(release)}, due at {number(due)}"
+    elif path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
         words = f"demand {number(float(demand))}, more than the machine gives {where}"

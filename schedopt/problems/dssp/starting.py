@@ -1,7 +1,5 @@
 """A quick selection that breaks nothing, to start a search from."""
 
-from __future__ import annotations
-
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Selected, SelectedNights
@@ -18,6 +16,7 @@ def start(model: Formulation, seconds: float | None = None) -> Selected | None:
     instance = model.instance
     if (
         model.name != "selection"
+        or "risk" in model.options
         or instance.beyond
         or len(instance.index) < STARTS_FROM
         or seconds == 0
@@ -34,7 +33,9 @@ def at_once(model: Formulation) -> tuple[Selected | SelectedNights | None, float
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.solvers.dssp import at_once
 
-    return at_once.at_once(model) if isinstance(model, Selection | Season) else (None, None)
+    if not isinstance(model, Selection | Season) or model.sample:
+        return None, None
+    return at_once.at_once(model)
 
 
 def _sound(model: Formulation, found: Selected, fill: float) -> bool:

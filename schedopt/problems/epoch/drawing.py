@@ -3,8 +3,6 @@
 Nodes run across and the quantum runs upwards, as in Figures 2 to 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any

@@ -1,7 +1,5 @@
 """What there is to say about a result of epoch: how many epochs, and who shares them."""
 
-from __future__ import annotations
-
 from schedopt.formats import counted
 from schedopt.instances.epoch import Instance, Partitioned, Scheduled
 from schedopt.problems.shown import Lines, ShownTable, Tables

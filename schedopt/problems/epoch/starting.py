@@ -1,7 +1,5 @@
 """The best schedule of the policies, to start a search from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """Pictures of hesrpt: the jobs and their speedups; who has which share of the servers when."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +63,7 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
     rows[-1][1].set_xlabel("time")
     if len(names) <= len(COLOURS):
         handles, labels = rows[0][0].get_legend_handles_labels()
-        rows[0][1].legend(handles, labels, loc="upper right", fontsize=7, frameon=False)
+        figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     return figure
 
 

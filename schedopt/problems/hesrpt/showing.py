@@ -1,7 +1,5 @@
 """What there is to say about a result of hesrpt: who completes when, and what is proven."""
 
-from __future__ import annotations
-
 from schedopt.formats import number, percent
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.problems.shown import Lines, ShownTable, Tables

@@ -1,7 +1,5 @@
 """Pictures of msfq: what loads a queue, the threshold curve, the optimal policy, class by class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pictures of a log: its load over time, needs and estimates; and what policies made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What there is to say about a result of msfq: the threshold, and response times by class."""
 
-from __future__ import annotations
-
 import msgspec
 
 from schedopt.formats import number, percent
@@ -22,6 +20,7 @@ MOST = 40  # classes of the table
 
 BOUNDED = {
     "prices": "schedules that preempt nobody",
+    "parts": "the same, by the best of these in each partition",
     "run": "all schedules",
     "squashed-area": "all schedules",
     "combined": "all schedules",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, as_cpsat_has_it, never, unchanged
+from schedopt.solvers.engine import Engine, as_cpsat_has_it, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule

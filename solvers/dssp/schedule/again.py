@@ -18,9 +18,9 @@ import numpy as np
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.dssp.whole import selection_program
 from schedopt.solvers.deciding import concluded
-from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
+from schedopt.solvers.engine import Given
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ nearly so; the tolerance falls over a round of moves, and every round begins wit
 All is drawn from the seed, and no move looks at a clock: the same seed makes the same moves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

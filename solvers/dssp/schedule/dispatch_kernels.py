@@ -5,8 +5,6 @@ runnable tasks one by (key of their next task, job): see `tournament`. With rele
 where tasks are drawn, `held_kernels` plays.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.dssp.tasks import Floats, Ints

@@ -1,7 +1,5 @@
 """Sets of jobs of the highest reward for their demand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.dssp import Instance

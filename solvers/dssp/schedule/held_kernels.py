@@ -3,8 +3,6 @@
 By keys without either `dispatch_kernels` is faster, since it knows neither.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trials that pack the last tasks of a night: the arrays of the compiled steps, made once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.instances.dssp import Instance

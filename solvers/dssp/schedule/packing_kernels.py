@@ -9,8 +9,6 @@ fit decreasing, as in Johnson 1973, with bins of several sizes), and what finds 
 against what has one.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The search for a schedule: one annealing for each worker, until time or ideas run out."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache

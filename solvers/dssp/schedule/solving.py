@@ -14,9 +14,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
 

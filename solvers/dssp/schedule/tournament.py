@@ -11,8 +11,6 @@ integers of which no two are more than 2^63 - 2 apart; of two at a time the firs
 Source: Knuth, The Art of Computer Programming 3, section 5.4.1 (trees of winners).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One trial of a search: dispatch some jobs in some order, and add up what they earn in time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

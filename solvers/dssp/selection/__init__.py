@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from schedopt.solvers.door import Engine, anything, never
+from schedopt.solvers.engine import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
+    from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
     from schedopt.solvers.dssp.selection.binary.again import Reduced
     from schedopt.solvers.dssp.selection.few_rows import FewRows
@@ -110,6 +112,20 @@ def enumerable(model: Selection | Season) -> bool:
     return unchanged_reward(model) and int(model.open.sum()) <= SUBSETS
 
 
+def under_risk(model: Selection) -> Sample | None:
+    """Return the scenarios of a selection under risk, as it was declared."""
+    return None if model.changed else model.sample
+
+
+def certain(engine: Engine) -> Engine:
+    """Return an engine that takes nothing under risk."""
+
+    def accepts(model: Selection) -> Any:
+        return None if model.sample else engine.accepts(model)
+
+    return replace(engine, accepts=accepts)
+
+
 TREE = Engine(
     "tree",
     solve=f"{_BINARY}.engine:tree",
@@ -182,7 +198,15 @@ MODEL = Engine(
     confirmed_by="tree",
 )
 
-ENGINES = (
+SAMPLED = Engine(
+    "sampled",
+    solve="schedopt.solvers.dssp.selection.sampled:solve",
+    accepts=under_risk,
+    when="any declared rules under --risk",
+    proves="a bound, by prices of scenarios; the optimum where a selection meets it",
+    confirmed_by="model",
+)
+CERTAIN = (
     Engine(
         "core",
         solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
@@ -230,6 +254,7 @@ ENGINES = (
     HIGHS,
     *AGAIN,
     *OTHERS,
-    MODEL,
 )
+
+ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
 """Read from the top: the first that accepts a selection, and pays, answers."""

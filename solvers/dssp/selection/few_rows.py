@@ -15,7 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import best_in_order
 from schedopt.solvers.columns.whole import Integers
 from schedopt.solvers.deciding import Decided, concluded, left
-from schedopt.solvers.door import Given, HandOn
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run

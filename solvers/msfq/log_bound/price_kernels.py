@@ -3,8 +3,6 @@
 All numbers are whole, and no sum overflows: `prices.Priced` sees to it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from schedopt.solvers.compiling import compiled, njit

@@ -25,7 +25,7 @@ from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
-    from schedopt.solvers.door import Given
+    from schedopt.solvers.engine import Given
 
 UNIT = 2**30
 """The cost of a tick of waiting for a job of weight 1."""

@@ -4,8 +4,6 @@ All arithmetic is exact, in whole numbers or fractions, and what is returned is 
 are multiplied by the servers, so that the machine as one fast server has speed 1.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf, nextafter
@@ -13,6 +11,7 @@ from math import inf, nextafter
 from schedopt.formulations.msfq.ticks import Ticks
 from schedopt.instances.msfq import Instance
 
+SERVERS = "servers"
 SHIFT = 40
 """Bits behind the point of what is summed rounded down."""
 
@@ -23,7 +22,7 @@ def bounds(queue: Instance) -> dict[str, float]:
     return found | {"best": max(found.values())}
 
 
-def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
+def relaxed(ticks: Ticks, *, weighted: bool = False, of: str = SERVERS) -> dict[str, float]:
     """Return bounds on the mean response time by name.
 
     - ``run``: no job responds sooner than it runs.
@@ -39,7 +38,10 @@ def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
     ----------
     ticks : Ticks
     weighted : bool
-        Whether jobs weigh need times run; all alike by default.
+        Whether jobs weigh servers times run; all alike by default.
+    of : str
+        The resource that ``need`` and ``servers`` are of. Where jobs have weights, what is known of
+        others is ``run`` alone.
     """
     servers = ticks.servers
     submit = [time * servers for time in ticks.submit.tolist()]
@@ -47,12 +49,12 @@ def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
     work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
     came = sum(w * r for w, r in zip(weight, submit, strict=True))
     halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
-    dates = _busy_dates(submit, work, None if weighted else work)
     alone = [r + servers * p for r, p in zip(submit, run, strict=True)]
     sums: dict[str, Fraction | int] = {
         "run": sum(w * end for w, end in zip(weight, alone, strict=True)) - came,
-        "busy-dates": dates - came + halves,
     }
+    if not weighted or of == SERVERS:
+        sums["busy-dates"] = _busy_dates(submit, work, None if weighted else work) - came + halves
     if not weighted:
         squashed = sorted(_shortest_remaining(submit, work))
         sums["squashed-area"] = sum(squashed) - came

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.door import Engine, never
+from schedopt.solvers.engine import Engine, never
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy

@@ -1,7 +1,5 @@
 """An upper bound on a policy's cost in the system without limits on how many jobs may wait."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Values are laid out by jobs in the system, the last class fastest, and by what i
 lexicographic order. Impossible states (more in service than in the system) are infinite.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

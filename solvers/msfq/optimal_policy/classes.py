@@ -1,7 +1,5 @@
 """The optimal policy of several classes: a bound that is proven, and a policy that is simulated."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 from math import prod

@@ -22,7 +22,7 @@ from schedopt.solvers.msfq.searching import QueueSearch, searched
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import OptimalPolicy
-    from schedopt.solvers.door import Given
+    from schedopt.solvers.engine import Given
     from schedopt.solvers.result import Result
 
 MOST = 120_000

@@ -1,7 +1,5 @@
 """The cost of a given policy, for any number of waiting jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 
 import numpy as np

@@ -6,8 +6,6 @@ Arrays of values have shape (J + 1, k + 2, I + 1), those of decisions (J + 1, k,
 
 # ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.solvers.compiling import njit

@@ -10,8 +10,6 @@ have shape (k, I + 1). An arrival that would be one waiting job too many is lost
 is part of the source terms.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -12,8 +12,6 @@ quasi-birth-and-death processes, Stochastic Models 11, 1995; for the values: Put
 Decision Processes, Wiley 1994, section 8.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 

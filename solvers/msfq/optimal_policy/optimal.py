@@ -1,7 +1,5 @@
 """The optimal policy of a one-or-all system, between bounds that hold for the infinite system."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 

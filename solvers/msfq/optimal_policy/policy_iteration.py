@@ -7,8 +7,6 @@ has them: what a job more costs at the edges of the box is raised as far as a bo
 Source: Puterman, Markov Decision Processes, Wiley 1994, sections 8.5 and 8.6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 

@@ -25,7 +25,7 @@ from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from schedopt.solvers.door import Given
+    from schedopt.solvers.engine import Given
 
 MOST = 3_000
 """States at first; a growing box may have some times as many."""

@@ -10,7 +10,7 @@ from schedopt.solvers.msfq.searching import QueueSearch, searched
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import OptimalPolicy
-    from schedopt.solvers.door import Certificate, Given
+    from schedopt.solvers.engine import Certificate, Given
     from schedopt.solvers.result import Limits, Result
 
 

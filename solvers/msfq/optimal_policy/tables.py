@@ -1,7 +1,5 @@
 """A policy of a one-or-all system as letters, with its response times."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -17,8 +17,6 @@ unit of time, as they take time to leave) that emptying the system whenever it g
 change its cost by o(1), and then its squares are bounded in the mean.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

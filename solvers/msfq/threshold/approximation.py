@@ -11,8 +11,6 @@ at l = k-1, where its weight is 0.
 
 # ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -19,7 +19,7 @@ from schedopt.solvers.msfq.threshold.enumeration import Enumeration
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold
-    from schedopt.solvers.door import Given
+    from schedopt.solvers.engine import Given
     from schedopt.solvers.result import Result
 
 States = NDArray[np.intp]

@@ -14,7 +14,7 @@ from schedopt.solvers.msfq.threshold.exact import exact
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold
-    from schedopt.solvers.door import Given
+    from schedopt.solvers.engine import Given
     from schedopt.solvers.result import Result
 
 

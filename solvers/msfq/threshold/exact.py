@@ -16,8 +16,6 @@ y = E[τ^(n-k+1); n >= k] with τ = B_S(λ_k): whether a large job came in phase
 This goes beyond the paper, which assumes n >= k (section 5.2).
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The inner loops of `exact`: the series for Π, and the mean rewards of a cycle from each state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The questions the other way round: how much load, or how few servers, a target allows."""
 
-from __future__ import annotations
-
 from math import inf
 
 import msgspec

@@ -4,8 +4,6 @@ An order stands for the schedule in which each job in turn has the earliest star
 Some order stands for a best schedule (Sprecher, Kolisch and Drexl, EJOR 80, 1995).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Orders of jobs: the schedules that they stand for, and annealing, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 All numbers are whole, and no sum overflows: `packing.Packing` sees to it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

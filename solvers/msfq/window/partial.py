@@ -1,7 +1,5 @@
 """The best schedule of few jobs, by a search over partial schedules in order of time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.formulations.msfq.ticks import Ticks64

@@ -13,16 +13,16 @@ Four things keep their number small. A partial schedule is dropped
 - where of two jobs that are alike the later one starts first.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import compiled
 from schedopt.solvers.msfq.log_bound.price_kernels import cell
 from schedopt.solvers.msfq.window.packing_kernels import paid_by
 
+Ints = NDArray[np.int64]
 NEVER = 2**62
 TOO_LATE = 2**56
 OPEN, DONE, DROPPED = 0, 1, 2
@@ -40,27 +40,27 @@ class Facts(NamedTuple):
     the machine as a whole.
     """
 
-    submit: Any
-    need: Any
-    takes: Any
-    run: Any
-    weight: Any
-    kind: Any
-    alike: Any
+    submit: Ints
+    need: Ints
+    takes: Ints
+    run: Ints
+    weight: Ints
+    kind: Ints
+    alike: Ints
     servers: int
     shared: int
     unit: int
     step: int
-    grid: Any
-    prices: Any
-    paid: Any
-    earned: Any
-    earnings: Any
-    value: Any
-    values: Any
-    corners: Any
-    floors: Any
-    many: Any
+    grid: Ints
+    prices: Ints
+    paid: Ints
+    earned: Ints
+    earnings: Ints
+    value: Ints
+    values: Ints
+    corners: Ints
+    floors: Ints
+    many: Ints
 
 
 class Found(NamedTuple):
@@ -70,46 +70,46 @@ class Found(NamedTuple):
     time, ``size`` from ``offset`` on. ``then`` is the next time at which anything may start.
     """
 
-    started: Any
-    begun: Any
-    then: Any
-    cost: Any
-    bound: Any
-    parent: Any
-    link: Any
-    offset: Any
-    size: Any
-    state: Any
-    ends: Any
-    kinds: Any
-    heap: Any
-    table: Any
+    started: Ints
+    begun: Ints
+    then: Ints
+    cost: Ints
+    bound: Ints
+    parent: Ints
+    link: Ints
+    offset: Ints
+    size: Ints
+    state: Ints
+    ends: Ints
+    kinds: Ints
+    heap: Ints
+    table: Ints
 
 
 class Tally(NamedTuple):
     """Numbers that change, each an array of one int64."""
 
-    found: Any
-    held: Any
-    waiting: Any
-    known: Any
-    best: Any
-    tried: Any
+    found: Ints
+    held: Ints
+    waiting: Ints
+    known: Ints
+    best: Ints
+    tried: Ints
 
 
 class Scratch(NamedTuple):
     """Room for one step."""
 
-    since: Any
-    able: Any
-    choice: Any
-    sofar: Any
-    ends: Any
-    kinds: Any
+    since: Ints
+    able: Ints
+    choice: Ints
+    sofar: Ints
+    ends: Ints
+    kinds: Ints
 
 
 @compiled
-def cost_at(facts: Any, job: int, start: int) -> int:
+def cost_at(facts: Facts, job: int, start: int) -> int:
     """Return what a start costs a job, its rent with it."""
     grid, prices, paid, kind = facts.grid, facts.prices, facts.paid, facts.kind[job]
     rent = paid_by(grid, prices, paid, kind, start + facts.run[job])
@@ -118,7 +118,7 @@ def cost_at(facts: Any, job: int, start: int) -> int:
 
 
 @compiled
-def cost_from(facts: Any, job: int, time: int) -> int:
+def cost_from(facts: Facts, job: int, time: int) -> int:
     """Return the least that a job costs that starts at a time or later."""
     corners, many = facts.corners, facts.many[job]
     if time <= corners[job, 0]:
@@ -137,8 +137,8 @@ def cost_from(facts: Any, job: int, time: int) -> int:
 
 @compiled
 def bound_of(
-    facts: Any, started: int, cost: int, time: int, free: int, ends: Any, kinds: Any, first: int,
-    stop: int,
+    facts: Facts, started: int, cost: int, time: int, free: int, ends: Ints, kinds: Ints,
+    first: int, stop: int,
 ) -> int:  # fmt: skip
     """Return a lower bound on a partial schedule if all other jobs start at a time or later.
 
@@ -172,7 +172,7 @@ def bound_of(
 
 @compiled
 def delay(
-    facts: Any, ends: Any, kinds: Any, a: int, a_stop: int, b: int, b_stop: int, time: int,
+    facts: Facts, ends: Ints, kinds: Ints, a: int, a_stop: int, b: int, b_stop: int, time: int,
     most: int,
 ) -> int:  # fmt: skip
     """Return how much later what follows b must be, from a time on, to fit where a runs.
@@ -199,7 +199,7 @@ def delay(
 
 
 @compiled
-def dominated(facts: Any, found: Found, new: int) -> bool:
+def dominated(facts: Facts, found: Found, new: int) -> bool:
     """Tell whether a partial schedule is dropped for another; drop others for it."""
     started, cost = found.started[new], found.cost[new]
     left = 0
@@ -231,7 +231,7 @@ def dominated(facts: Any, found: Found, new: int) -> bool:
 
 
 @compiled
-def _later(facts: Any, found: Any, a: int, b: int, most: int) -> int:
+def _later(facts: Facts, found: Found, a: int, b: int, most: int) -> int:
     """Return how much later what follows b must be to follow a."""
     least = max(0, found.begun[a] + 1 - found.then[b])
     if least > most:
@@ -245,7 +245,7 @@ def _later(facts: Any, found: Any, a: int, b: int, most: int) -> int:
 
 
 @compiled
-def slot_of(found: Any, started: int) -> int:
+def slot_of(found: Found, started: int) -> int:
     """Return where in the table partial schedules of these jobs begin."""
     mixed = np.uint64(started) * np.uint64(0x9E3779B97F4A7C15)
     return int(np.int64(mixed >> np.uint64(40)) & (found.table.size - 1))

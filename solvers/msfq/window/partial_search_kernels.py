@@ -1,9 +1,5 @@
 """The search over partial schedules, compiled: see `partial_kernels`."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from schedopt.solvers.compiling import compiled
@@ -15,6 +11,10 @@ from schedopt.solvers.msfq.window.partial_kernels import (
     MOST_TRIED,
     NEVER,
     OPEN,
+    Facts,
+    Found,
+    Scratch,
+    Tally,
     bound_of,
     cost_from,
     dominated,
@@ -23,14 +23,14 @@ from schedopt.solvers.msfq.window.partial_kernels import (
 
 
 @compiled
-def _sooner(found: Any, a: int, b: int) -> bool:
+def _sooner(found: Found, a: int, b: int) -> bool:
     if found.begun[a] != found.begun[b]:
         return bool(found.begun[a] < found.begun[b])
     return bool(found.bound[a] < found.bound[b])
 
 
 @compiled
-def _push(found: Any, tally: Any, new: int) -> None:
+def _push(found: Found, tally: Tally, new: int) -> None:
     heap, at = found.heap, tally.waiting[0]
     tally.waiting[0] += 1
     while at > 0 and _sooner(found, new, heap[(at - 1) >> 1]):
@@ -40,7 +40,7 @@ def _push(found: Any, tally: Any, new: int) -> None:
 
 
 @compiled
-def _pop(found: Any, tally: Any) -> int:
+def _pop(found: Found, tally: Tally) -> int:
     heap = found.heap
     tally.waiting[0] -= 1
     size, first, last = tally.waiting[0], heap[0], heap[tally.waiting[0]]
@@ -58,7 +58,7 @@ def _pop(found: Any, tally: Any) -> int:
 
 
 @compiled
-def search(facts: Any, found: Any, tally: Any, scratch: Any, count: int) -> int:
+def search(facts: Facts, found: Found, tally: Tally, scratch: Scratch, count: int) -> int:
     """Go on with so many partial schedules; tell what came of it.
 
     Returns ``EXHAUSTED`` where none is left, so that what is known is best; ``FULL`` where there is
@@ -79,7 +79,7 @@ def search(facts: Any, found: Any, tally: Any, scratch: Any, count: int) -> int:
 
 
 @compiled
-def _next_submit(facts: Any, started: int, time: int) -> int:
+def _next_submit(facts: Facts, started: int, time: int) -> int:
     """Return when the next of the other jobs is submitted after a time."""
     least = NEVER
     for job in range(facts.submit.size):
@@ -89,7 +89,7 @@ def _next_submit(facts: Any, started: int, time: int) -> int:
 
 
 @compiled
-def _able(facts: Any, scratch: Any, started: int, time: int, free: int) -> int:
+def _able(facts: Facts, scratch: Scratch, started: int, time: int, free: int) -> int:
     """List who may start; return how many, or -1 where one left out could have run meanwhile."""
     able = 0
     for job in range(facts.submit.size):
@@ -104,7 +104,7 @@ def _able(facts: Any, scratch: Any, started: int, time: int, free: int) -> int:
 
 
 @compiled
-def _go_on(facts: Any, found: Any, tally: Any, scratch: Any, at: int) -> bool:
+def _go_on(facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int) -> bool:
     """Take one partial schedule from time to time; tell whether there was room for what follows."""
     started, time, cost = found.started[at], found.begun[at], found.cost[at]
     first, stop = found.offset[at], found.offset[at] + found.size[at]
@@ -139,8 +139,8 @@ def _go_on(facts: Any, found: Any, tally: Any, scratch: Any, at: int) -> bool:
 
 @compiled
 def _choose(
-    facts: Any, found: Any, tally: Any, scratch: Any, at: int, able: int, time: int, free: int,
-    bound: int, first: int, stop: int,
+    facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
+    free: int, bound: int, first: int, stop: int,
 ) -> bool:  # fmt: skip
     """Try all sets of jobs that may start together; tell whether there was room for what follows.
 
@@ -195,7 +195,7 @@ def _choose(
 
 
 @compiled
-def _by_run(facts: Any, scratch: Any, able: int) -> None:
+def _by_run(facts: Facts, scratch: Scratch, able: int) -> None:
     """Sort who may start by run time; of those alike the first submitted stays first."""
     jobs = scratch.able
     for i in range(1, able):
@@ -207,7 +207,7 @@ def _by_run(facts: Any, scratch: Any, able: int) -> None:
 
 
 @compiled
-def _may_start(facts: Any, job: int, time: int, free: int, started: int) -> bool:
+def _may_start(facts: Facts, job: int, time: int, free: int, started: int) -> bool:
     """Tell whether a job fits, may start at a time, and comes after those that it is alike."""
     before = facts.alike[job]
     if facts.need[job] > free or (before >= 0 and not (started >> before) & 1):
@@ -218,8 +218,8 @@ def _may_start(facts: Any, job: int, time: int, free: int, started: int) -> bool
 
 @compiled
 def _decided(
-    facts: Any, found: Any, scratch: Any, able: int, decided: int, time: int, free: int,
-    first: int, stop: int, started: int, chosen: int, cost: int,
+    facts: Facts, found: Found, scratch: Scratch, able: int, decided: int, time: int,
+    free: int, first: int, stop: int, started: int, chosen: int, cost: int,
 ) -> int:  # fmt: skip
     """Return what it costs at least once the first few of those able are decided on.
 
@@ -243,7 +243,14 @@ def _decided(
 
 @compiled
 def _merged(
-    facts: Any, found: Any, scratch: Any, able: int, time: int, first: int, stop: int, chosen: int
+    facts: Facts,
+    found: Found,
+    scratch: Scratch,
+    able: int,
+    time: int,
+    first: int,
+    stop: int,
+    chosen: int,
 ) -> int:
     """Put together who runs once these have started; return how many."""
     ends, kinds, size = scratch.ends, scratch.kinds, stop - first
@@ -264,8 +271,8 @@ def _merged(
 
 @compiled
 def _add(
-    facts: Any, found: Any, tally: Any, scratch: Any, at: int, able: int, time: int, free: int,
-    first: int, stop: int, chosen: int, cost: int,
+    facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
+    free: int, first: int, stop: int, chosen: int, cost: int,
 ) -> bool:  # fmt: skip
     """Add the partial schedule in which these jobs start, unless it is dropped."""
     jobs = facts.submit.size
@@ -309,7 +316,7 @@ def _add(
 
 
 @compiled
-def _ended(scratch: Any, size: int, time: int) -> int:
+def _ended(scratch: Scratch, size: int, time: int) -> int:
     """Return how many jobs have ended by a time."""
     at = 0
     while at < size and scratch.ends[at] <= time:
@@ -318,7 +325,7 @@ def _ended(scratch: Any, size: int, time: int) -> int:
 
 
 @compiled
-def _freed(facts: Any, scratch: Any, size: int, free: int, time: int) -> int:
+def _freed(facts: Facts, scratch: Scratch, size: int, free: int, time: int) -> int:
     """Return how many servers are free once those jobs have ended."""
     for i in range(_ended(scratch, size, time)):
         free += facts.takes[scratch.kinds[i]]

@@ -4,8 +4,6 @@ Where the search has no room, starts are split: in one half a job starts by a ti
 later. Prices find more in each than in both.
 """
 
-from __future__ import annotations
-
 from schedopt.formulations.msfq.ticks import Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window import MOST_JOBS

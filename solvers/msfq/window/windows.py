@@ -16,8 +16,8 @@ from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.instances.msfq import Windowed
 from schedopt.solvers import cpsat
 from schedopt.solvers.clock import now
-from schedopt.solvers.door import HandOn
 from schedopt.solvers.driving import version
+from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, summed
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed, rounded_down
 from schedopt.solvers.msfq.window.annealing import improved
@@ -29,7 +29,7 @@ from schedopt.solvers.running import Run, make_result
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, Domain, IntVar
 
-    from schedopt.solvers.door import Given
+    from schedopt.solvers.engine import Given
 
 SETTLED = "proven without CP-SAT: by prices of servers, and a search of the starts that they leave"
 ROUNDS = 600

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from schedopt.solvers.deciding import Decided, concluded
-from schedopt.solvers.door import Given
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.counted import maximized
 from schedopt.solvers.dssp.selection.binary.engine import asker
+from schedopt.solvers.engine import Given
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 

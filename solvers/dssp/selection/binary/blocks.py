@@ -5,8 +5,6 @@ of it is below that by what `costs` tells. Where these costs are together more t
 selection may lose, there is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

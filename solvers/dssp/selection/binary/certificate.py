@@ -18,11 +18,11 @@ import numpy as np
 
 from schedopt.formulations.program import Program, WholeRow, whole_rewards, whole_row
 from schedopt.instances.decimals import as_written
-from schedopt.solvers.door import NoCertificateError
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, closed_columns
 from schedopt.solvers.dssp.selection.binary.blocks import Closer
 from schedopt.solvers.dssp.selection.binary.multipliers import Reason
 from schedopt.solvers.dssp.selection.binary.tree import Node, Tree, clock
+from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """A 0-1 program in CP-SAT, whose integer arithmetic is exact, where numbers are small enough."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from schedopt.formulations.dssp.grid import LARGEST, LARGEST_SUM

@@ -22,11 +22,11 @@ from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.deciding import Decided, concluded, left
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.dssp.selection import SMALL
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits, Result, Termination

@@ -10,8 +10,6 @@ where L would be below that with the column at its other value. With w = 0 it is
 rule a branch, or a value, out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The linear relaxation of a 0-1 program in HiGHS, asked again and again with columns fixed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import highspy

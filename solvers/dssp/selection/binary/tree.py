@@ -1,7 +1,5 @@
 """Branching on what a relaxation leaves open, with every conclusion drawn without rounding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count

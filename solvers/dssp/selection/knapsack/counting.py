@@ -1,7 +1,5 @@
 """Bounds on a knapsack by how many items a better solution can have."""
 
-from __future__ import annotations
-
 from math import fsum, inf
 
 import numpy as np

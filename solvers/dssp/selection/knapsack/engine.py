@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Knapsack
 from schedopt.solvers.deciding import Decided, concluded, left
-from schedopt.solvers.door import Given
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
+from schedopt.solvers.engine import Given
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 

@@ -5,8 +5,6 @@ nothing to choose by. But subsets of some forty items have so many sums that one
 room to the last unit, and that is a proof.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -9,8 +9,6 @@ Everything that lasts stands in arrays that the kernels change in place, so that
 interrupted between any two calls.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

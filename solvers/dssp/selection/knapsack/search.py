@@ -1,7 +1,5 @@
 """An exact solver of the 0-1 knapsack that can be stopped and asked at any time."""
 
-from __future__ import annotations
-
 from math import floor, fsum
 from typing import Any, Final
 

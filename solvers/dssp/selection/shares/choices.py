@@ -4,8 +4,6 @@ Where a group's bounds cannot come into play among selections of interest, its i
 one; else the group is one choice, whose alternatives are its near-best selections.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left, outwards
-from schedopt.solvers.door import Given, HandOn
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.binary.engine import tree
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.result import Limits, Result, SolutionStatus, gap
 from schedopt.solvers.running import Run
 

@@ -16,8 +16,6 @@ Weights and rewards are whole numbers in doubles, below 2^52, so their sums are 
 few roundings, which `slip` makes up for.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

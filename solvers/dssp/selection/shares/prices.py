@@ -9,8 +9,6 @@ dimension; the relaxation after Fisher, The Lagrangian relaxation method, Manage
 1981.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf

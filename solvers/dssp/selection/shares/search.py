@@ -1,7 +1,5 @@
 """An exact search for the best selection under shares, which can be stopped and asked any time."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 from math import floor, inf

@@ -1,0 +1,74 @@
+"""What comes with extras of the package, and what is said where it is not there.
+
+The base has what selections, checking and evaluating need; everything else is imported by the
+engine, the picture or the reader that uses it, and only there.
+"""
+
+from contextlib import suppress
+from importlib.util import find_spec
+
+from schedopt.instances.errors import InputError
+
+EXTRAS = {
+    "ortools": "schedule",
+    "cvxpy": "hesrpt",
+    "clarabel": "hesrpt",
+    "numba": "fast",
+    "polars": "tables",
+    "matplotlib": "plot",
+    "plotly": "report",
+    "distributed": "cluster",
+    "pyscipopt": "scip",
+    "scipy": "msfq",
+}
+"""The extra that brings each package which is not part of the base."""
+
+OPENS = {
+    "schedule": "schedules, epochs and windows of logs, by CP-SAT",
+    "hesrpt": "convex programs of allocations",
+    "fast": "machine code in place of Python: more than some hundred jobs, long simulations",
+    "tables": "logs, Parquet, data frames, tables of rows",
+    "plot": "pictures",
+    "report": "pages of a bench",
+    "cluster": "a bench on many machines",
+    "scip": "a second solver of mixed-integer programs",
+    "msfq": "exact chains of queues beyond small ones, fitted speedups",
+}
+"""What each extra is for."""
+
+
+def missing(package: str, place: str = "") -> InputError:
+    """Return the error that says how to install a package which is not there."""
+    extra = EXTRAS[package]
+    return InputError(
+        f'{OPENS[extra]}: pip install "schedopt[{extra}]"', found=f"no {package}", place=place
+    )
+
+
+def lacking(error: ModuleNotFoundError) -> InputError:
+    """Return what to install where an import failed; raise the error again if nothing helps."""
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        raise error
+    return missing(package)
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of a package, None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # which takes a while
+
+    for name in (package, f"{package}-base"):  # CVXPY without its solvers
+        with suppress(PackageNotFoundError):
+            return version(name)
+    return None
+
+
+def installed(package: str) -> bool:
+    """Tell whether a package can be imported."""
+    return find_spec(package) is not None
+
+
+def need(package: str, place: str = "") -> None:
+    """Raise `InputError` where a package of an extra is not installed, before any work."""
+    if not installed(package):
+        raise missing(package, place)

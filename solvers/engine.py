@@ -1,0 +1,171 @@
+"""What an engine is: a row of a formulation's table, and what passes between it and the door."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from schedopt.solvers.result import Limits, Result
+
+if TYPE_CHECKING:
+    from schedopt.formulations.protocol import Formulation
+
+Start = Callable[[], Any | None]
+"""Makes a first solution; None where it has none."""
+Certificate = dict[str, Any]
+
+
+class NoCertificateError(Exception):
+    """A bound has no certificate; the message says why."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an engine is given beside the formulation.
+
+    Attributes
+    ----------
+    limits : Limits
+        When to stop; the time limit is what is left of it.
+    start : callable
+        Returns a solution that a quick policy finds, which keeps all side constraints, or None.
+    solution : object or None
+        The best solution of the engines before.
+    bound : Fraction, float or None
+        What they have proven: no solution is better.
+    more : object
+        What else the engine before handed on.
+    read : object
+        What `Engine.accepts` returned.
+    name : str
+        The engine's own, as the table has it: one function may serve several.
+    alone : bool
+        Whether no engine follows: it was asked for by name, or confirms another.
+    confirming : bool
+        Whether it confirms another, and is to take nothing over from it.
+    """
+
+    limits: Limits
+    start: Start = lambda: None
+    solution: Any | None = None
+    bound: Fraction | float | None = None
+    more: Any = None
+    read: Any = True
+    name: str = ""
+    alone: bool = False
+    confirming: bool = False
+
+
+@dataclass(frozen=True)
+class HandOn:
+    """What an engine returns that leaves the rest to the next one of the table.
+
+    Attributes
+    ----------
+    result : Result
+        What is known so far.
+    bound : Fraction, float or None
+        Its bound without rounding.
+    more : object
+        What else is known, for the next engine alone, such as what no better solution has.
+    """
+
+    result: Result
+    bound: Fraction | float | None = None
+    more: Any = None
+
+
+def anything(_: object) -> bool:
+    """Accept every formulation."""
+    return True
+
+
+def unchanged(model: Formulation) -> bool:
+    """Accept a formulation whose native model is as it was declared."""
+    return not model.changed
+
+
+def always(_: Formulation, __: Limits) -> bool:
+    """Take every formulation that is accepted."""
+    return True
+
+
+def never(_: Formulation, __: Limits) -> bool:
+    """Wait to be asked for by name."""
+    return False
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to the optimum of a formulation: a row of its table.
+
+    Attributes
+    ----------
+    name : str
+        As ``--solver`` takes it.
+    solve : str
+        ``module:function``, which takes the formulation and a `Given`, and returns a `Result`, not
+        yet checked, or a `HandOn`.
+    when : str
+        Which models it accepts, and which of them it takes unasked, in a sentence.
+    proves : str
+        What its answer is worth.
+    accepts : callable
+        What the engine reads of a formulation, or True; None or False where it cannot take it.
+    pays : callable
+        Whether it takes a formulation that it accepts without being asked by name.
+    certificate : str
+        The kinds of certificate that it gives; empty: none.
+    certify : str
+        ``module:function``, which takes the formulation, the result, limits and a function that
+        tells whether a certificate re-proves the bound; it returns a certificate, or None.
+    confirmed_by : str
+        The engine of the table that is the second method; empty: there is none.
+    needs : tuple of str
+        Programs on the path or packages of Python of which one must be there; empty: none.
+    """
+
+    name: str
+    solve: str
+    when: str
+    proves: str
+    accepts: Callable[[Any], Any] = anything
+    pays: Callable[[Any, Limits], bool] = always
+    certificate: str = ""
+    certify: str = ""
+    confirmed_by: str = ""
+    needs: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> bool:
+        """Whether what it needs is on this machine."""
+        return installed(self.needs)
+
+
+def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
+    """Return the last row of a table whose declared model is CP-SAT's."""
+    return Engine(
+        "model",
+        solve="schedopt.solvers.cpsat:solve_native",
+        accepts=anything,
+        when="any model, as it stands in CP-SAT, native changes too",
+        proves=proves,
+        confirmed_by=confirmed_by,
+        needs=("ortools",),
+    )
+
+
+def installed(names: Sequence[str]) -> bool:
+    """Tell whether one of some programs or packages is on this machine; without names, yes."""
+    return not names or any(shutil.which(name) or find_spec(name) for name in names)
+
+
+def at_home(home: str) -> Any:
+    """Import what ``module:name`` stands for."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)

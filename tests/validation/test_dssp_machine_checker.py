@@ -1,0 +1,154 @@
+"""Selections and plans on machines that change, judged: each one as trial judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from builders.dssp_moving import SETS, Slots, a_night, fitting, nights, runs, subsets
+from builders.effort import examples
+
+import schedopt
+from schedopt.formulations.dssp import Schedule, Selection
+from schedopt.instances.dssp import Instance, Job
+from schedopt.solvers.result import Document
+from schedopt.validation.documents import check
+
+
+def the_plan(night: Instance) -> dict[str, Any]:
+    result = schedopt.solve(Schedule(night))
+    assert result.objective == 12
+    document: dict[str, Any] = msgspec.to_builtins(result.document())
+    return document
+
+
+def moved(job: str, by: float = 0.0, **fields: Any) -> Callable[[dict[str, Any]], None]:
+    def forge(plan: dict[str, Any]) -> None:
+        for task in (t for t in plan["solution"]["tasks"] if t["job"] == job):
+            task.update({"start": task["start"] + by, "end": task["end"] + by} | fields)
+        ends = [t["end"] for t in plan["solution"]["tasks"] if t["job"] == job]
+        plan["solution"]["completion"][job] = max(ends)
+        plan["solution"]["makespan"] = max(plan["solution"]["completion"].values())
+
+    return forge
+
+
+def without(job: str) -> Callable[[dict[str, Any]], None]:
+    def forge(plan: dict[str, Any]) -> None:
+        solution = plan["solution"]
+        solution["tasks"] = [task for task in solution["tasks"] if task["job"] != job]
+        solution["selected"].remove(job)
+        del solution["completion"][job]
+
+    return forge
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"),
+    [
+        (moved("b", by=-1.0), "after: b at"),
+        (moved("b", by=1.5), "its processor is not there"),
+        (moved("b", processor=0, processors=[0]), "and it takes 2"),
+        (moved("b", processor=0, processors=[0, 0]), "and it takes 2"),
+        (moved("b", processor=1, processors=[1, 2]), "its processor is not there"),
+        (moved("b", processor=0, processors=[0, 7]), "not among 3"),
+        (moved("c", by=-10.0), "start before 0"),
+        (without("a"), "after: b is run, a is not"),
+    ],
+    ids=lambda what: what if isinstance(what, str) else "",
+)
+def test_forged_plans_are_refused(forge: Callable[[dict[str, Any]], None], words: str) -> None:
+    night = a_night()
+    plan = the_plan(night)
+    assert check(night, msgspec.convert(plan, Document)).violations == []
+    forge(plan)
+    found = check(night, msgspec.convert(plan, Document)).violations
+    assert any(words in what for what in found), found
+
+
+def test_more_held_than_there_is_is_told() -> None:
+    night = a_night()
+    plan = the_plan(night)
+    for changes, words in (
+        ({"resources": {"gpu": ((0, 0), (11, 1))}}, "resource gpu: 1 of 0"),
+        ({"end": 4.0}, "its processor is not there"),
+    ):
+        other = msgspec.structs.replace(night, **changes)
+        found = check(other, msgspec.convert(plan, Document)).violations
+        assert any(words in what for what in found), found
+    narrow = [msgspec.structs.replace(job, max_processors=None) for job in night.jobs]
+    narrow[0] = msgspec.structs.replace(night.jobs[0], max_processors=1)
+    other = msgspec.structs.replace(night, jobs=tuple(narrow))
+    found = check(other, msgspec.convert(plan, Document)).violations
+    assert any("max_processors of a: 2 of 1" in what for what in found), found
+
+
+@SETS
+def test_selections_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(12), seed=4):
+        result = schedopt.solve(Selection(night))
+        right = {frozenset(chosen) for chosen in fitting(night)}
+        for chosen in subsets([job.name for job in night.jobs]):
+            solution = Selection(night).selected([night.index[name] for name in chosen])
+            worth = night.objective_of(solution)
+            claim = msgspec.structs.replace(
+                result, solution=solution, objective=worth, bound=worth, gap=0.0
+            )
+            found = check(night, claim.document()).violations
+            assert (not found) == (frozenset(chosen) in right), (night, chosen, found)
+
+
+TOLD_BESIDE = ("completion", "makespan", "utilization", "objective")
+"""What follows from tasks, and is not forged along."""
+
+
+@SETS
+def test_plans_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
+    draw, verdicts = Random(f"plans {keys}"), set()  # noqa: S311
+    for night in nights(keys, examples(20), seed=5):
+        unit = float(Slots(night).unit)
+        plan = msgspec.to_builtins(schedopt.evaluate(night, "first").document())
+        for _ in range(20):
+            forged = deepcopy(plan)
+            tasks = forged["solution"]["tasks"]
+            long = [task for task in tasks if task["start"] < task["end"]]
+            if not long:
+                break
+            one, by = draw.choice(long), draw.choice((-2, -1, -1, 1, 2)) * unit
+            moving = [one] if draw.random() < 0.5 else [t for t in tasks if t["job"] == one["job"]]
+            if draw.random() < 0.6:
+                for task in moving:
+                    task |= {"start": task["start"] + by, "end": task["end"] + by}
+            else:
+                on = one.get("processors", [one["processor"]])
+                on = draw.choices(range(-1, 6), k=max(1, len(on) + draw.choice((0, 0, 0, 1, -1))))
+                one |= {"processor": on[0], "processors": on}
+            told = check(night, msgspec.convert(forged, Document)).violations
+            found = [what for what in told if not what.startswith(TOLD_BESIDE)]
+            right = runs(night, tasks)
+            verdicts.add(right)
+            assert (not found) == right, (night, tasks, found)
+    assert verdicts == {True, False}
+
+
+def test_many_pools_are_judged_as_few() -> None:
+    jobs = tuple(
+        Job(name=f"j{i}", reward=1.0, stages=((4.0,),), pools=("p0", "p1")[: 1 + i // 2])
+        for i in range(4)
+    )
+    for pools in (3, 12, 40):
+        sizes = dict.fromkeys((f"p{i}" for i in range(pools)), 1)
+        night = Instance(name="many", processors=0, deadline=5, pools=sizes, jobs=jobs)
+        result = schedopt.solve(night)
+        assert (result.objective, result.violations) == (2, ())
+        for chosen, right in (((0, 2), True), ((0, 1), False), ((0, 2, 3), False)):
+            solution = Selection(night).selected(list(chosen))
+            worth = float(len(chosen))
+            claim = msgspec.structs.replace(
+                result, solution=solution, objective=worth, bound=worth, gap=0.0
+            )
+            assert right == (not check(night, claim.document()).violations)

@@ -1,0 +1,107 @@
+"""The rows from which bounds are re-proved ask of every selection just what the checker asks."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, product
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+from builders.effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedopt.instances.constraints import (
+    Apart,
+    AtLeast,
+    AtMost,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Resource,
+    Seats,
+    Together,
+    label,
+)
+from schedopt.instances.dssp import Instance, Job, selected
+from schedopt.instances.fair_share import Each
+from schedopt.solvers.result import Document
+from schedopt.validation.documents import check
+from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.program import Program
+
+
+def some_rule(draw: Random, names: list[str]) -> Any:
+    two, share = draw.sample(names, 2), draw.choice((0.1, 0.25, 0.5, 0.9))
+    use = {name: draw.randint(0, 3) for name in names}
+    more: dict[str, Any] = {"of": draw.choice(("capacity", "selected"))}
+    if draw.random() < 0.3:
+        more["past"] = {"a": float(draw.randint(0, 4)), "b": 2.0}
+    return draw.choice((
+        Apart(jobs=tuple(two)), Together(jobs=tuple(two)), Imply(if_=two[0], then=two[1]),
+        Require(jobs=(two[0],)), Forbid(jobs=(two[0],)),
+        AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
+        AtLeast(by="team", group="a", count=draw.randint(0, 2)),
+        Resource(name="disk", capacity=draw.randint(0, 5), use=use),
+        *(Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
+        *(FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
+        *(FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
+        FairShare(by="team", each=Each(at_most=share, at_least=share / 3), **more),
+    ))  # fmt: skip
+
+
+def some_night(draw: Random) -> Instance:
+    windowed = draw.random() < 0.7
+    jobs = tuple(
+        Job(
+            name=f"j{i}", reward=1, demand=draw.choice((0, 1, 1.5, 2, 3, 4, 6)),
+            critical_path=draw.randint(0, 5), groups={"team": "ab"[i % 2]},
+            release=draw.choice((0, 0, 1, 2.5)) if windowed else 0,
+            deadline=draw.choice((None, None, 2, 4, 5, 9)) if windowed else None,
+        )
+        for i in range(draw.randint(2, 5))
+    )  # fmt: skip
+    rules = [some_rule(draw, [job.name for job in jobs]) for _ in range(draw.randint(0, 2))]
+    return Instance(
+        name="rows", processors=draw.randint(1, 2), deadline=5, jobs=jobs, constraints=tuple(rules)
+    )
+
+
+@settings(max_examples=examples(600))
+@given(st.integers(0, 10**9))
+def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    night, fill = some_night(draw), draw.choice((1.0, 1.0, 0.5, 2.0))
+    times = product({j.release for j in night.jobs}, {j.deadline or 5.0 for j in night.jobs})
+    spans = [f"from {a:.15g} to {b:.15g}" for a, b in times]
+    asked = ["count", *(f"capacity {span}" for span in spans)]
+    for position, rule in enumerate(night.constraints):
+        asked += [f"{label(rule, position)}: energy {span}" for span in spans]
+    program = Program(Facts(night, fill), night.constraints, asked)
+    columns = [name for name in program.names if name in night.index]
+    lifts = len(program.names) - len(columns)
+    names = [job.name for job in night.jobs]
+    every = chain.from_iterable(combinations(names, k) for k in range(len(names) + 1))
+    for chosen in every:
+        known = {*chosen} <= {*columns}
+        bits = [int(name in chosen) for name in columns]
+        fits = known and any(
+            all(
+                (row.lower is None or row.lower <= activity)
+                and (row.upper is None or activity <= row.upper)
+                for row in program.rows.values()
+                for activity in [int(np.array([*bits, *lifted])[row.columns] @ row.coefficients)]
+            )
+            for lifted in product((0, 1), repeat=lifts)
+        )
+        solution = selected(night, np.array([night.index[n] for n in chosen], np.int64), fill)
+        claim = Document(
+            instance="rows", problem="dssp", formulation="selection", solver="highs",
+            termination="completed", solution_status="feasible", sense="maximize",
+            objective=night.objective_of(solution), options={"fill": fill},
+            solution=msgspec.to_builtins(solution),
+        )  # fmt: skip
+        found = check(night, claim).violations
+        assert fits == (not found), (night.jobs, night.constraints, chosen, found)
