@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from schedopt.instances.identity import identity
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Change
+from schedopt.problems.shown import Change, Plan
 from schedopt.solvers.result import Limits, Result
 from schedopt.verbs import plan as plans
 from schedopt.verbs.load import load as loaded
@@ -35,7 +36,7 @@ class Replanned:
 
     Attributes
     ----------
-    plan : polars.DataFrame or None
+    plan : polars.DataFrame, optional
         Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
         and ``change``: kept, added, dropped or moved. None where there is no solution.
     result : Result
@@ -50,13 +51,18 @@ class Replanned:
         What had to be taken for granted or left out.
     """
 
-    plan: pl.DataFrame | None
     result: Result[Any]
     rest: AnyInstance
     night: AnyInstance
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
     old: Any
+    columns: Plan | None
+
+    @cached_property
+    def plan(self) -> pl.DataFrame | None:
+        """The plan as a table."""
+        return None if self.columns is None else plans.table_of(self.columns)
 
 
 def replan(
@@ -106,7 +112,7 @@ def replan(
         raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")
     held, night, rules = _given(plan, instance)
     record = problem_of(night)
-    old = held.old if isinstance(held, Replanned) else record.planned(night, held)
+    old = held.old if isinstance(held, Replanned) else held
     added = [*rules, *(rule for rule in constraints if rule not in rules)]
     kind = formulation or record.default_formulation(night)
     limits: dict[str, Any] = {"gap": gap, "seed": seed, "options": options, "formulation": kind}
@@ -129,8 +135,8 @@ def replan(
         return solve(rest, constraints=rules, start=start, **limits)
 
     made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
-    table = None if made.plan is None else plans.table_of(made.plan)
-    return Replanned(table, made.result, made.rest, made.night, made.changes, made.notes, made.old)
+    own = (made.result, made.rest, made.night, made.changes, made.notes, made.old, made.plan)
+    return Replanned(*own)
 
 
 def _given(

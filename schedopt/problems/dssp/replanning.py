@@ -103,7 +103,7 @@ def _sum(numbers: Any) -> Fraction:
 
 def replan(
     night: Instance,
-    old: Old,
+    planned: Old | Result[Any] | Sequence[Mapping[str, Any]],
     at: str | float,
     state: Source | None,
     solve: Solve,
@@ -115,6 +115,7 @@ def replan(
     refuse_nights(night, "replan")
     if night.pools:
         raise InputError("`processors`: replan knows no pools", found="`pools`", place="pools")
+    old = planned if isinstance(planned, Old) else old_of(night, planned)
     now = time_told(night, str(at), "at")
     told = state_of(night, state, now)
     begun, notes = observed(night, old, told, now)
