@@ -1,7 +1,5 @@
 """Selection: which jobs to run by the deadline, as a 0-1 knapsack with side constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from schedopt.instances.dssp.crossing import CROSSING
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.reductions import random_matching, random_partition
@@ -321,5 +322,6 @@ GENERATORS: dict[str, Recipe] = by_name(
         "nights whose jobs may wait, with teams that are busy by turns",
         "ours: the nights of render-night; who is busy when, and who can wait, are our own choice",
     ),
+    CROSSING,
 )
 """The generators by name."""

@@ -91,6 +91,11 @@ def small(model: Selection | Season, _: Limits) -> bool:
     return int(model.open.sum()) <= SMALL
 
 
+def large(model: Selection, limits: Limits) -> bool:
+    """Tell whether prices of all rows go first."""
+    return not small(model, limits)
+
+
 def as_declared(model: Selection | Season, _: Limits) -> bool:
     """Tell whether the native model says no more than was declared."""
     return not model.changed
@@ -251,6 +256,17 @@ CERTAIN = (
         confirmed_by="model",
     ),
     TREE,
+    Engine(
+        "crossing",
+        solve="schedopt.solvers.dssp.selection.crossing.engine:solve",
+        accepts=unchanged_reward,
+        pays=large,
+        when=f"any declared rules, unasked from {SMALL + 1} open columns on",
+        proves="a bound by prices of all rows, without rounding; highs goes on from there",
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="cp-sat",
+    ),
     HIGHS,
     *AGAIN,
     *OTHERS,
