@@ -100,8 +100,7 @@ def solve(
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
-    how |= {"risk": risk}
-    how |= {"time_limit": time_limit, "gap": gap, "seed": seed}
+    how |= {"risk": risk, "time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
     with live(file.name) as watch:
         result = run(

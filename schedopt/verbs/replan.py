@@ -51,7 +51,7 @@ class Replanned:
         What had to be taken for granted or left out.
     """
 
-    result: Result[Any]
+    result: Result
     rest: AnyInstance
     night: AnyInstance
     changes: tuple[Change, ...]
@@ -66,7 +66,7 @@ class Replanned:
 
 
 def replan(
-    plan: Replanned | Result[Any] | pl.DataFrame | str | Path,
+    plan: Replanned | Result | pl.DataFrame | str | Path,
     *,
     at: str | float,
     state: Source | None = None,
@@ -125,7 +125,7 @@ def replan(
         start: Any | Callable[[], Any] | None = None,
         *,
         checked: bool = True,
-    ) -> Result[Any]:
+    ) -> Result:
         if callable(start):  # what only schedules need
             start = start() if kind == "schedule" else None
         if not checked:
@@ -140,7 +140,7 @@ def replan(
 
 
 def _given(
-    plan: Replanned | Result[Any] | pl.DataFrame | str | Path,
+    plan: Replanned | Result | pl.DataFrame | str | Path,
     instance: AnyInstance | str | Path | None,
 ) -> tuple[Any, AnyInstance, list[Constraint]]:
     """Return the old plan, its instance, and the rules that its question added."""
@@ -188,7 +188,7 @@ def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
     return _given(plan, given)[1] if given is None else given
 
 
-def _instance_of(plan: Result[Any], given: AnyInstance | None, file: str | None) -> AnyInstance:
+def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> AnyInstance:
     """Return the instance that a result answers."""
     asked = plan.asked.question if plan.asked is not None else None
     if asked is None:

@@ -7,7 +7,7 @@ rules know of it. A job of whose stage a part runs is two: the rest of the stage
 after it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
@@ -143,7 +143,7 @@ class _Resting:
         due = min(self.night.deadline, self.night.end or self.night.deadline)
         return any(amount and time < due for time, amount in self._less(total, held))
 
-    def _unused(self, name: str, taken: Any) -> str:
+    def _unused(self, name: str, taken: Collection[str | None]) -> str:
         while name in taken:
             name += "'"
         return name
