@@ -309,9 +309,9 @@ class Schedule(WholeModel):
             yield x, float(name in run)
         begin, grid = self._starts_of(solution), self.grid
         if self.instance.beyond:
-            for i in np.flatnonzero(np.isfinite(begin)).tolist():
-                if not isinstance(self.starts[i], int):
-                    yield self.starts[i], round(begin[i] * grid.scale)
+            placed = np.flatnonzero(np.isfinite(begin)).tolist()
+            free = [k for k in placed if not isinstance(self.starts[k], int)]
+            yield from ((self.starts[k], round(begin[k] * grid.scale)) for k in free)
             return
         jobs = [self.instance.index[n] for n in run]
         starts, _ = replay(

@@ -34,15 +34,7 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import (
-        Explanation,
-        Lines,
-        Plan,
-        Replanned,
-        Section,
-        ShownTable,
-        Tables,
-    )
+    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
     from schedopt.problems.starts import Told
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
@@ -376,17 +368,12 @@ class Problem(Generic[I]):
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
-    def replan(self, instance: I, old: Any, at: str | float, state: Any, **given: Any) -> Replanned:
-        """Return the rest of an instance solved again; `InputError` if there is no such."""
+    def replan(self, instance: I, plan: Any, at: str | float, state: Any, **given: Any) -> Any:
+        """Return the rest of an instance solved again, a `shown.Replanned`; or `InputError`."""
         home = "replanning:replan"
-        found: Replanned | None = self._told(home, instance, old, at, state, default=None, **given)
-        if found is None:
+        if (found := self._told(home, instance, plan, at, state, default=None, **given)) is None:
             raise InputError("a plan of jobs", found=f"one of {self.name}")
         return found
-
-    def planned(self, instance: I, plan: Result | Sequence[Mapping[str, Any]]) -> Any:
-        """Return what a result, or rows of a plan, say of jobs, as `replan` takes it."""
-        return self._told("replanning:old_of", instance, plan, default=None)
 
     def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,11 @@ from schedopt.instances.identity import identity
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Change
-from schedopt.solvers.result import Result
+from schedopt.problems.shown import Change, Plan
+from schedopt.solvers.result import Limits, Result
 from schedopt.verbs import plan as plans
 from schedopt.verbs.load import load as loaded
-from schedopt.verbs.solve import solve
+from schedopt.verbs.solve import modelled, solve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +36,7 @@ class Replanned:
 
     Attributes
     ----------
-    plan : polars.DataFrame or None
+    plan : polars.DataFrame, optional
         Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
         and ``change``: kept, added, dropped or moved. None where there is no solution.
     result : Result
@@ -50,17 +51,22 @@ class Replanned:
         What had to be taken for granted or left out.
     """
 
-    plan: pl.DataFrame | None
-    result: Result[Any]
+    result: Result
     rest: AnyInstance
     night: AnyInstance
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
     old: Any
+    columns: Plan | None
+
+    @cached_property
+    def plan(self) -> pl.DataFrame | None:
+        """The plan as a table."""
+        return None if self.columns is None else plans.table_of(self.columns)
 
 
 def replan(
-    plan: Replanned | Result[Any] | pl.DataFrame | str | Path,
+    plan: Replanned | Result | pl.DataFrame | str | Path,
     *,
     at: str | float,
     state: Source | None = None,
@@ -106,7 +112,7 @@ def replan(
         raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")
     held, night, rules = _given(plan, instance)
     record = problem_of(night)
-    old = held.old if isinstance(held, Replanned) else record.planned(night, held)
+    old = held.old if isinstance(held, Replanned) else held
     added = [*rules, *(rule for rule in constraints if rule not in rules)]
     kind = formulation or record.default_formulation(night)
     limits: dict[str, Any] = {"gap": gap, "seed": seed, "options": options, "formulation": kind}
@@ -117,18 +123,24 @@ def replan(
         rest: AnyInstance,
         rules: Sequence[Constraint] = (),
         start: Any | Callable[[], Any] | None = None,
-    ) -> Result[Any]:
+        *,
+        checked: bool = True,
+    ) -> Result:
         if callable(start):  # what only schedules need
             start = start() if kind == "schedule" else None
+        if not checked:
+            model = modelled(rest, kind, options).add(*rules)
+            within = Limits(limits.get("time_limit"), gap, seed=seed)
+            return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 
     made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
-    table = None if made.plan is None else plans.table_of(made.plan)
-    return Replanned(table, made.result, made.rest, made.night, made.changes, made.notes, made.old)
+    own = (made.result, made.rest, made.night, made.changes, made.notes, made.old, made.plan)
+    return Replanned(*own)
 
 
 def _given(
-    plan: Replanned | Result[Any] | pl.DataFrame | str | Path,
+    plan: Replanned | Result | pl.DataFrame | str | Path,
     instance: AnyInstance | str | Path | None,
 ) -> tuple[Any, AnyInstance, list[Constraint]]:
     """Return the old plan, its instance, and the rules that its question added."""
@@ -176,7 +188,7 @@ def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
     return _given(plan, given)[1] if given is None else given
 
 
-def _instance_of(plan: Result[Any], given: AnyInstance | None, file: str | None) -> AnyInstance:
+def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> AnyInstance:
     """Return the instance that a result answers."""
     asked = plan.asked.question if plan.asked is not None else None
     if asked is None:

@@ -5,7 +5,7 @@ within the part of that reward that stability may cost; then the best reward wit
 The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
@@ -17,9 +17,10 @@ from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Scheduled, Selected, refuse_nights, selected
+from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.tasks import Floats
-from schedopt.problems.dssp.observing import Old, Task, observed, state_of, time_told
+from schedopt.instances.errors import InputError
+from schedopt.problems.dssp.observing import Begun, Old, Task, observed, state_of, time_told
 from schedopt.problems.dssp.planning import LATE, PLAINLY, clock, dispatched, plan, schedules_of
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
@@ -33,7 +34,8 @@ STAY = "stay"
 FEW = ("cpa", "least-slack")
 """Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
 
-Solve = Callable[..., Result[Any]]
+Solve = Callable[..., Result]
+PlanRow = dict[str, Any]
 replace: Any = msgspec.structs.replace
 
 
@@ -55,7 +57,7 @@ class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
             yield f"{float(worth):g} of {self.at_least:g}"
 
 
-def old_of(instance: Instance, result: Result[Any] | Sequence[Mapping[str, Any]]) -> Old:
+def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
     """Return what a result plans, dispatched where it does not say when; or what rows of a plan."""
     refuse_nights(instance, "replan")
     if not isinstance(result, Result):
@@ -77,30 +79,30 @@ def old_of(instance: Instance, result: Result[Any] | Sequence[Mapping[str, Any]]
     )
 
 
-def _old_from(rows: Sequence[Mapping[str, Any]]) -> Old:
+def _old_from(rows: Sequence[PlanRow]) -> Old:
     """Return what the rows of a plan say."""
     runs = {row["job"]: row for row in rows if row["run"]}
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
     return Old({name: _span(row) for name, row in runs.items()}, widths)
 
 
-def _span(row: Mapping[str, Any]) -> tuple[float, float] | None:
+def _span(row: PlanRow) -> tuple[float, float] | None:
     return None if row["start"] is None or row["end"] is None else (row["start"], row["end"])
 
 
-def _rows(columns: Plan) -> dict[str, dict[str, Any]]:
+def _rows(columns: Plan) -> dict[str, PlanRow]:
     titles = [column.title for column in columns]
     cells = zip(*(column.cells for column in columns), strict=True)
     return {str(row[0]): dict(zip(titles, row, strict=True)) for row in cells}
 
 
-def _sum(numbers: Any) -> Fraction:
+def _sum(numbers: Iterable[float]) -> Fraction:
     return sum(map(as_written, numbers), Fraction(0))
 
 
 def replan(
     night: Instance,
-    old: Old,
+    planned: Old | Result | Sequence[PlanRow],
     at: str | float,
     state: Source | None,
     solve: Solve,
@@ -110,6 +112,9 @@ def replan(
 ) -> Replanned:
     """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from."""
     refuse_nights(night, "replan")
+    if night.pools:
+        raise InputError("`processors`: replan knows no pools", found="`pools`", place="pools")
+    old = planned if isinstance(planned, Old) else old_of(night, planned)
     now = time_told(night, str(at), "at")
     told = state_of(night, state, now)
     begun, notes = observed(night, old, told, now)
@@ -123,7 +128,7 @@ def replan(
 
 def _solved(
     rest: Rest, old: Old, was: set[str], solve: Solve, stay: float
-) -> tuple[Result[Any], list[str]]:
+) -> tuple[Result, list[str]]:
     """Return the result nearest to what was planned, and the rules that no plan can keep."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
@@ -147,7 +152,7 @@ def _solved(
     floor = Worth(name=STAY, rewards={job.name: job.reward for job in free}, at_least=least)
     jobs = tuple(replace(job, reward=float(job.name in names)) for job in night.jobs)
     near = replace(night, jobs=jobs, objectives=())
-    kept = solve(near, rules=[floor], start=best.solution)
+    kept = solve(near, rules=[floor], start=best.solution, checked=False)  # only counted
     count = 0 if kept.solution is None else len({*names} & {*kept.solution.selected})
     if count <= len({*names} & chosen):
         return best, dropped
@@ -181,7 +186,7 @@ def _warm(rest: Rest, old: Old) -> Scheduled | None:
 class _Merging:
     """A plan of the whole night: what has begun, and what is planned of the rest."""
 
-    def __init__(self, rest: Rest, old: Old, result: Result[Any], notes: Sequence[str]) -> None:
+    def __init__(self, rest: Rest, old: Old, result: Result, notes: Sequence[str]) -> None:
         self.night, self.at = rest.night, rest.at
         self.rest, self.old, self.result, self.notes = rest, old, result, notes
 
@@ -226,7 +231,7 @@ class _Merging:
             notes=tuple(self.notes),
         )  # fmt: skip
 
-    def _merge(self, job: Any, begun: Any, rows: dict[str, dict[str, Any]]) -> None:
+    def _merge(self, job: Job, begun: Begun, rows: dict[str, PlanRow]) -> None:
         """Make of the rows of a job's parts one of the job."""
         row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
         row["reward"] = job.reward
@@ -245,7 +250,7 @@ class _Merging:
             row |= {"end": begun.end, "late": max(0.0, begun.end - due)}
             row["processors"] = self.old.widths.get(job.name) or max(held, begun.width)
 
-    def _columns(self, rows: Mapping[str, Mapping[str, Any]], change: Mapping[str, str]) -> Plan:
+    def _columns(self, rows: Mapping[str, PlanRow], change: Mapping[str, str]) -> Plan:
         shown = plan(self.rest.instance, self.result, None)
         jobs = [*self.night.index]
         spans = self.old.spans
@@ -264,7 +269,7 @@ class _Merging:
         )
 
     def _why(
-        self, name: str, change: str, rows: Mapping[str, Any], why: Mapping[str, Any], told: Any
+        self, name: str, change: str, rows: Mapping[str, PlanRow], why: Mapping[str, Any], told: Any
     ) -> str:
         """Say why a job is no longer where it was."""
         row = told.get(name)
@@ -279,7 +284,7 @@ class _Merging:
             return said or "there is room for it now"
         return said if change == "moved" else ""
 
-    def _told(self, name: str, change: str, rows: Mapping[str, Any], why: str) -> Change:
+    def _told(self, name: str, change: str, rows: Mapping[str, PlanRow], why: str) -> Change:
         span, row = self.old.spans.get(name), rows[name]
         now = row["start"] if row["run"] else None
         was = span[0] if span else None
@@ -287,7 +292,7 @@ class _Merging:
         return Change(name, change, was, now, why, *by_clock)
 
 
-def _carried_out(rest: Rest, old: Old, result: Result[Any]) -> Result[Any] | None:
+def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
     """Return a result as it is run: in the old order where nothing is lost by that."""
     night, chosen = rest.instance, result.solution
     bare = any(job.stages is None for job in night.jobs)
@@ -336,10 +341,10 @@ def _keys(rest: Rest, old: Old) -> Floats:
     return np.array(found)
 
 
-def as_run(result: Result[Any], made: Scheduled, night: Instance, by: str) -> Result[Any]:
+def as_run(result: Result, made: Scheduled, night: Instance, by: str) -> Result:
     """Return a result with its schedule."""
     on_time = sum(night.worth(night.index[n], end) == 1.0 for n, end in made.completion.items())
-    run: Result[Any] = replace(
+    run: Result = replace(
         result,
         formulation=msgspec.UNSET,
         solver=msgspec.UNSET,

@@ -7,7 +7,7 @@ rules know of it. A job of whose stage a part runs is two: the rest of the stage
 after it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum
@@ -113,12 +113,20 @@ class _Resting:
         ]
         changes = tuple((time, int(amount)) for time, amount in self._less(total, held))
         part = {"jobs": tuple(jobs), "changes": changes, "resources": self.resources}
+        if not self._left(total, held):
+            expected = f"a processor that comes free before {night.deadline:g}"
+            raise InputError(expected, found="all at work until then", place="at")
         bare = replace(night, constraints=(), **part)
         rest = replace(bare, constraints=tuple(self._rules(bare)))
         return Rest(night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts,
                     self.notes)  # fmt: skip
 
-    def _unused(self, name: str, taken: Any) -> str:
+    def _left(self, total: Steps, held: Held) -> bool:
+        """Tell whether anything of the machine is left before the deadline."""
+        due = min(self.night.deadline, self.night.end or self.night.deadline)
+        return any(amount and time < due for time, amount in self._less(total, held))
+
+    def _unused(self, name: str, taken: Collection[str | None]) -> str:
         while name in taken:
             name += "'"
         return name
@@ -181,8 +189,7 @@ class _Resting:
             held: Held = [(until, float(count)) for until, count in running]
             self.resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
             now = replace(now, holds=now.holds | {own: float(job.processors)})
-        after = (*now.after, first)
-        return [now, replace(self._part(job, left[1:], end), after=after)]
+        return [now, replace(self._part(job, left[1:], end), after=(first,))]
 
     def _ended(self, job: Job, end: float) -> Job:
         """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
@@ -223,7 +230,8 @@ class _Resting:
         if job.critical_path is not None:
             longest = fsum(max(stage) for stage in whole)
             given["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
-        return replace(job, stages=stages, release=at, **given)
+        # What it waited for was there when it began.
+        return replace(job, stages=stages, release=at, after=(), **given)
 
     def _rules(self, rest: Instance) -> list[Constraint]:
         """Return the rules of the rest: each knows what has begun."""
