@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-solve borg lock release-check schema weight clean
+.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -78,6 +78,9 @@ archive: $(READY) ## verify the archive: every solution recomputed, every certif
 
 archive-solve: $(READY) ## solve again what is open in the archive, or believed, and keep what is better
 	$(BIN)/python -m benchmarks.archive
+
+archive-file: $(READY) ## the archive as one file for a release, build/schedopt-archive.zip
+	$(BIN)/python -c "from pathlib import Path; from schedopt.verbs.fetching import pack; pack(Path('build/schedopt-archive.zip'))"
 
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema

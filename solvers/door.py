@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
-from schedopt.instances.extras import EXTRAS, missing
+from schedopt.instances.extras import unmet
 from schedopt.instances.files import home
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
@@ -101,8 +101,7 @@ def solve(
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     if result is None:
-        table = engines(model.problem, model.name)
-        raise _lacking([engine for engine in table if engine.accepts(model)])
+        raise unmet([engine.needs for engine in engines(model.problem, model.name)])
     return _in_hand(model, result, at_once)
 
 
@@ -225,7 +224,7 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
         names = listing([engine.name for engine in table])
         raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
     if not engine.available:
-        raise _lacking([engine])
+        raise unmet([engine.needs])
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in _accepting(table, model)])
@@ -236,17 +235,6 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
             place=f"solver {solver}",
         )
     return engine, read
-
-
-def _lacking(table: Sequence[Engine]) -> InputError:
-    """Return the error that says what to install for the first of some engines which has needs."""
-    lacks = next((engine for engine in table if not engine.available), None)
-    if lacks is None:
-        return InputError("a formulation that an engine takes", found="one that none takes")
-    brought = next((name for name in lacks.needs if name in EXTRAS), None)
-    if brought is not None:
-        return missing(brought)
-    return InputError(f"{' or '.join(lacks.needs)} on this machine", found="none", place="solver")
 
 
 def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:

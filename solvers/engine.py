@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from schedopt.instances.extras import met
 from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class Engine:
     @property
     def available(self) -> bool:
         """Whether what it needs is on this machine."""
-        return installed(self.needs)
+        return met(self.needs)
 
 
 def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
@@ -158,11 +157,6 @@ def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
         confirmed_by=confirmed_by,
         needs=("ortools",),
     )
-
-
-def installed(names: Sequence[str]) -> bool:
-    """Tell whether one of some programs or packages is on this machine; without names, yes."""
-    return not names or any(shutil.which(name) or find_spec(name) for name in names)
 
 
 def at_home(home: str) -> Any:

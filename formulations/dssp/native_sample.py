@@ -1,7 +1,5 @@
 """The sample average program in Pyomo's words: a block of a selection's model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -70,6 +70,29 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 
+@verb("schedopt archive fetch schedopt-archive.zip", of=archive)
+def fetch(source: str, *, json: bool = False) -> None:
+    """Install the archive from a release's file or its https address, once all of it is verified.
+
+    Exit status: 0 it is there, 1 an entry does not hold and nothing was changed, 2 bad input.
+
+    Parameters
+    ----------
+    source : The file, schedopt-archive.zip, or its address.
+    """
+    from schedopt.terminal import listings
+    from schedopt.terminal.progress import bar
+    from schedopt.verbs.fetching import fetch as run
+
+    with bar("entries") as progress:
+        target, found = run(source, progress)
+    wrong = [verdict for verdict in found if verdict.wrong]
+    tell(wrong or found[:0], json, listings.verdicts)
+    if wrong:
+        raise typer.Exit(FAILED)
+    say(f"{len(found)} entries hold; the archive is in {target}")
+
+
 @verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)
 def submit(
     file: Path,

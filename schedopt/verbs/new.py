@@ -23,7 +23,7 @@ def plugin(folder: Path) -> list[Path]:
         raise InputError("a new folder", found=error.strerror, file=str(folder)) from None
     made = []
     for entry in (files("schedopt") / "templates" / "plugin").iterdir():
-        made.append(folder / entry.name)
+        made.append(folder / entry.name.removesuffix(".in"))
         write_bytes(made[-1], entry.read_bytes())
     return sorted(made)
 

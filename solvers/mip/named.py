@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from schedopt.solvers.engine import installed
+from schedopt.instances.extras import met
 
 if TYPE_CHECKING:
     from schedopt.solvers.mip import Engine
@@ -24,7 +24,7 @@ class Solver(NamedTuple):
     @property
     def available(self) -> bool:
         """Whether it is on this machine."""
-        return installed(self.comes_with)
+        return met(self.comes_with)
 
 
 _EXTERNAL = "schedopt.solvers.mip.external"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from builders.cli import ROOT, refused, run
@@ -198,3 +199,31 @@ def test_an_optimum_without_its_certificate_is_believed(copied: Path) -> None:
     spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
     relined(copied, lambda e: e | {"certificate": ""})
     assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout
+
+
+def test_a_release_s_file_is_fetched_once_all_of_it_holds(
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from schedopt.verbs.fetching import pack
+
+    good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
+    pack(good)
+    entries = copied / "entries.jsonl"
+    entries.write_text(entries.read_text().replace('"objective":', '"objective":1', 1))
+    pack(bad)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    data = tmp_path / "data" / "schedopt"
+    run("archive", "fetch", bad, status=1)
+    assert not [*data.iterdir()]
+    done = run("archive", "fetch", good)
+    (there,) = data.iterdir()
+    assert str(there) in done.stderr
+    monkeypatch.setenv(archived.PLACE, str(there))
+    assert [*archived.groups()] == [QUICK]
+    assert "No such file" in refused("archive", "fetch", tmp_path / "none.zip")
+    assert "https" in refused("archive", "fetch", "http://localhost/a.zip")
+    with ZipFile(bad, "w") as file:
+        file.writestr("../out.json", "x")
+    assert "found '../out.json'; expected the files of an archive" in refused(
+        "archive", "fetch", bad
+    )

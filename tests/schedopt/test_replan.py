@@ -1,7 +1,5 @@
 """Replanning: what is planned of the rest of a night is the best that can still be done."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Selections under risk: forged claims are refused, and chances are what nights drawn anew say."""
 
-from __future__ import annotations
-
 from math import sqrt
 from random import Random
 from typing import Any

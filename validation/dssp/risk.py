@@ -4,8 +4,6 @@ The factors of scenarios are drawn anew from the question's seed; who is in time
 the raw fields, in whole numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import fsum, inf, sqrt

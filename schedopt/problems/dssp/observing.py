@@ -1,7 +1,5 @@
 """What of a night has happened by a time: what is told, and else what was planned."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush

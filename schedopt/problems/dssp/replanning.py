@@ -5,8 +5,6 @@ within the part of that reward that stability may cost; then the best reward wit
 The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf, nextafter

@@ -7,8 +7,6 @@ rules know of it. A job of whose stage a part runs is two: the rest of the stage
 after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

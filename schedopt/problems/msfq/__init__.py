@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from schedopt.instances.options import Options
-from schedopt.problems.record import Converter, Problem, Question
+from schedopt.problems.question import Question
+from schedopt.problems.record import Converter, Problem
 
 if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
@@ -49,7 +50,7 @@ class Msfq(Problem["Instance"]):
         "adaptive-quickswap": "Adaptive Quickswap",
         "nmsr": "nMSR",
     }
-    converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf")}
+    converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf", tells=True)}
 
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""

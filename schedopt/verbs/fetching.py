@@ -1,0 +1,121 @@
+"""The archive as one file: packed for a release, fetched and verified where only the package is."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+
+from schedopt.archive.judging import Verdict
+from schedopt.instances.archived import PLACE, fetched_home, home
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import MOST_BYTES, write_bytes
+from schedopt.verbs.archive import verified
+
+WAIT = 60.0
+"""Seconds without a byte after which a server is given up."""
+
+_MEMBER = re.compile(
+    r"README\.md|[\w-]+/(?:entries\.jsonl|group\.json|(?:instances|results)/[\w.-]+)"
+)
+
+
+def pack(target: Path) -> None:
+    """Write the archive as one file; the same archive is the same file."""
+    packed, folder = BytesIO(), home()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as file:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            name = path.relative_to(folder).as_posix()
+            if _MEMBER.fullmatch(name):
+                file.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(target, packed.getvalue())
+
+
+def fetch(
+    source: str, watch: Callable[[int, int], None] | None = None
+) -> tuple[Path, list[Verdict]]:
+    """Put the archive of a file, or of an address, where `archive:` finds it, once all of it holds.
+
+    Parameters
+    ----------
+    source : str
+        A file that `pack` wrote, or its address, https.
+    watch : callable, optional
+        Called with how many entries are verified, and how many there are.
+
+    Returns
+    -------
+    (Path, list of Verdict)
+        Where it is to be, and the verdicts; where one of them is bad, nothing is put there.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or holds something else.
+    """
+    data, target = _read(source), fetched_home()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent) as scratch:
+        folder = Path(scratch, "archive")
+        _unpack(data, folder, source)
+        with _at(folder):
+            verdicts = list(verified((), watch))
+        if not any(verdict.wrong for verdict in verdicts):
+            shutil.rmtree(target, ignore_errors=True)
+            folder.rename(target)
+    return target, verdicts
+
+
+def _read(source: str) -> bytes:
+    """Return the bytes of a file or of an address, no more than a file may have."""
+    try:
+        if "://" not in source:
+            with Path(source).open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        elif urlsplit(source).scheme == "https":
+            with urlopen(source, timeout=WAIT) as answer:  # noqa: S310  https alone
+                data = answer.read(MOST_BYTES + 1)
+        else:
+            raise InputError("a file, or an address that begins with https://", found=shown(source))
+    except (URLError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("an archive to read", found=str(error), file=source) from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"at most {MOST_BYTES // 2**20} MiB", found="more", file=source)
+    return data
+
+
+def _unpack(data: bytes, folder: Path, source: str) -> None:
+    """Unpack an archive, of which nothing leads out of the folder, nor is too large."""
+    try:
+        with ZipFile(BytesIO(data)) as file:
+            members = file.infolist()
+            if odd := [m.filename for m in members if not _MEMBER.fullmatch(m.filename)]:
+                raise InputError("the files of an archive", found=shown(odd[0]), file=source)
+            if sum(member.file_size for member in members) > MOST_BYTES:
+                raise InputError(f"at most {MOST_BYTES // 2**20} MiB", found="more", file=source)
+            file.extractall(folder)
+    except BadZipFile as error:
+        raise InputError("an archive as a release has it", found=str(error), file=source) from None
+
+
+@contextmanager
+def _at(folder: Path) -> Iterator[None]:
+    """Have `archive:` mean a folder."""
+    before = os.environ.get(PLACE)
+    os.environ[PLACE] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.pop(PLACE)
+        if before is not None:
+            os.environ[PLACE] = before
