@@ -1,6 +1,7 @@
 """Selections under shares: the engine of their own beside HiGHS, CP-SAT and SCIP.
 
-``python -m benchmarks.dssp_shares``: a season of 20 teams, then 100,000 jobs of 1,000 teams.
+``python -m benchmarks.dssp_shares``: a season of 20 teams, 100,000 jobs of 1,000 teams, and 40
+selections under rules that cross; ``crossing`` as its argument names the last alone.
 """
 
 from functools import partial
@@ -13,18 +14,22 @@ from ortools.sat.python import cp_model
 from benchmarks.ceilings import part_of
 from benchmarks.rivals import highs_alone
 from benchmarks.tables import Measured, Row, measurement, row, run
-from benchmarks.timing import agree, best_of
+from benchmarks.timing import agree, best_of, spent
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.solvers import door
 from schedopt.solvers.mip.translating import translate
-from schedopt.solvers.result import Limits
+from schedopt.solvers.result import Limits, Result
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
 LIMIT = 60.0
 """Seconds after which an alternative is stopped."""
+PART = 10.0
+"""Seconds for a selection under rules that cross."""
+CROSSING = {200: 0.0, 500: 2e-4, 2_000: 2e-4, 20_000: 5e-5}
+"""Jobs under rules that cross, and the gap that is asked for."""
 
 
 @measurement
@@ -143,5 +148,44 @@ def _cp_sat(night: Instance, rule: FairShare) -> Row:
     return row("cp-sat", solver.wall_time, "s", objective=value, gap=gap)
 
 
+@measurement
+def crossing(seeds: int = 5) -> Measured:
+    """Solve selections under rules that cross in 10 s, beside HiGHS and SCIP alone."""
+    rivals = ["highs", *(["scip"] if find_spec("pyscipopt") else [])]
+    door.solve(Selection(_crossed(100, "all", 1)), Limits(time_limit=PART))  # compiles
+    yield f"(a3) rules that cross, {PART:.0f} s, one thread: {seeds} seeds a row"
+    for jobs, asked in CROSSING.items():
+        for rules in ("shares", "all"):
+            gaps: dict[str | None, list[float]] = {}
+            proven, worse, seconds = 0, 0, []
+            for seed in range(1, seeds + 1):
+                night, values = _crossed(jobs, rules, seed), {}
+                for name in (None, *rivals):
+                    took, found = spent(partial(_within, night, name))
+                    gaps.setdefault(name, []).append(1.0 if found.gap is None else found.gap)
+                    values[name] = found.objective or 0.0
+                    if name is None:
+                        proven += found.proven
+                        seconds.append(took)
+                worse += values[None] < max(values.values())
+            beside = {f"{name} gap": f"{max(gaps[name]):.1e}" for name in rivals}
+            told = {"proven": proven, "seconds": max(seconds), "worse than a rival": worse}
+            yield row(
+                f"{jobs:,} jobs, {rules}: largest gap",
+                max(gaps[None]),
+                most=asked,
+                **told,
+                **beside,
+            )
+
+
+def _within(night: Instance, name: str | None) -> Result[Selected]:
+    return door.solve(Selection(night), Limits(time_limit=PART, threads=1), solver=name)
+
+
+def _crossed(jobs: int, rules: str, seed: int) -> Instance:
+    return generate("dssp", generator="crossing", seed=seed, options={"jobs": jobs, "rules": rules})
+
+
 if __name__ == "__main__":
-    run(fair_share, many_teams)
+    run(fair_share, many_teams, crossing)

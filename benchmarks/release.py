@@ -3,8 +3,6 @@
 Needs the network: ``make release-check``, or ``python -m benchmarks.release --python python3.12``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -3,8 +3,6 @@
 Needs the network: pip fetches what the wheel depends on. ``python -m benchmarks.weight``.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -4,34 +4,4 @@ What a declaration means on a selection of jobs is in `formulations.dssp.rows`. 
 is a subclass of `Constraint`; `CONTRIBUTING.md` has the recipe.
 """
 
-from schedopt.instances.constraints import (
-    Apart,
-    AtLeast,
-    AtMost,
-    Constraint,
-    FairShare,
-    Forbid,
-    Imply,
-    Require,
-    Resource,
-    ResponseTime,
-    Seats,
-    Shares,
-    Together,
-)
-
-__all__ = [
-    "Apart",
-    "AtLeast",
-    "AtMost",
-    "Constraint",
-    "FairShare",
-    "Forbid",
-    "Imply",
-    "Require",
-    "Resource",
-    "ResponseTime",
-    "Seats",
-    "Shares",
-    "Together",
-]
+from schedopt.instances.constraints import *  # noqa: F403  all of them, under this name too

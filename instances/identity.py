@@ -31,4 +31,8 @@ def _log(instance: Any) -> str:
     jobs, made = instance.jobs, hashlib.sha256()
     for column in (jobs.submit, jobs.need, jobs.run):
         made.update(column.astype(float).tobytes())
+    if jobs.needs is not None:
+        made.update(jobs.needs.amounts.tobytes())
+    if instance.partitions:
+        made.update(",".join(jobs.partition.names).encode() + jobs.partition.codes.tobytes())
     return made.hexdigest()

@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
+    from schedopt.verbs.replan import Replanned, replan
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
@@ -83,6 +84,7 @@ __all__ = [
     "Imply",
     "InputError",
     "Ready",
+    "Replanned",
     "Require",
     "Resource",
     "ResponseTime",
@@ -110,6 +112,7 @@ __all__ = [
     "plan",
     "plot",
     "ready",
+    "replan",
     "reproduce",
     "script",
     "solve",
@@ -125,6 +128,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "InputError": "schedopt.instances.errors",
     "Ready": "schedopt.verbs.ready",
+    "Replanned": "schedopt.verbs.replan",
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
     "list_policies": "schedopt.verbs.contents",

@@ -193,6 +193,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         What the bound is re-proved from; its ``kind`` says how.
     explanation : dict, optional
         Why it is as it is: what is left out and why, what each rule costs, what more would bring.
+    risk : dict, optional
+        Where run times are uncertain: ``in_sample``, what it is worth in the ``scenarios`` that
+        decided, ``out_of_sample``, in others, and ``confidence``, half of that one's 95% interval.
     message : str
         A line about what happened, where there is something to say.
     """
@@ -224,6 +227,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     message: str | UnsetType = UNSET
     certificate: dict[str, Any] | UnsetType = UNSET
     explanation: dict[str, Any] | UnsetType = UNSET
+    risk: dict[str, float] | UnsetType = UNSET
 
     @property
     def proven(self) -> bool:

@@ -1,7 +1,5 @@
 """Without the packages of an extra the rest works, and what it opens is named in one line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

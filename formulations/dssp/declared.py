@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.nights import Calendar, nights_of
 from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.dssp.whole import selection_program
 from schedopt.formulations.program import Program
 from schedopt.formulations.protocol import Hints, Settings, Side
@@ -54,6 +55,7 @@ class Declared:
     known_options: ClassVar[Mapping[str, Option]] = {"fill": FILL}
 
     calendar: Calendar | None = None
+    sample: Sample | None = None
     open: NDArray[np.bool_]
 
     def __init__(self, instance: Instance, *, fill: float | Literal["guaranteed"] = 1.0) -> None:
@@ -113,7 +115,9 @@ class Declared:
         if self._native is None:
             from schedopt.formulations.dssp.native import Native
 
-            self._native = Native(*self._labelled(), self.capacity, self.open, self.stated)
+            names, rewards = self._labelled()
+            given = self.capacity, self.open, self.stated
+            self._native = Native(names, rewards, *given, sample=self.sample)
         return self._native
 
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
+from schedopt.formulations.dssp.native_sample import declare
 from schedopt.formulations.dssp.rows import Number, Row
+from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.protocol import Side
 
 
@@ -29,6 +31,8 @@ class Native:
         The variables that can be 1 at all.
     stated : iterable of (str, Row)
         The rows of the side constraints, under their names.
+    sample : Sample, optional
+        Scenarios of run times, which are added as a block of this name, with their objective.
 
     Attributes
     ----------
@@ -45,6 +49,8 @@ class Native:
         capacity: Sequence[Row],
         open_: NDArray[np.bool_],
         stated: Iterable[tuple[str, Row]],
+        *,
+        sample: Sample | None = None,
     ) -> None:
         self.model = model = pyo.ConcreteModel()
         dimension = len(names[0]) if names and isinstance(names[0], tuple) else 1
@@ -65,6 +71,8 @@ class Native:
             model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
             for name, row in stated:
                 self._state(name, row)
+            if sample is not None:
+                declare(sample, model, self.x)
         self._known = self._rows_digest(), self._goal_digest()
 
     def _within(self, row: Row) -> tuple[None, Any, float | None]:
@@ -94,7 +102,8 @@ class Native:
         for index, row in self.model.side.items():
             rows.setdefault(index[0], []).append(row)
         for component in self.model.component_objects(pyo.Constraint, active=True):
-            if component.name not in ("capacity", "windows", "side"):
+            own = component.name in ("capacity", "windows", "side")
+            if not own and not component.name.startswith("sample."):
                 rows.setdefault(component.name, []).extend(component.values())
         return rows
 

@@ -309,14 +309,15 @@ class Schedule(WholeModel):
             yield x, float(name in run)
         begin, grid = self._starts_of(solution), self.grid
         if self.instance.beyond:
-            at = np.flatnonzero(np.isfinite(begin))
-            yield from ((self.starts[i], round(begin[i] * grid.scale)) for i in at)
+            for i in np.flatnonzero(np.isfinite(begin)).tolist():
+                if not isinstance(self.starts[i], int):
+                    yield self.starts[i], round(begin[i] * grid.scale)
             return
         jobs = [self.instance.index[n] for n in run]
         starts, _ = replay(
             self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
         )
-        for i in np.flatnonzero(np.isfinite(begin)):
+        for i in np.flatnonzero(np.isfinite(begin)).tolist():
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], float(starts[i])
 

@@ -1,19 +1,22 @@
 """Selection: which jobs to run by the deadline, as a 0-1 knapsack with side constraints."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.dssp.windows import able, window_rows
-from schedopt.formulations.protocol import Knapsack, Value
+from schedopt.formulations.protocol import Knapsack, Settings, Value
 from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.dssp import Selected, SelectedNights, selected
+from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, selected
+from schedopt.instances.dssp.scenarios import SCENARIOS, is_measure
 from schedopt.instances.errors import InputError
+from schedopt.instances.options import Option, checked, whole
 
 
 class Selection(Declared):
@@ -26,9 +29,17 @@ class Selection(Declared):
     fill : float or "guaranteed"
         The selection parameter r: how much of P·D to fill. ``guaranteed`` is Theorem 4's, with
         which every non-delay dispatcher completes all that is selected.
+    risk : str, optional
+        What is maximized where run times are uncertain: ``mean`` (the expected reward), ``cvar:Q``
+        (the mean of the worst part 1 - Q) or ``chance:Q`` (the reward of what is selected, each job
+        of it in time with at least that probability). Without it the planned times are believed.
+    scenarios, seed : int
+        How many scenarios stand for the uncertainty, and the seed that they are drawn from.
 
     Attributes
     ----------
+    sample : Sample or None
+        The scenarios, and what a selection earns in them; None without ``risk``.
     stated : list of (str, Row)
         The rows of the side constraints, under their names.
     open : ndarray of bool, shape (J,)
@@ -44,10 +55,57 @@ class Selection(Declared):
     -----
     Source: Anderson et al., SPAA 2005, section 3.1, equations 1 and 2. With releases and deadlines
     of jobs' own equation 2 stands for each release a and deadline b: the jobs that live between
-    them fit into r·P·(b - a).
+    them fit into r·P·(b - a). With ``risk`` these rows hold for planned run times, and what is
+    earned is said by `Sample`.
     """
 
     name: ClassVar[str] = "selection"
+    known_options: ClassVar[Mapping[str, Option]] = {
+        "fill": FILL,
+        "risk": Option(None, "mean, cvar:Q or chance:Q, with Q between 0 and 1", is_measure),
+        "scenarios": SCENARIOS,
+        "seed": whole(0, 0, 2**31 - 1, ", of scenarios"),
+    }
+
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        fill: float | Literal["guaranteed"] = 1.0,
+        risk: str | None = None,
+        scenarios: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        given: Settings = {"risk": risk, "scenarios": scenarios, "seed": seed}
+        given = {key: value for key, value in given.items() if value is not None}
+        checked(given, self.known_options, self.name)
+        if risk is None and given:
+            key = next(iter(given))
+            raise InputError("--risk beside it", found=f"{key}={given[key]}", place="option")
+        super().__init__(instance, fill=fill)
+        self.sample: Sample | None = None
+        if risk is not None:
+            given = {"risk": risk, "scenarios": SCENARIOS.default, "seed": 0} | given
+            self.options |= given
+            drawn = {key: given[key] for key in ("scenarios", "seed")}
+            self.sample = Sample.of(instance, self.open, self.fill, risk, **drawn)
+
+    def judged(self, solution: Selected) -> dict[str, float] | None:
+        """Return what a selection is worth in and out of sample; None without ``risk``."""
+        if self.sample is None:
+            return None
+        return self.sample.judged(self._mask(solution), self.instance, self.options["seed"])
+
+    def _mask(self, solution: Selected) -> NDArray[np.bool_]:
+        chosen = np.zeros(self.width, dtype=np.bool_)
+        chosen[list(self.columns(solution))] = True
+        return chosen
+
+    def value_of(self, solution: Selected) -> float | None:
+        """Return what a selection is worth: its reward, or by the measure of risk."""
+        if self.sample is None:
+            return self.instance.objective_of(solution)
+        return self.sample.value(self._mask(solution))
 
     def _open(self) -> None:
         self.open = able(self.instance, self.fill)
@@ -78,7 +136,7 @@ class Selection(Declared):
 
     def plain(self) -> Knapsack | None:
         """Return the knapsack that this is while nothing but equations 1 and 2 is in it."""
-        if self.stated or self.changed or not self.single_capacity:
+        if self.stated or self.changed or self.sample or not self.single_capacity:
             return None
         night, positions = self.instance, np.flatnonzero(self.open)
         demands = night.planned.demands

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,24 +31,32 @@ def able(night: Instance, fill: float) -> NDArray[np.bool_]:
     return night.in_time & fits
 
 
-def window_rows(night: Instance, open_: NDArray[np.bool_], fill: float) -> list[Row]:
+def window_rows(
+    night: Instance, open_: NDArray[np.bool_], fill: float, longest: float = 1.0
+) -> list[Row]:
     """Return a row for each release a and deadline b: the jobs between fit into r·P·(b - a).
 
     The first is equation 2, over the jobs that are due by the file's deadline; of the others only
-    those that could be broken are there.
+    those that could be broken are there, with jobs up to ``longest`` times as long.
     """
     due, part = np.flatnonzero(night.due), as_written(fill)
     rows = [_row(night, "capacity", due, night.exact_capacity(fill))]
     if night.windowed:
         there = night.machine.total.mapped(lambda amount: part * amount)
         whole = (0.0, night.deadline)
-        own = _between(night, open_, "capacity", there)
+        own = _between(night, open_, "capacity", there, longest=longest)
         rows += [row for window, row in own if (window.release, window.deadline) != whole]
     return rows + (_beyond_rows(night, open_, part) if night.beyond else [])
 
 
 def _between(
-    night: Instance, among: NDArray[np.bool_], what: str, there: Steps, hold: str = ""
+    night: Instance,
+    among: NDArray[np.bool_],
+    what: str,
+    there: Steps,
+    *,
+    hold: str = "",
+    longest: float = 1.0,
 ) -> Iterator[tuple[Window, Row]]:
     """Yield what jobs ask for from each release to each deadline: demand, or what they hold."""
     asked, work = night.planned.demands.fractions, night.planned.demands.floats
@@ -55,7 +64,7 @@ def _between(
         pairs = zip(night.jobs, asked, strict=True)
         asked = [as_written(job.holds.get(hold, 0.0)) / job.processors * d for job, d in pairs]
         work = np.array([float(part) for part in asked])
-    for window in windows(night, among, work, there):
+    for window in windows(night, among, longest * work, there):
         key = f"{what} from {window.release:.15g} to {window.deadline:.15g}"
         jobs = window.jobs.tolist()
         yield window, Row(key, jobs, [asked[j] for j in jobs], upper=window.room(there))
@@ -74,7 +83,7 @@ def _beyond_rows(night: Instance, open_: NDArray[np.bool_], fill: Fraction) -> l
         inside = open_ & np.array([own <= pools for own in allowed])
         rows += [row for _, row in _between(night, inside, f"pools {', '.join(names)}", there)]
     for name, there in machine.resources.items():
-        rows += [row for _, row in _between(night, open_, f"resource {name}", there, name)]
+        rows += [row for _, row in _between(night, open_, f"resource {name}", there, hold=name)]
     for j, job in enumerate(night.jobs):
         for name in job.after:
             rows.append(Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0))
@@ -91,11 +100,16 @@ def _unions(sets: set[frozenset[str]]) -> set[frozenset[str]]:
 def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
     """Tell which jobs fit their own pools, filled to r, by themselves."""
     fits, machine = night.in_time.copy(), night.machine
+    demands = night.planned.demands.fractions
+
+    @cache
+    def room(pools: tuple[str, ...], start: float, end: float) -> Fraction:
+        there = machine.together(pools)
+        return there.until(as_written(end)) - there.until(as_written(start))
+
     for j in np.flatnonzero(fits):
-        there = machine.together(machine.of_job(night.jobs[j]))
-        room = there.until(as_written(night.deadlines[j]))
-        room -= there.until(as_written(night.releases[j]))
-        fits[j] = night.planned.demands.fractions[j] <= fill * room
+        own = tuple(machine.of_job(night.jobs[j])), night.releases[j], night.deadlines[j]
+        fits[j] = demands[j] <= fill * room(*own)
     return fits
 
 

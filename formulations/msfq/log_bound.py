@@ -1,17 +1,22 @@
 """LogBound: a lower bound on the mean response time of every schedule of a log."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.formulations.msfq.unruled import Undecoded
 from schedopt.formulations.protocol import Settings
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.records import Part
 from schedopt.instances.options import Option, checked, is_count
 
 
@@ -40,6 +45,8 @@ class LogBound(Undecoded):
 
     In a schedule jobs pay no more than the servers could earn, so its cost is no less than that.
     The best prices are the dual of the time-indexed linear program, over whole schedules.
+    Each partition of a machine is bounded as a machine of its own, and so is each resource as if
+    there were no others: the best of them counts.
 
     Parameters
     ----------
@@ -55,6 +62,8 @@ class LogBound(Undecoded):
     ticks : Ticks
     model : Prices
         None at first: all servers are free. The solver leaves the best that it found.
+    parts : tuple of PartTicks
+        The partitions, and what there is in each, where there is more than servers.
 
     Raises
     ------
@@ -87,20 +96,69 @@ class LogBound(Undecoded):
         self.instance = queue
         self.ticks = Ticks.of(queue)
         self.rounds, self.cells = rounds, cells
-        end = int(self.ticks.submit[-1] + self.ticks.run.sum())
-        self.model = Prices(np.array([0, max(end, 1)]), np.zeros(1, np.int64))
+        self.model = free(self.ticks)
+        several = queue.resources or queue.partitions
+        self.parts = tuple(PartTicks.of(part) for part in queue.parts()) if several else ()
         self.add(*queue.constraints)
         self.added: Sequence[Constraint] = ()
         self.seconds = time.perf_counter() - began
 
     def certificate(self) -> dict[str, Any]:
         """Return the prices as a document holds them: neighbours that are alike are one."""
-        prices, grid = self.model.prices, self.model.grid
-        kept = np.flatnonzero(np.diff(prices, prepend=-1))
-        return {
-            "kind": "server-prices",
-            "scale": [self.ticks.scale.numerator, self.ticks.scale.denominator],
-            "unit": self.model.unit,
-            "grid": [*grid[kept].tolist(), int(grid[-1])],
-            "prices": prices[kept].tolist(),
-        }
+        if not self.parts:
+            return {"kind": "server-prices", **_stated(self.ticks, self.model)}
+        stated = []
+        for part in self.parts:
+            one = _stated(part.ticks[part.priced], part.prices)
+            stated.append({"partition": part.name, **one, "prices": {part.priced: one["prices"]}})
+        return {"kind": "resource-prices", "parts": stated}
+
+
+def _stated(ticks: Ticks, given: Prices) -> dict[str, Any]:
+    prices, grid = given.prices, given.grid
+    kept = np.flatnonzero(np.diff(prices, prepend=-1))
+    return {
+        "scale": [ticks.scale.numerator, ticks.scale.denominator],
+        "unit": given.unit,
+        "grid": [*grid[kept].tolist(), int(grid[-1])],
+        "prices": prices[kept].tolist(),
+    }
+
+
+def free(ticks: Ticks) -> Prices:
+    """Return no prices at all."""
+    end = int(ticks.submit[-1] + ticks.run.sum())
+    return Prices(np.array([0, max(end, 1)]), np.zeros(1, np.int64))
+
+
+@dataclass
+class PartTicks:
+    """A machine of its own within a log.
+
+    ``rows`` are its jobs, ``ticks`` hold them with what they need of each resource that may be
+    short, by name, servers first. The solver leaves the prices that prove most, and which resource
+    is ``priced``. ``weight`` is what its jobs weigh together.
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    ticks: dict[str, Ticks]
+    weight: Fraction
+    prices: Prices
+    priced: str = "servers"
+
+    @classmethod
+    def of(cls, part: Part) -> PartTicks:
+        """Take a part of a machine."""
+        ticks = Ticks.of(part.queue)
+        each, needs = {"servers": ticks}, part.queue.jobs.needs
+        if needs is not None:
+            for name, column, most in zip(
+                needs.names, needs.amounts.T, part.queue.amounts, strict=True
+            ):
+                if int(column.sum()) > most:
+                    shared = int(np.gcd.reduce(column))
+                    each[name] = replace(ticks, need=column // shared, servers=most // shared)
+        weighted = part.queue.objective == "weighted"
+        weight = ticks.total / ticks.scale if weighted else ticks.total
+        return cls(part.name, part.rows, each, weight, free(ticks))

@@ -81,6 +81,7 @@ class Window(Unruled, WholeModel):
         self.add(*queue.constraints)
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
+        queue.expect_servers_alone("a window")
         rows = len(queue.jobs)
         count = min(40, rows - first) if count is None else count
         if not (count >= 1 and first + count <= rows):

@@ -11,6 +11,7 @@ one is put back or forward in the night.
 Tasks have a short notation: ``12x0.5h; 1x2h`` is a stage of twelve tasks, then one of one. A
 semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma: ``12x0.5h`` is
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
+``±30%`` at the end, as in ``12x0.5h; 1x2h ±30%``, is by how much run times may differ from these.
 """
 
 import re
@@ -130,13 +131,14 @@ def dates_of(start: str, unit: str) -> Dates:
     return Dates.of(start, SECONDS[SPELLED[unit]])
 
 
-def time_of(text: str, dates: Dates) -> float:
-    """Return a time that people write as `Clock.point` has it, in units after a start with a zone.
+def time_of(text: str, unit: str, dates: Dates | None) -> float:
+    """Return a point in time that people write, in a file's unit: see `Clock.point`.
 
-    A time of day is the first at or after the start.
+    A time of day is the first at or after the start, in whose zone it is.
     """
-    if (at := _time_of_day(text)) is None:
-        return float(Fraction(Clock(start=dates.start).point(text, "time")) / dates.unit)
+    at = _time_of_day(text)
+    if at is None or dates is None:
+        return Clock(SPELLED[unit], dates.start if dates else None).point(text, "time")
     day = dates.start.date() + timedelta(days=at < dates.start.time())
     return dates.since(datetime.combine(day, at, dates.start.tzinfo))
 
@@ -165,7 +167,19 @@ MOST_TASKS = 1_000_000
 """Tasks of one job: more are a slip of the finger."""
 
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
+SPREAD = "a number from 0 to below 1, or lognormal and a number, such as lognormal 0.5"
+_SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
+
+
+def spread_of(text: str) -> tuple[str, float | None]:
+    """Return tasks without ``±30%`` at their end, and how much run times differ by that."""
+    found = _SPREAD.fullmatch(text)
+    if found is None:
+        return text, None
+    if not (part := float(found[2]) / 100) < 1:
+        raise InputError("less than ±100%", found=shown(text))
+    return found[1], part
 
 
 def stages_of(text: str, clock: Clock) -> Stages:

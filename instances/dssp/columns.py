@@ -16,7 +16,7 @@ SEATS, HOLDS = "seats:", "holds:"
 """What stands before the name of seats, or of a resource, in a column's title and in an option."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
-LIMITS = ("after", "max_processors", "processors")
+LIMITS = ("after", "max_processors", "processors", "spread")
 TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 

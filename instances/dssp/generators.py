@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from schedopt.instances.dssp.crossing import CROSSING
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.reductions import random_matching, random_partition
@@ -107,6 +108,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
             reward=reward(priority, demand),
             priority=float(priority),
             groups={"team": team} if values["nights"] == 1 else {"night": night, "team": team},
+            spread=values["spread"] or None,
             **work,
         )
         jobs.append(job)
@@ -272,6 +274,7 @@ RENDER_NIGHT = Recipe(
         "reward": one_of("linear", REWARDS),
         "teams": whole(6, 1, 1000),
         "stages": truth(True, _STAGES),
+        "spread": number(0.0, "a number from 0 to below 1", lambda v: 0 <= v < 1),
     },
     "synthetic nights of a render farm, calibrated on a paper's stated facts",
     "facts: Anderson et al., SPAA 2005, section 5; the fit and the teams are our own",
@@ -319,5 +322,6 @@ GENERATORS: dict[str, Recipe] = by_name(
         "nights whose jobs may wait, with teams that are busy by turns",
         "ours: the nights of render-night; who is busy when, and who can wait, are our own choice",
     ),
+    CROSSING,
 )
 """The generators by name."""

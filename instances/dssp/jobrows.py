@@ -9,9 +9,15 @@ from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
 from schedopt.instances.declarations import of_checked
-from schedopt.instances.dssp.clock import MOST_TASKS, Clock, stages_of
+from schedopt.instances.dssp.clock import (
+    MOST_TASKS,
+    SPREAD,
+    Clock,
+    spread_of,
+    stages_of,
+)
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import Job, Stages
+from schedopt.instances.dssp.jobs import Job, Lognormal, Stages
 from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.durations import LENGTH, NUMBER, comma
 from schedopt.instances.errors import InputError, placed, shown
@@ -81,7 +87,7 @@ class Rows:
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
-        stages = self._stages(row)
+        stages, spread = self._stages(row), self._spread(row)
         demand, path = self._length(row, "demand"), self._length(row, "critical_path")
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
@@ -102,6 +108,7 @@ class Rows:
                 ),
                 max_processors=self._count(row, "max_processors"),
                 processors=self._count(row, "processors") or 1,
+                spread=spread,
                 holds={
                     name: amount
                     for name in self.columns.resources
@@ -137,11 +144,24 @@ class Rows:
             length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
             stages: Stages = ((length,) * min(count, MOST_TASKS + 1),)
         else:
-            stages = row.read("tasks", lambda text: stages_of(text, self.clock))
+            stages = row.read("tasks", lambda text: stages_of(spread_of(text)[0], self.clock))
         self._tasks += sum(map(len, stages))
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
         return stages
+
+    def _spread(self, row: _Row) -> float | Lognormal | None:
+        """Return a job's spread, from a column of its own or as its tasks tell it."""
+        if not row.text("spread"):
+            return row.read("tasks", lambda text: spread_of(text)[1])
+        sigma = row.text("spread").removeprefix("lognormal ")
+        with placed(f"{row.place}, column 'spread'"):
+            if sigma != row.text("spread") and NUMBER.fullmatch(sigma):
+                return Lognormal(sigma=float(sigma))
+        spread = row.number("spread")
+        if spread >= 1:
+            raise row.wrong("spread", SPREAD)
+        return spread
 
     def _length(self, row: _Row, column: str) -> float | None:
         if not row.text(column):

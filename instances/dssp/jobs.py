@@ -18,7 +18,23 @@ Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
 Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
+Within = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+
+
+class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
+    """Run times whose logarithms are normal, and whose mean is what was planned.
+
+    Attributes
+    ----------
+    sigma : float
+        The standard deviation of the logarithms.
+    """
+
+    sigma: Annotated[float, msgspec.Meta(gt=0, le=2)]
+
+    def __post_init__(self) -> None:
+        expect(0 < self.sigma <= 2, "a number above 0, at most 2", self.sigma, "spread.sigma")
 
 
 class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
@@ -60,6 +76,9 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
         What each of its tasks holds of the file's `resources` while it runs.
     pools : tuple of str, optional
         The pools that its tasks may run on; all where it says nothing.
+    spread : float or Lognormal, optional
+        By which actual run times differ from planned ones, all of a job's by the same factor: a
+        number s says that it is uniform in 1 ± s. Without ``--risk`` nothing is made of it.
 
     A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
     happens and the two others are what was predicted.
@@ -82,6 +101,7 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
     processors: Processors = 1
     holds: dict[Name, NonNegative] = msgspec.field(default_factory=dict)
     pools: Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)] | None = None
+    spread: Within | Lognormal | None = None
 
     def __post_init__(self) -> None:  # in as few steps as may be: there are files of millions
         demand, path = self.demand, self.critical_path
@@ -96,6 +116,8 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
             check_deadline(self.deadline)
         if self.first_night != 1 or self.last_night is not None:
             self._check_nights()
+        if isinstance(self.spread, int | float):
+            expect(0 <= self.spread < 1, "a number from 0 to below 1", self.spread, "spread")
         if self.stages is not None:
             self._check_stages(self.stages)
         elif demand is None or path is None:

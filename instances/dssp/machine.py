@@ -6,11 +6,12 @@ come are the first to go, and a task runs on processors that stay until it ends.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schedopt.instances.decimals import as_written
@@ -53,8 +54,8 @@ class Steps:
 
     def spans(self) -> Iterator[Span]:
         """Yield each stretch in which nothing changes, one after the other."""
-        for i, amount in enumerate(self.amounts):
-            yield Span(self.times[i], (*self.times[1:], None)[i], amount)
+        ends = (*self.times[1:], None)
+        yield from map(Span, self.times, ends, self.amounts)
 
     def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
         """Return another amount at each time."""
@@ -67,7 +68,7 @@ class Steps:
 
     def at(self, time: Fraction) -> Fraction:
         """Return how much there is at a time."""
-        return next(span.amount for span in self.spans() if span.end is None or time < span.end)
+        return self.amounts[max(0, bisect_right(self.times, time) - 1)]
 
     @property
     def most(self) -> Fraction:
@@ -111,7 +112,9 @@ class Steps:
 
 
 class Layer(NamedTuple):
-    """Processors of a pool that come and go together, all or none of them there.
+    """Processors of a pool that leave together, whenever they come: those with lower numbers first.
+
+    So a task that finds some of them there keeps them until all of them leave.
 
     Attributes
     ----------
@@ -169,16 +172,17 @@ class Machine:
 
     @cached_property
     def layers(self) -> list[Layer]:
-        """The processors, by which of them come and go together."""
+        """The processors, by which of them leave together."""
         found: list[Layer] = []
         first = 0
         for pool, there in self.pools.items():
-            below = NONE
-            for size in sorted({amount for amount in there.amounts if amount}):
-                there_at = [Fraction(size - below if a >= size else 0) for a in there.amounts]
-                own = Steps(there.times, tuple(there_at))
-                found.append(Layer(pool, first, int(size - below), own))
-                first, below = first + int(size - below), size
+            falls = (after for before, after in pairwise(there.amounts) if after < before)
+            cuts = sorted({0, int(there.most), *map(int, falls)})
+            for below, size in pairwise(cuts):
+                low, top = Fraction(below), Fraction(size)
+                own = Steps(there.times, tuple(min(max(a, low), top) - low for a in there.amounts))
+                found.append(Layer(pool, first, size - below, own))
+                first += size - below
         return found
 
     def of_job(self, job: Job) -> Sequence[str]:

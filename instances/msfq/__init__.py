@@ -20,7 +20,7 @@ from schedopt.instances.msfq.log_answers import (
     Started,
     Windowed,
 )
-from schedopt.instances.msfq.records import Instance, JobClass, SideConstraint
+from schedopt.instances.msfq.records import Instance, JobClass, Partition, SideConstraint
 from schedopt.instances.msfq.sizes import (
     BoundedPareto,
     Deterministic,
@@ -46,6 +46,7 @@ __all__ = [
     "Lognormal",
     "Measures",
     "OptimalTable",
+    "Partition",
     "Preempted",
     "Replayed",
     "Shape",

@@ -13,7 +13,7 @@ import numpy as np
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes, replaced
-from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, defects
+from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, defects
 from schedopt.instances.parquet import read_parquet
 from schedopt.instances.precision import EXPECTED as HELD
 from schedopt.instances.precision import lost_cell, may_lose
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
 COLUMNS = (*NEEDED, "estimate", *TEXTS)
+OF = "need:"
+"""What titles of columns begin with that hold the needs of a resource."""
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 _CHUNK = 2**18
 
@@ -48,13 +50,16 @@ def read_jobs(path: str | Path, servers: int) -> Jobs:
         _check_columns(table.columns)
         submit, need, run = (_numbers(table, key) for key in NEEDED)
         estimate = _numbers(table, "estimate") if "estimate" in table.columns else None
-        if wrong := list(defects(submit, need, run, estimate, servers)):
+        more = {key.removeprefix(OF): _numbers(table, key) for key in table.columns if OF in key}
+        needs = Needs.of(more) if more else None
+        if wrong := list(defects(submit, need, run, estimate, needs, servers)):
             expected = "; ".join(dict.fromkeys(one.expected for one in wrong))
             found = "; ".join(one.words for one in wrong)
             raise InputError(f"{expected} (`schedopt convert` cleans a log)", found=found)
         labels = {key: _labels(table, key) for key in GROUPINGS if key in table.columns}
         name = names_of(table["name"].cast(str)) if "name" in table.columns else None
-        return Jobs(submit, need.astype(np.int32), run, estimate, name=name, **labels)
+        whole = need.astype(np.int32)
+        return Jobs(submit, whole, run, estimate, name=name, needs=needs, **labels)
 
 
 def write_jobs(jobs: Jobs, path: str | Path) -> None:
@@ -86,6 +91,8 @@ def table_of(jobs: Jobs) -> pl.DataFrame:
         "need": pl.Series("need", jobs.need),
         "run": _whole("run", jobs.run),
     }
+    if jobs.needs is not None:
+        columns |= {key: pl.Series(key, of) for key, of in jobs.needs.columns().items()}
     if jobs.estimate is not None:
         columns["estimate"] = _whole("estimate", jobs.estimate)
     for key in GROUPINGS:
@@ -134,8 +141,8 @@ def _table(path: Path) -> pl.DataFrame:
 def _check_columns(columns: Sequence[str]) -> None:
     """Raise `InputError` about a missing or unknown column."""
     for column in columns:
-        if column not in COLUMNS:
-            hint = suggestion(column, COLUMNS) or f" ({', '.join(COLUMNS)})"
+        if column not in COLUMNS and not (column.startswith(OF) and column != OF):
+            hint = suggestion(column, COLUMNS) or f" ({', '.join(COLUMNS)}, {OF}NAME)"
             raise InputError(f"only columns of a log{hint}", found=shown(column), place="columns")
         if columns.count(column) > 1:
             raise InputError("each column once", found=f"{shown(column)} twice", place="columns")
@@ -167,8 +174,9 @@ def _numbers(table: pl.DataFrame, key: str) -> Floats:
     column = column.cast(pl.Float64)
     if key != "estimate":
         check(column.is_null(), "a number in each row")
-    if key == "need":
-        check(column != column.floor(), "a whole number of servers")
+    if key.startswith("need"):
+        words = "servers" if key == "need" else key.removeprefix(OF)
+        check(column != column.floor(), f"a whole number of {words}")
     return column.fill_null(float("nan")).to_numpy(writable=True)
 
 

@@ -5,7 +5,7 @@ Ten million jobs are a few hundred megabytes this way; as objects they would be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Any, NamedTuple
@@ -18,11 +18,16 @@ from schedopt.instances.precision import expect_held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+Amounts = NDArray[np.int64]
 Names = NDArray[np.generic]
 """Texts of any length, 16 bytes each where they are short: numpy's StringDType."""
 MOST_NEED = 2**31 - 1
-GROUPINGS = ("user", "group", "queue")
-"""Columns that say whose a job is."""
+MOST_AMOUNT = 2**53 - 1
+"""The most of a resource: what a number in JSON and a cell of a table hold exactly."""
+MOST_SUM = 2**62
+"""Needs of one resource sum to less over all jobs, so that no sum of some of them overflows."""
+GROUPINGS = ("user", "group", "queue", "partition")
+"""Columns that say whose a job is, or where."""
 
 
 class Labels(NamedTuple):
@@ -54,6 +59,27 @@ class Labels(NamedTuple):
         return Labels(renumbered[self.codes], tuple(self.names[i] for i in order.tolist()))
 
 
+class Needs(NamedTuple):
+    """What jobs hold beside servers: ``amounts`` of shape (jobs, resources), resources by name."""
+
+    names: tuple[str, ...]
+    amounts: Amounts
+
+    @classmethod
+    def of(cls, columns: Mapping[str, ArrayLike]) -> Needs:
+        """Make needs of a column for each resource."""
+        each = [np.asarray(column, dtype=np.int64) for column in columns.values()]
+        return cls(tuple(columns), np.ascontiguousarray(np.stack(each, axis=1)))
+
+    def take(self, rows: NDArray[np.generic]) -> Needs:
+        """Return those of some jobs, by number or truth values."""
+        return Needs(self.names, np.ascontiguousarray(self.amounts[rows]))
+
+    def columns(self) -> dict[str, Amounts]:
+        """Return each resource's column by its title in a table."""
+        return {f"need:{name}": self.amounts[:, i] for i, name in enumerate(self.names)}
+
+
 @dataclass(frozen=True, eq=False)
 class Jobs:
     """The jobs of a log, in the order in which they were submitted.
@@ -72,6 +98,10 @@ class Jobs:
         Whose it is.
     name : ndarray of str, shape (jobs,), optional
         Each job's own name, such as its number in the log that it is from.
+    partition : Labels, optional
+        In which part of the machine it is to run.
+    needs : Needs, optional
+        What else it holds from its start to its end, whole amounts of 0 or more.
 
     Raises
     ------
@@ -87,6 +117,8 @@ class Jobs:
     group: Labels | None = None
     queue: Labels | None = None
     name: Names | None = None
+    partition: Labels | None = None
+    needs: Needs | None = None
 
     def __post_init__(self) -> None:
         lengths = {field.name: _length(getattr(self, field.name)) for field in fields(self)}
@@ -96,7 +128,7 @@ class Jobs:
             raise InputError(f"{len(self.submit)} of every column", found=found, place="log")
         if not len(self.submit):
             raise InputError("a job or more", found="none", place="log")
-        if rows := list(defects(self.submit, self.need, self.run, self.estimate)):
+        if rows := list(defects(self.submit, self.need, self.run, self.estimate, self.needs)):
             expected = "; ".join(row.expected for row in rows)
             raise InputError(expected, found="; ".join(row.words for row in rows), place="log")
 
@@ -113,6 +145,8 @@ class Jobs:
         user: Sequence[str | None] | None = None,
         group: Sequence[str | None] | None = None,
         queue: Sequence[str | None] | None = None,
+        partition: Sequence[str | None] | None = None,
+        needs: Mapping[str, ArrayLike] | None = None,
     ) -> Jobs:
         """Make jobs of plain sequences; a name that is not known is None."""
         return cls(
@@ -123,6 +157,8 @@ class Jobs:
             None if user is None else Labels.of(user),
             None if group is None else Labels.of(group),
             None if queue is None else Labels.of(queue),
+            partition=None if partition is None else Labels.of(partition),
+            needs=Needs.of(needs) if needs else None,
         )
 
     @property
@@ -157,7 +193,7 @@ class Jobs:
         return float(self.submit[-1] - self.submit[0])
 
     def labels(self, by: str) -> Labels | None:
-        """Return what a grouping says of each job: ``user``, ``group``, ``queue`` or ``need``."""
+        """Return what one of `GROUPINGS`, or ``need``, says of each job."""
         if by != "need":
             column: Labels | None = getattr(self, by)
             return column
@@ -173,7 +209,7 @@ class Jobs:
 def taken(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
     """Return some rows of columns, each an array, labels, or None where it is not there."""
     return [
-        None if it is None else it.take(rows) if isinstance(it, Labels) else it[rows]
+        None if it is None else it.take(rows) if isinstance(it, Labels | Needs) else it[rows]
         for it in columns
     ]
 
@@ -188,11 +224,12 @@ class Defect:
     first: int
 
 
-def defects(
+def defects(  # noqa: PLR0917 - columns
     submit: Floats,
     need: Floats | Ints,
     run: Floats,
     estimate: Floats | None = None,
+    needs: Needs | None = None,
     servers: int | None = None,
 ) -> Iterator[Defect]:
     """Yield what makes a log one that cannot be replayed, each kind with its count.
@@ -213,6 +250,13 @@ def defects(
     if estimate is not None:
         bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
         kinds.append(("an estimate that is no number > 0", "estimates > 0", bad, estimate))
+    for title, column in needs.columns().items() if needs else ():
+        outside = (column < 0) | (column > MOST_AMOUNT)
+        words = f"amounts from 0 to {MOST_AMOUNT}"
+        kinds.append((f"a {title} below 0 or above {MOST_AMOUNT}", words, outside, column))
+        over = np.cumsum(np.where(outside, 0, column).astype(np.float64)) >= MOST_SUM
+        words = f"{title} of less than 2^62 over all jobs: in a larger unit"
+        kinds.append((f"a {title} beyond that sum", words, over, column))
     for what, expected, mask, values in kinds:
         count = int(np.count_nonzero(mask))
         if count:
@@ -232,6 +276,6 @@ def _floats(column: ArrayLike, key: str) -> Floats:
 
 
 def _length(column: Sized | None) -> int | None:
-    if isinstance(column, Labels):
-        return len(column.codes)
+    if isinstance(column, Labels | Needs):
+        return len(column[0 if isinstance(column, Labels) else 1])
     return None if column is None else len(column)

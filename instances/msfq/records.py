@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import fsum, inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
-from schedopt.instances.declarations import Given
+from schedopt.instances.declarations import Given, Name
 from schedopt.instances.errors import InputError, expect, shown
 from schedopt.instances.extras import need
 from schedopt.instances.msfq.answers import Answer
@@ -28,11 +28,15 @@ from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from schedopt.instances.msfq.log_answers import LogAnswer
     from schedopt.instances.msfq.logs import Jobs
 
+Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Servers = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
 LEAST, MOST = 1e-30, 1e30
@@ -97,6 +101,31 @@ class JobClass(Given, kw_only=True, omit_defaults=True):
         return self.need * self.arrival_rate / self.service_rate
 
 
+class Partition(Given, kw_only=True, omit_defaults=True):
+    """A part of a machine on which only jobs of that partition run.
+
+    Attributes
+    ----------
+    servers : int
+    resources : dict of str to int, optional
+        What it has beside servers, whole amounts by name.
+    """
+
+    servers: Servers
+    resources: dict[Name, Amount] = msgspec.field(default_factory=dict)
+
+
+class Part(NamedTuple):
+    """A machine of its own in a log: a partition with jobs, or all of a machine that has none.
+
+    ``rows`` are its jobs in the whole log, shape (jobs,), and ``queue`` is these alone.
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    queue: Instance
+
+
 class Instance(BaseInstance, kw_only=True, tag="msfq"):
     """Identical servers, and a stream of jobs that each hold several of them at once.
 
@@ -112,15 +141,21 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     log : str, optional
         Jobs that came one by one, in place of classes: the name of a table beside this file, in
         Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
-        estimate, user, group, queue and name.
+        estimate, user, group, queue, partition, name, and ``need:NAME`` for each resource.
+    resources : dict of str to int, optional
+        Of a log's machine: what it has beside servers, whole amounts by name.
+    partitions : dict of str to Partition, optional
+        Of a log's machine: its parts, which have no servers in common, together all of them.
     constraints : tuple of Constraint
         Bounds on mean response times.
     """
 
-    servers: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+    servers: Servers
     objective: Literal["mean", "weighted"] = "mean"
     classes: Annotated[tuple[JobClass, ...], msgspec.Meta(min_length=1)] = ()
     log: str | None = None
+    resources: dict[Name, Amount] = msgspec.field(default_factory=dict)
+    partitions: dict[Name, Partition] = msgspec.field(default_factory=dict)
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
@@ -136,6 +171,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         elif self.servers > MOST_SERVERS:
             expected = f"at most {MOST_SERVERS}, with classes"
             raise InputError(expected, found=shown(self.servers), place="servers")
+        self._check_parts()
         for i, job in enumerate(self.classes):
             expected = f"at most {self.servers}, all servers"
             expect(job.need <= self.servers, expected, job.need, f"classes[{i}].need")
@@ -145,6 +181,21 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         check_names(self.constraints)
         if self.log is None:  # the needs of a log are known once it has been read
             check_rules(self)
+
+    def _check_parts(self) -> None:
+        """Raise `InputError` if resources or partitions are not those of one machine of a log."""
+        parts = self.partitions.values()
+        for key in ("resources", "partitions"):
+            if getattr(self, key) and self.log is None:
+                raise InputError("a log, where there are any", found="classes", place=key)
+        if any("servers" in of for of in (self.resources, *(p.resources for p in parts))):
+            raise InputError("another name than servers", found="servers", place="resources")
+        if not parts:
+            return
+        if self.resources:
+            raise InputError("resources in each partition", found="both", place="resources")
+        total = sum(part.servers for part in parts)
+        expect(self.servers == total, f"{total}, those of all partitions", self.servers, "servers")
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
         """Take the jobs of a log along, from process to process."""
@@ -163,17 +214,80 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     def with_jobs(self, jobs: Jobs) -> Instance:
         """Return the same instance with the jobs of its log.
 
-        `InputError` if there is no log, a job is too wide, or a side constraint is on a need that
-        no job has.
+        `InputError` if there is no log, a job needs what its machine has not, or a side constraint
+        is on a need that no job has.
         """
         self._check_log()
-        widest = int(jobs.need.max())
-        expected = f"needs of at most {self.servers}, all servers"
-        expect(widest <= self.servers, expected, widest, "log")
         whole = msgspec.structs.replace(self)
         whole.__dict__["jobs"] = jobs
+        for part in whole.parts():
+            one, where = part.queue, f" of partition {part.name}" * bool(part.name)
+            widest = int(one.jobs.need.max())
+            expected = f"needs of at most {one.servers}, all servers{where}"
+            expect(widest <= one.servers, expected, widest, "log")
+            if one.jobs.needs is None:
+                continue
+            for (title, column), most in zip(
+                one.jobs.needs.columns().items(), one.amounts, strict=True
+            ):
+                widest, at = int(column.max()), int(part.rows[column.argmax()])
+                expected = f"{title} of at most {most}, all that there is{where} (row {at})"
+                expect(widest <= most, expected, widest, "log")
         check_rules(whole)
         return whole
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """How much there is of each resource that its jobs' ``needs`` name, without partitions."""
+        needs = self.jobs.needs
+        return tuple(self.resources.get(name, 0) for name in needs.names) if needs else ()
+
+    def expect_servers_alone(self, whose: str) -> None:
+        """Raise `InputError` if there are resources or partitions, which somebody cannot take."""
+        for key in ("resources", "partitions"):
+            if names := getattr(self, key):
+                raise InputError(f"servers alone for {whose}", found=", ".join(names), place=key)
+
+    def parts(self) -> list[Part]:
+        """Return each partition that has jobs as a machine of its own, in the file's order.
+
+        `InputError` if a job is of no partition there is, or needs a resource that is not named.
+        """
+        import numpy as np
+
+        jobs = self.jobs
+        known = set(self.resources).union(*(part.resources for part in self.partitions.values()))
+        named = set(jobs.needs.names) if jobs.needs else set()
+        for name in sorted(named ^ known):
+            expected = f"a column 'need:{name}'" if name in known else f"{shown(name)} in resources"
+            raise InputError(expected, found="none", place="log" if name in known else "resources")
+        if not self.partitions:
+            return [Part("", np.arange(len(jobs)), self)]
+        if jobs.partition is None:
+            raise InputError("a column 'partition'", found="none", place="log")
+        names, codes = jobs.partition.names, jobs.partition.codes
+        elsewhere = np.array([name not in self.partitions for name in names] + [True])[codes]
+        if elsewhere.any():
+            at = int(np.argmax(elsewhere))
+            found = f"{int(elsewhere.sum())} jobs of none, the first in row {at}"
+            if codes[at] >= 0:
+                found += f", of {shown(names[codes[at]])}"
+            expected = f"partitions of {', '.join(self.partitions)}"
+            raise InputError(expected, found=found, place="column 'partition'")
+        found_parts = []
+        for i, name in enumerate(names):
+            rows = np.flatnonzero(codes == i)
+            if not len(rows):
+                continue
+            part = self.partitions[name]
+            has = {resource: part.resources.get(resource, 0) for resource in sorted(known)}
+            one = msgspec.structs.replace(
+                self, servers=part.servers, resources=has, partitions={}, constraints=()
+            )
+            one.__dict__["jobs"] = jobs.take(rows)
+            found_parts.append(Part(name, rows, one))
+        order = list(self.partitions)
+        return sorted(found_parts, key=lambda part: order.index(part.name))
 
     def read_beside(self, file: str) -> Instance:
         """Return the same instance with what stands beside its file: the jobs of a log."""

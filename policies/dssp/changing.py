@@ -5,7 +5,7 @@ ends: of those in the first pool that has enough of them, the ones that leave fi
 must be there until it ends. What never finds that is never run, and its job does not complete.
 """
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf, nan
@@ -42,21 +42,23 @@ class _Changes:
 
     def least(self, start: float, end: float) -> Iterator[tuple[float, float]]:
         """Yield each time from a start to an end at which there is another amount, and that."""
-        for i, (time, amount) in enumerate(zip(self.times, self.amounts, strict=True)):
-            after = self.times[i + 1] if i + 1 < len(self.times) else inf
-            if after > start and time * NEAR < end:
-                yield max(time, start), amount
+        for i in range(max(0, bisect_right(self.times, start) - 1), len(self.times)):
+            if self.times[i] * NEAR >= end:
+                return
+            yield max(self.times[i], start), self.amounts[i]
 
 
 class _Idle:
     """The idle processors of a layer."""
 
     def __init__(self, first: int, count: int, there: Steps) -> None:
-        self.fresh, self.last, self.there = first, first + count, _Changes(there)
+        self.first = self.fresh = first
+        self.last, self.changes = first + count, _Changes(there)
+        self.there = 0
         self.back: list[int] = []
 
     def count(self) -> int:
-        return self.last - self.fresh + len(self.back)
+        return self.there - (self.fresh - self.first) + len(self.back)
 
     def take(self) -> int:
         if self.back:
@@ -65,8 +67,10 @@ class _Idle:
         return self.fresh - 1
 
     def leaves(self, now: float) -> float:
-        """Return when the layer leaves; now if it is not there."""
-        return next((time for time, amount in self.there.least(now, inf) if amount == 0), inf)
+        """Return when the layer leaves, now if nothing of it is there; count what is there."""
+        found = self.changes.least(now, inf)
+        self.there = int(next(found)[1])
+        return next((time for time, amount in found if amount == 0), inf) if self.there else now
 
 
 class _Run:

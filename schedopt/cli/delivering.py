@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from schedopt.problems.shown import Plan
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
+    from schedopt.verbs.replan import Replanned
 
 PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
@@ -97,9 +98,24 @@ def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) ->
     from schedopt.verbs import script
 
     if output.suffix.lower() == PLANS[-1]:
-        script.write(plans.frame(table), output, template or script.PLAIN)
+        script.write(plans.table_of(table), output, template or script.PLAIN)
     else:
         plans.write(table, output)
+
+
+def replanned(
+    made: Replanned, json: bool, output: Path | None, template: str | None, show: Callable[[], None]
+) -> None:
+    """Write what `replan` returns: a plan, or the result on the rest of the night; and print it."""
+    table = output if is_plan(output) else None
+    if table is not None and made.plan is not None:
+        plan_file(made.plan, table, template)
+    deliver(made.result.document(), json, None if table else output, show)
+    for note in made.notes:
+        say(note)
+    if output is not None:
+        written = table is None or made.plan is not None
+        say(f"wrote {output}" if written else f"there is no solution: {output} is not written")
 
 
 def page(

@@ -8,6 +8,7 @@ from typer.core import TyperCommand
 
 from schedopt.cli import completing, delivering
 from schedopt.cli.common import (
+    DOCUMENTS,
     FAILED,
     INTERRUPTED,
     declared,
@@ -51,6 +52,7 @@ def solve(
     threads: int | None = None,
     seed: int = 0,
     option: list[str] | None = None,
+    risk: str | None = None,
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
@@ -70,6 +72,7 @@ def solve(
     ----------
     threads : Threads of the solver.
     option : An option of the formulation, as KEY=VALUE; repeatable.
+    risk : Maximize over scenarios of run times: mean, cvar:Q or chance:Q.
     certificate : Add what `check` can re-prove the bound from.
     confirm : Solve again by another method; both must agree.
     explain : Say why jobs are left out, and what each rule costs.
@@ -97,6 +100,7 @@ def solve(
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
+    how |= {"risk": risk}
     how |= {"time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
     with live(file.name) as watch:
@@ -221,6 +225,76 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
             print(printable(f"{who}: {outcome(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)
+
+
+@verb("schedopt replan plan.csv --instance night.json --at 02:00 --output new.csv")
+def replan(
+    plan: Path,
+    *,
+    at: str,
+    state: Path | None = None,
+    instance: Path | None = None,
+    stay: float = 0.0,
+    formulation: str | None = None,
+    constraints: list[Path] | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    option: list[str] | None = None,
+    rest: Path | None = None,
+    json: bool = False,
+    output: Path | None = None,
+    template: str | None = None,
+) -> None:
+    """Plan the rest of a night again from what has happened, near what was planned.
+
+    What runs keeps its processors until it ends, what is done is gone, shares count what was used.
+    Of the plans with the best reward it is one that keeps the most jobs of the old plan.
+
+    Exit status: as `solve`.
+
+    Parameters
+    ----------
+    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
+    at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
+    state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
+        processors, end; a row without a job says how many processors there are.
+    instance : The night; looked for beside a result by its digest.
+    stay : The part of the reward still to be earned that keeping jobs may cost.
+    rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
+    output : The new plan: .csv, .parquet or .sh; or .json, the result on the rest of the night.
+    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
+    """
+    from schedopt.instances.files import dump, load
+    from schedopt.terminal.results import replanned as show
+    from schedopt.verbs.replan import instance_of
+    from schedopt.verbs.replan import replan as run
+
+    options = split(option)
+    given = [plan, *(one for one in (state, instance) if one), *(constraints or ())]
+    delivering.ready(output, [*given, *named_in(options)], template)
+    writable(rest, DOCUMENTS, given)
+    night = instance_of(plan, None if instance is None else load(instance))
+    made = run(
+        plan,
+        at=at,
+        state=state,
+        instance=night,
+        stay=stay,
+        formulation=formulation,
+        constraints=declared(constraints, night),
+        options=options,
+        time_limit=time_limit,
+        gap=gap,
+        seed=seed,
+    )
+    with finishing():
+        if rest is not None:
+            dump(made.rest, rest)
+        delivering.replanned(made, json, output, template, lambda: show(made))
+    if stopped():
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(status(made.result))
 
 
 @verb("schedopt ready jobs.csv --capacity cores=500,mem_gb=2000 --order priority,cores")

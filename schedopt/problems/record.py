@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
+    from schedopt.problems.shown import (
+        Explanation,
+        Lines,
+        Plan,
+        Replanned,
+        Section,
+        ShownTable,
+        Tables,
+    )
     from schedopt.problems.starts import Told
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
@@ -193,9 +201,12 @@ class Problem(Generic[I]):
 
         return engines(self.name, formulation)
 
-    def solve(self, model: Formulation, solver: str | None, limits: Limits) -> Result:
+    def solve(
+        self, model: Formulation, solver: str | None, limits: Limits, known: Any | None = None
+    ) -> Result:
         """Solve a formulation with the first engine of its table that takes it, or a named one.
 
+        ``known``: a solution to start from, which keeps all rules.
         `InputError` if no engine has that name, or it does not take the formulation.
         """
         from schedopt.solvers import door
@@ -204,6 +215,8 @@ class Problem(Generic[I]):
         began, limit = now(), limits.time_limit
 
         def start() -> Any | None:
+            if known is not None:
+                return known
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
@@ -388,6 +401,18 @@ class Problem(Generic[I]):
         if found is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
+
+    def replan(self, instance: I, old: Any, at: str | float, state: Any, **given: Any) -> Replanned:
+        """Return the rest of an instance solved again; `InputError` if there is no such."""
+        home = "replanning:replan"
+        found: Replanned | None = self._told(home, instance, old, at, state, default=None, **given)
+        if found is None:
+            raise InputError("a plan of jobs", found=f"one of {self.name}")
+        return found
+
+    def planned(self, instance: I, plan: Result | Sequence[Mapping[str, Any]]) -> Any:
+        """Return what a result, or rows of a plan, say of jobs, as `replan` takes it."""
+        return self._told("replanning:old_of", instance, plan, default=None)
 
     def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""

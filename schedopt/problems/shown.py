@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isclose
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,6 +14,8 @@ from schedopt.formats import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from schedopt.solvers.result import Result
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 
@@ -127,6 +129,35 @@ def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
     Then the title is ``grouping NAME``; ``taken`` are further columns of the plan.
     """
     return [f"grouping {name}" if name in (*FIXED, *CLOCKED, *taken) else name for name in names]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of a job, and why: when it was to start, and when it starts or started.
+
+    The same by the clock where that is known.
+    """
+
+    job: str
+    change: str  # kept, added, dropped or moved
+    was: float | None
+    now: float | None
+    why: str = ""
+    was_time: str = ""
+    now_time: str = ""
+
+
+@dataclass(frozen=True)
+class Replanned:
+    """The rest of an instance, planned again; without a solution there is no plan."""
+
+    result: Result  # of the rest
+    rest: Any  # an instance
+    night: Any = None  # the whole instance, on the machine as it is now known to be
+    plan: Plan | None = None
+    old: Any = None  # the plan as the next replanning takes it
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()  # what had to be taken for granted or left out
 
 
 # Explanations.

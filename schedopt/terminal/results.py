@@ -1,6 +1,10 @@
 """One result in full, or several beside each other."""
 
+from __future__ import annotations
+
+from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.table import Table
@@ -12,12 +16,18 @@ from schedopt.problems.shown import CAUTION, Explanation, ShownTable, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
 
+if TYPE_CHECKING:
+    from schedopt.verbs.replan import Replanned
+
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
 MOST = 40  # violations that are printed; --json has them all
 
 
 DROPPED = 20  # what is left out and printed; a plan has it all
+
+
+CHANGED = 40  # changes that are printed
 
 
 def result(instance: AnyInstance, document: Result) -> None:
@@ -78,6 +88,25 @@ def _outcome(document: Result) -> list[tuple[str, str, str]]:
         *([bound] if document.solver or document.bound is not None else []),
         ("time", f"{times}, check {duration(took.check)}", ""),
     ]
+
+
+def replanned(made: Replanned) -> None:
+    """Show the result on the rest of a night, and what became of each job."""
+    result(made.rest, made.result)
+    count = Counter(change.change for change in made.changes)
+    out.print()
+    say(", ".join(f"{count[what]:,} {what}" for what in ("kept", "moved", "added", "dropped")))
+    rows = tuple(
+        (change.job, change.change,
+         change.was_time or ("" if change.was is None else number(change.was)),
+         change.now_time or ("" if change.now is None else number(change.now)), change.why)
+        for change in made.changes if change.change != "kept"
+    )  # fmt: skip
+    if rows:
+        heads = ("job", "change", "was to start", "starts", "why")
+        show(ShownTable(title="", heads=heads, rows=rows[:CHANGED]).filled())
+    if len(rows) > CHANGED:
+        say("... and more; --output new.csv has all")
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:

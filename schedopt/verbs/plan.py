@@ -59,7 +59,7 @@ def plan(what: AnyInstance | str | Path, result: Result, run: Result | None = No
     InputError
         If the problem has no plans, or the result no solution.
     """
-    return frame(columns(what, result, run))
+    return table_of(columns(what, result, run))
 
 
 def columns(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> Plan:
@@ -70,8 +70,8 @@ def columns(what: AnyInstance | str | Path, result: Result, run: Result | None =
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
 
 
-def frame(columns: pl.DataFrame | Plan) -> pl.DataFrame:
-    """Return a plan's columns as a frame."""
+def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
+    """Return the columns of a plan as a table."""
     if not isinstance(columns, tuple):
         return columns
     need("polars")
@@ -100,7 +100,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     if ending not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     if ending == ".parquet":
-        frame(table).write_parquet(buffer)
+        table_of(table).write_parquet(buffer)
     elif isinstance(table, tuple):
         buffer.write(written({column.title: column.cells for column in table}))
     else:
@@ -120,7 +120,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
         else:
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
-            types |= dict.fromkeys(("start", "end", "late"), pl.Float64)
+            types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None

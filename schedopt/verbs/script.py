@@ -112,9 +112,8 @@ def _written(plan: pl.DataFrame, lines: list[str]) -> str:
 
 
 def _released(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield what runs, the first to be released first."""
-    by = [title for title in ("rank", "start") if title in plan.columns]
-    rows = plan.filter(plan["run"]).sort(by[0], nulls_last=True, maintain_order=True).to_dicts()
+    """Yield what is to be released, the first first; what runs already has no rank."""
+    rows = plan.filter(plan["run"] & plan["rank"].is_not_null()).sort("rank").to_dicts()
     for n, row in enumerate(rows):
         yield row | {"priority": len(rows) - n, "percent": 100 - 99 * n // max(1, len(rows) - 1)}
 

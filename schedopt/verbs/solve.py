@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from math import inf, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -38,11 +38,13 @@ def solve(
     threads: int | None = None,
     seed: int = 0,
     options: Options | None = None,
+    risk: str | None = None,
     watch: Watch | None = None,
     certificate: bool = False,
     confirm: bool = False,
     explain: bool = False,
     many: bool = False,
+    start: Any | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Find the optimum of an instance or of a formulation, and check it.
@@ -69,6 +71,9 @@ def solve(
         The solver's seed.
     options : mapping, optional
         The formulation's own options, such as ``fill``.
+    risk : str, optional
+        ``mean``, ``cvar:Q`` or ``chance:Q``: what is maximized over scenarios of uncertain run
+        times, which are drawn from the seed; option ``scenarios`` says how many.
     watch : callable, optional
         Called with seconds, incumbent and bound while the solver runs.
     certificate : bool
@@ -81,6 +86,8 @@ def solve(
     many : bool
         Whether many models are solved in this process: then compiled engines, which take a second
         to load, pay for small ones too.
+    start : solution record, optional
+        What to start from, such as the ``solution`` of a result; it has to keep all rules.
     progress : callable, optional
         Called with further solves done and in all.
 
@@ -101,12 +108,17 @@ def solve(
         what = load(what)  # on nobody's time
     with stoppable():
         stages = Stages(limits, confirm + certificate + explain)
+        if risk is not None:
+            options = {"risk": risk, "seed": seed, **(options or {})}
         model = modelled(what, formulation, options)
         model.add(*constraints)
         record = problem(model.problem)
         if explain:
             record.expect_explained(model.name)
-        result = stages.search(lambda limits: record.solve(model, solver, limits))
+            if "risk" in model.options:
+                expected = "a question without --risk: under it no prices are known"
+                raise InputError(expected, found=shown(risk), place="--explain")
+        result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
         def confirmation(result: Result, limits: Limits) -> Result:
             return confirmed(result, record.confirm(model, result, limits))
@@ -125,7 +137,9 @@ def solve(
             result = stages.further("certify", result, certification)
         if explain:
             result = stages.further("explain", result, explanation)
-        result = msgspec.structs.replace(result, asked=_question(model))
+        result = msgspec.structs.replace(
+            result, asked=_question(model), risk=_judged_risk(model, result)
+        )
         return stages.told(_judged(stages, model, result, why if certificate else None))
 
 
@@ -134,6 +148,13 @@ def _question(model: Formulation) -> Asked:
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
+
+
+def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
+    """Return what a result is worth in scenarios that did not decide, where some did."""
+    judged = getattr(model, "judged", None)
+    found = None if judged is None or result.solution is None else judged(result.solution)
+    return found or msgspec.UNSET
 
 
 def _certified(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.logs import Jobs
 
 
@@ -33,3 +33,25 @@ def queue_of(jobs: Jobs, servers: int, **more: object) -> Instance:
     """Make an instance of jobs."""
     bare = Instance(name="log", servers=servers, log="log.parquet", **more)  # type: ignore[arg-type]
     return bare.with_jobs(jobs)
+
+
+def random_parts(seed: int, most: int = 40, **more: object) -> Instance:
+    """Draw a log of jobs that need several resources, in the partitions of a machine."""
+    draw = np.random.default_rng(seed)
+    jobs, servers = random_jobs(seed, most)
+    count = len(jobs)
+    names = ["gpu", "memory"][: int(draw.integers(1, 3))]
+    amounts = {name: int(draw.integers(1, 60 if name == "memory" else 9)) for name in names}
+    needs = {
+        name: draw.integers(0, most + 1, count) * (draw.random(count) < 0.7)
+        for name, most in amounts.items()
+    }
+    parts = [f"p{i}" for i in range(int(draw.integers(1, 4)))]
+    of = [parts[i] for i in draw.integers(0, len(parts), count).tolist()]
+    user = [None if code < 0 else f"{code}" for code in jobs.user.codes.tolist()]  # type: ignore[union-attr]
+    columns = (jobs.submit, jobs.need, jobs.run, jobs.estimate)
+    whole = Jobs.of(*columns, user=user, partition=of, needs=needs)
+    if len(parts) == 1:
+        return queue_of(whole, servers, resources=amounts, **more)
+    each = {part: Partition(servers=servers, resources=amounts) for part in parts}
+    return queue_of(whole, servers * len(parts), partitions=each, **more)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import inf, nan
 from random import Random
 
-from builders.dssp import best
+from builders.dssp import best, best_at_risk
 from builders.dssp_season import best_plan
 from builders.dssp_season import season as some_season
 from builders.dssp_windows import best_schedule
@@ -24,6 +24,7 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.jobs import Lognormal
 
 TEAMS = ("fx", "light", "anim")
 MOST_TASKS = 6
@@ -123,7 +124,22 @@ def selection(draw: Random) -> Selection:
     alone = draw.random() < 0.5
     night = some_night(draw, windows=not alone)
     night, rules = _ruled(draw, night, rule=some_share if alone else some_rule)
-    return Selection(night, fill=draw.choice((1.0, 1.0, 0.5))).add(*rules)
+    fill = draw.choice((1.0, 1.0, 0.5))
+    if draw.random() < 0.3:
+        return at_risk(draw, night, draw.choice((fill, 1.5))).add(*rules)
+    return Selection(night, fill=fill).add(*rules)
+
+
+def at_risk(draw: Random, night: Instance, fill: float) -> Selection:
+    """Draw spreads of run times, a measure and a few scenarios: a job may be sure."""
+    import msgspec
+
+    spreads = (None, 0.0, 0.3, 0.9, Lognormal(sigma=0.5))
+    jobs = [msgspec.structs.replace(job, spread=draw.choice(spreads)) for job in night.jobs]
+    night = msgspec.structs.replace(night, jobs=tuple(jobs))
+    risk = draw.choice(("mean", "cvar:0.9", "cvar:0.45", "chance:0.5", "chance:0.95"))
+    count, seed = draw.randint(1, 9), draw.randint(0, 99)
+    return Selection(night, fill=fill, risk=risk, scenarios=count, seed=seed)
 
 
 def season(draw: Random) -> Season:
@@ -142,6 +158,8 @@ def schedule(draw: Random) -> Schedule:
 
 def best_subset(model: Selection) -> float | None:
     """Return the optimum of a selection by trying all subsets."""
+    if model.sample is not None:
+        return best_at_risk(model)
     return best(model.instance, model.added, model.fill)
 
 

@@ -216,4 +216,4 @@ def test_some_of_the_jobs(tmp_path: Path) -> None:
     assert some.user.codes.tolist() == [0, 1]
     assert len(jobs.take(slice(1, None))) == 2
     assert len(jobs.take(np.array([True, False, True]))) == 2
-    assert set(COLUMNS) == {*jobs.__dataclass_fields__}
+    assert {*COLUMNS, "needs"} == {*jobs.__dataclass_fields__}

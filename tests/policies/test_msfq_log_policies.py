@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.msfq_logs import queue_of, random_jobs
+from builders.msfq_logs import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,16 +36,18 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
 @settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, estimates=st.sampled_from(["given", "exact"]))
+@given(seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
 def test_compiled_starts_are_those_of_the_definition(
-    name: str, options: dict[str, Any], seed: int, estimates: str
+    name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
-    jobs, servers = random_jobs(seed, 25)
-    policy = LOG_POLICIES[name]
-    planned = jobs.planned(estimates if policy.plans else "exact")
+    queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    starts, policy = started(queue, name, estimates, **options), LOG_POLICIES[name]
     half_life = {"half_life": options["half_life"]} if "half_life" in options else {}
-    plain = play_plainly(jobs, servers, policy.make(**options), planned, **half_life).starts
-    assert started(queue_of(jobs, servers), name, estimates, **options).tolist() == plain
+    for _, rows, one in queue.parts():
+        planned = one.jobs.planned(estimates if policy.plans else "exact")
+        rule, more = policy.make(**options), {"amounts": one.amounts, **half_life}
+        plain = play_plainly(one.jobs, one.servers, rule, planned, **more)
+        assert starts[rows].tolist() == plain.starts
 
 
 @settings(max_examples=LOGS, deadline=None)
@@ -62,16 +64,19 @@ def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["arrival", "smallest"])
-def test_many_run_at_once_and_many_wait(key: str) -> None:
+@pytest.mark.parametrize("gpus", [0, 500])
+def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     draw = np.random.default_rng(3)
     n, servers = 1500, 700
     submit = np.sort(draw.integers(0, 900, n)).astype(np.float64)
     run = draw.integers(1, 700, n).astype(np.float64)
-    jobs = Jobs.of(submit, draw.geometric(0.5, n), run, run * draw.integers(1, 4, n))
+    estimate, amounts = run * draw.integers(1, 4, n), (gpus,) * (gpus > 0)
+    needs = {"gpu": draw.integers(0, 3, n)} if gpus else None
+    jobs = Jobs.of(submit, draw.geometric(0.5, n), run, estimate, needs=needs)
     planned = jobs.planned()
     rule = rules.ordered(rules.arrival if key == "arrival" else rules.smallest, "easy")
-    machine = play_plainly(jobs, servers, rule, planned)
-    starts = replay(jobs, servers, Order(key, "easy"), planned)
+    machine = play_plainly(jobs, servers, rule, planned, amounts=amounts)
+    starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts
     ends = np.sort(starts + run)
     at_once = np.arange(n) - np.searchsorted(ends, np.sort(starts))

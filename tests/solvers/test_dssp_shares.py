@@ -1,4 +1,4 @@
-"""The engine for shares of disjoint groups, beside HiGHS and every selection there is."""
+"""Engines for shares of disjoint groups and for rules that cross, beside HiGHS and all subsets."""
 
 import msgspec
 import numpy as np
@@ -15,10 +15,15 @@ from schedopt.instances.constraints import (
 )
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
+from schedopt.solvers.dssp.selection.binary.engine import Solver
+from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
+from schedopt.solvers.dssp.selection.crossing.search import Annealed
 from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.result import Limits
+from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
 TEAMS = ("a", "b", "c", "d")
@@ -131,3 +136,25 @@ def test_by_name_it_takes_nothing_else() -> None:
     assert isinstance(found.solution, Selected)
     confirmed = solve(night, constraints=[share], solver="shares", confirm=True)
     assert "confirmed by highs" in str(confirmed.message)
+
+
+@pytest.mark.parametrize("rules", ["shares", "all"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_annealing_beside_the_optimum_where_rules_cross(rules: str, seed: int) -> None:
+    options = {"jobs": 100, "teams": 4, "shows": 3, "rules": rules}
+    night = generate("dssp", generator="crossing", seed=seed, options=options)
+    best = solve(night, solver="highs", threads=1)
+    solver = Solver(Selection(night).program(), Limits())
+    relaxed = Relaxation(solver.arrays, solver.scaled).solve(solver.start)
+    assert best.proven
+    assert relaxed is not None
+    fixed = solver.worth(solver.start)
+    search = Annealed(solver.arrays, solver.start, relaxed, lambda worth: float(worth + fixed))
+    assert search.advance(60.0)
+    assert search.best is not None
+    assert solver.offer(np.flatnonzero(search.best == 1).tolist())
+    assert search.value == solver.worth(search.best) + fixed
+    assert 0.98 * best.objective <= search.value <= best.objective <= search.bound
+    ours = solve(night, threads=1, certificate=seed == 1)
+    assert ours.proven
+    assert ours.objective == best.objective

@@ -1,8 +1,5 @@
 """The HiGHS adapter: limits, interruption, incumbents, seeds, edge cases."""
 
-import _thread
-import threading
-
 import msgspec
 import numpy as np
 import pyomo.environ as pyo
@@ -38,21 +35,6 @@ def test_time_limit_keeps_the_incumbent_and_an_honest_bound(hard: Instance) -> N
     assert result.gap is not None
     assert result.bound > result.objective
     assert result.gap == gap(result.objective, result.bound) > 0
-
-
-def test_interruption_keeps_the_incumbent(hard: Instance) -> None:
-    seen: list[float] = []
-
-    def interrupt_once_something_is_found(seconds: float, best: object, bound: object) -> None:
-        if best is not None and not seen:
-            seen.append(seconds)
-            threading.Thread(target=_thread.interrupt_main).start()
-
-    limits = Limits(watch=interrupt_once_something_is_found)
-    result = mip.solve(engine_of("highs"), Selection(hard), limits)
-    assert seen
-    assert (result.termination, result.solution_status) == ("interrupted", "feasible")
-    assert result.objective is not None
 
 
 def test_a_gap_that_is_good_enough_ends_the_run_but_is_not_called_optimal(hard: Instance) -> None:

@@ -1,7 +1,5 @@
 """Selections and plans on machines that change, judged: each one as trial judges it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from random import Random

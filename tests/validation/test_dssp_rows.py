@@ -1,7 +1,5 @@
 """The rows from which bounds are re-proved ask of every selection just what the checker asks."""
 
-from __future__ import annotations
-
 from itertools import chain, combinations, product
 from random import Random
 from typing import Any

@@ -29,6 +29,8 @@ ANSWERS = {
 def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change what is asked, with their defaults: r, but of a schedule."""
     del night
+    if formulation == "selection":
+        return {"fill": 1.0, "risk": None, "scenarios": None, "seed": None}
     return {} if formulation == "schedule" else {"fill": 1.0}
 
 

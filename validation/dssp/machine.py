@@ -4,12 +4,14 @@ It is worked out from the raw fields, and shares nothing with what plans or disp
 of a pool is there as long as the pool has more than k.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
+from operator import itemgetter
 
 from msgspec import UNSET
 
@@ -25,7 +27,8 @@ Points = list[tuple[Fraction, Fraction]]
 
 def level(points: Points, time: Fraction) -> Fraction:
     """Return how much there is at a time: nothing before 0."""
-    return ([Fraction(0)] + [amount for start, amount in points if start <= time])[-1]
+    i = bisect_right(points, time, key=itemgetter(0))
+    return points[i - 1][1] if i else Fraction(0)
 
 
 def area(points: Points, start: Fraction, end: Fraction) -> Fraction:

@@ -14,7 +14,7 @@ from schedopt.instances.constraints import Constraint, FairShare, Resource, Seat
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp import schedule
+from schedopt.validation.dssp import risk, schedule
 from schedopt.validation.dssp.chosen import check_chosen, check_fit, chosen_of
 from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
 from schedopt.validation.dssp.facts import Facts, Nights, alone, facts_of, nights_of
@@ -54,7 +54,13 @@ def check(
     if isinstance(solution, SelectedNights):
         _season(instance, solution, claim, constraints, report)
     else:
-        _night(solution, facts_of(instance, claim), claim.objective, constraints, report)
+        facts = facts_of(instance, claim)
+        uncertain = claim.options.get("risk") is not None and bool(claim.formulation)
+        chosen = _night(solution, facts, claim.objective, constraints, report, paid=not uncertain)
+        if uncertain:
+            risk.check(facts, chosen, claim, report)
+        else:
+            report.expect(not claim.risk, "risk: said of a question that asks for none")
         _believed(instance, claim, report)
 
 
@@ -64,7 +70,10 @@ def _night(
     objective: float | None,
     constraints: Sequence[Constraint],
     report: Report,
-) -> None:
+    *,
+    paid: bool = True,
+) -> frozenset[str]:
+    """Check what is chosen, and return it; unless `paid`, the objective is no sum of rewards."""
     chosen = check_chosen(solution, facts, constraints, report)
     check_fit(facts, chosen, report)
     for position, constraint in enumerate(constraints):
@@ -73,10 +82,11 @@ def _night(
             report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
     reward = float(total([job.reward for job in chosen_of(facts.night, chosen)]))
     report.expect(
-        objective is not None and abs(objective - reward) <= ROUNDING * reward,
+        not paid or (objective is not None and abs(objective - reward) <= ROUNDING * reward),
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",
     )
     _ordered(solution, facts, chosen, report)
+    return chosen
 
 
 def _ordered(solution: Selected, facts: Facts, chosen: frozenset[str], report: Report) -> None:

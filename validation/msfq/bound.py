@@ -1,6 +1,7 @@
 """Re-prove a bound on the response time of a log, in whole numbers, without a solver.
 
-A certificate of the kind ``server-prices`` says what a server costs at each time. In any schedule
+A certificate of the kind ``server-prices`` says what a server costs at each time, one of the kind
+``resource-prices`` also what other resources do, in each partition. In any schedule
 that preempts nobody, jobs together pay no more for servers than these could earn if they were never
 idle. So the sum of weighted response times is no less than what every job's response and rent cost
 together at the start that is best for it alone, less what all servers could earn.
@@ -18,8 +19,8 @@ method (see `validation.msfq.transforms`); nothing of the result is used but the
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import floor, isfinite
-from typing import Annotated
+from math import floor, gcd, isfinite
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,6 +36,7 @@ from schedopt.validation.report import Given, Refuted
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
+SERVERS = "servers"
 ROUNDING = 1e-9
 ROOM = 2**62
 Whole = NDArray[np.int64]
@@ -55,6 +57,33 @@ class ServerPrices(Given, frozen=True, tag="server-prices"):
     unit: Positive
     grid: tuple[Count, ...]
     prices: tuple[Count, ...]
+
+
+class PartPrices(Given, frozen=True):
+    """The same of a machine of its own, with prices of some of its resources, by name.
+
+    ``partition`` is its name, empty where a machine has no partitions. A resource beside servers is
+    counted in the greatest whole amount of which all needs are multiples.
+    """
+
+    partition: str
+    scale: tuple[Positive, Positive]
+    unit: Positive
+    grid: tuple[Count, ...]
+    prices: dict[str, tuple[Count, ...]]
+
+
+class ResourcePrices(Given, frozen=True, tag="resource-prices"):
+    """The prices of resources over time, in each partition that has jobs."""
+
+    parts: tuple[PartPrices, ...]
+
+
+class Held(NamedTuple):
+    """A resource: what each job holds of it, and how much there is."""
+
+    needs: list[int]
+    amount: int
 
 
 class Jobs:
@@ -95,16 +124,17 @@ def reproved(
     if instance.log is None or claim.formulation != "bound":
         return _of_classes(instance, constraints, certificate, claim)
     try:
-        given = msgspec.convert(certificate, ServerPrices)
+        given = msgspec.convert(certificate, ServerPrices | ResourcePrices)
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
-    jobs = Jobs(instance, Fraction(*given.scale))
     try:
-        shown = jobs.mean(Fraction(earned(jobs, given, instance.servers), given.unit))
+        if isinstance(given, ServerPrices):
+            prices = {SERVERS: given.prices}
+            shown, _ = shown_of(instance, given.scale, given.unit, given.grid, prices)
+        else:
+            shown = of_parts(instance, given.parts)
     except ValueError as reason:
         return str(reason)
-    relaxed = squashed if instance.objective == "mean" else conserved
-    shown = max(shown, jobs.mean(relaxed(jobs, instance.servers)))
     claimed = Fraction(claim.bound or 0.0)
     if claimed <= shown * (1 + Fraction(ROUNDING)):
         return None
@@ -171,49 +201,112 @@ def _reached(claim: Document, shown: float) -> str | None:
     return f"the bound {claim.bound}, where relative values show {shown:.12g}"
 
 
-def earned(jobs: Jobs, given: ServerPrices, servers: int) -> int:
-    """Return the least of all responses and rents, less what servers could earn, in units.
+def of_parts(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
+    """Return the mean response time that prices show in all partitions together.
+
+    `ValueError` if they are not the prices of each partition that has jobs.
+    """
+    known = {one.partition: one for one in given}
+    parts = queue.parts()
+    if len(known) != len(given) or known.keys() != {part.name for part in parts}:
+        raise ValueError("the certificate's parts are not the partitions that have jobs")
+    total = weight = Fraction(0)
+    for part in parts:
+        one = known[part.name]
+        shown, heavy = shown_of(part.queue, one.scale, one.unit, one.grid, one.prices)
+        total, weight = total + shown * heavy, weight + heavy
+    return total / weight
+
+
+def shown_of(
+    queue: Instance,
+    scale: tuple[int, int],
+    unit: int,
+    grid: Sequence[int],
+    prices: Mapping[str, Sequence[int]],
+) -> tuple[Fraction, Fraction]:
+    """Return the mean response time that prices or a relaxation show, and what its jobs weigh.
+
+    The queue is taken as a machine without partitions.
+    """
+    jobs = Jobs(queue, Fraction(*scale))
+    held, needs = {SERVERS: Held(jobs.need, queue.servers)}, queue.jobs.needs
+    if needs is not None and not queue.partitions:
+        for name, column in zip(needs.names, needs.amounts.T.tolist(), strict=True):
+            unit_of = gcd(*column) or 1  # no more is ever held than a whole number of these
+            amount = queue.resources.get(name, 0) // unit_of
+            held[name] = Held([need // unit_of for need in column], amount)
+    if unknown := sorted(prices.keys() - held.keys()):
+        raise ValueError(f"the certificate has prices of {unknown[0]}, which there is not")
+    best = jobs.mean(Fraction(earned(jobs, unit, grid, held, prices), unit))
+    if queue.objective == "weighted":
+        return max(best, jobs.mean(conserved(jobs, queue.servers))), jobs.total / jobs.scale
+    for one in held.values():
+        if one.amount:
+            best = max(best, jobs.mean(squashed(jobs, one)))
+    return best, jobs.total
+
+
+def earned(
+    jobs: Jobs,
+    unit: int,
+    times: Sequence[int],
+    held: Mapping[str, Held],
+    given: Mapping[str, Sequence[int]],
+) -> int:
+    """Return the least of all responses and rents, less what resources could earn, in units.
 
     `ValueError` if the prices are none, or too large to be added up in 64 bits.
     """
-    grid, prices = np.array(given.grid, np.int64), np.array([*given.prices, 0], np.int64)
-    if len(grid) < 2 or len(grid) != len(prices) or not (np.diff(grid) > 0).all():
+    grid, names = np.array(times, np.int64), list(given)
+    alike = all(len(grid) == len(prices) + 1 for prices in given.values())
+    if len(grid) < 2 or not alike or not (np.diff(grid) > 0).all():
         raise ValueError("the certificate's grid does not ascend, or has not a price for each cell")
     lengths = np.diff(grid).tolist()
-    whole = [0]
-    for price, length in zip(given.prices, lengths, strict=True):
-        whole.append(whole[-1] + price * length)
     horizon = max(int(grid[-1]), jobs.submit[-1]) + max(jobs.run)
-    most = max(whole[-1] * max(jobs.need), given.unit * max(jobs.weight) * horizon)
+    most, earning = unit * max(jobs.weight) * horizon, 0
+    each: list[tuple[Whole, Whole]] = []
+    for name in names:
+        whole = [0]
+        for price, length in zip(given[name], lengths, strict=True):
+            whole.append(whole[-1] + price * length)
+        most += whole[-1] * (max(held[name].needs) or 1)
+        earning += held[name].amount * whole[-1]
+        if most >= ROOM or horizon >= ROOM:
+            raise ValueError("the certificate's prices are too large to be added up")
+        each.append((np.array(whole, np.int64), np.array([*given[name], 0], np.int64)))
     if most >= ROOM or horizon >= ROOM:
         raise ValueError("the certificate's prices are too large to be added up")
-    paid = np.array(whole, np.int64)
 
-    def rent(times: Whole) -> Whole:
-        """Return what a server costs from the first time of the grid to each of these."""
+    def rent(times: Whole, job: int) -> Whole:
+        """Return what a job's needs cost from the first time of the grid to each of these."""
         at = np.maximum(np.searchsorted(grid, times, "right") - 1, 0)
-        costs: Whole = paid[at] + prices[at] * np.maximum(times - grid[at], 0)
+        since = np.maximum(times - grid[at], 0)
+        costs: Whole = np.zeros(len(times), np.int64)
+        for name, (paid, prices) in zip(names, each, strict=True):
+            if need := held[name].needs[job]:
+                costs += need * (paid[at] + prices[at] * since)
         return costs
 
     total = 0
-    for submit, need, run, weight in zip(
-        jobs.submit, jobs.need, jobs.run, jobs.weight, strict=True
+    for job, (submit, run, weight) in enumerate(
+        zip(jobs.submit, jobs.run, jobs.weight, strict=True)
     ):
-        rate = given.unit * weight
-        begun, ended = rent(np.array([submit, submit + run]))
-        at_once = rate * run + need * int(ended - begun)
+        rate = unit * weight
+        begun, ended = rent(np.array([submit, submit + run]), job)
+        at_once = rate * run + int(ended - begun)
         if at_once > rate * run and rate:
             last = submit + (at_once - rate * run) // rate  # to wait longer costs more by itself
             low, high = np.searchsorted(grid, [submit, last], "right")
             near, far = np.searchsorted(grid, [submit + run, last + run], "right")
             starts = np.concatenate([grid[low:high], grid[near:far] - run])
             if len(starts):
-                paying = need * (rent(starts + run) - rent(starts))
+                paying = rent(starts + run, job) - rent(starts, job)
                 at_once = min(at_once, int((rate * (starts + run - submit) + paying).min()))
         elif not rate:
             at_once = 0
         total += at_once
-    return total - servers * whole[-1]
+    return total - earning
 
 
 def conserved(jobs: Jobs, servers: int) -> Fraction:
@@ -234,13 +327,14 @@ def conserved(jobs: Jobs, servers: int) -> Fraction:
     return max(Fraction(twice, 2 * servers) + Fraction(alone, 2) - came, Fraction(alone))
 
 
-def squashed(jobs: Jobs, servers: int) -> Fraction:
-    """Return the least sum of responses, in ticks, by both relaxations together."""
+def squashed(jobs: Jobs, held: Held) -> Fraction:
+    """Return the least sum of responses, in ticks, by both relaxations together, of a resource."""
+    needs, servers = held
     waiting: list[int] = []
     ends: list[int] = []
     now = 0
     times = [submit * servers for submit in jobs.submit]
-    for i, (need, run) in enumerate(zip(jobs.need, jobs.run, strict=True)):
+    for i, (need, run) in enumerate(zip(needs, jobs.run, strict=True)):
         now = max(now, times[i])
         heappush(waiting, need * run)
         until = times[i + 1] if i + 1 < len(times) else None

@@ -3,7 +3,7 @@
 Everything is counted again from the raw log and the starts alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from schedopt.instances.msfq import (
     Instance,
     LogAnswer,
     Measures,
+    Partition,
     Preempted,
     Replayed,
     Windowed,
@@ -54,7 +55,7 @@ def check(
     if report.violations:
         return
     jobs = queue.jobs.take(rows)
-    _feasible(jobs, starts, queue.servers, report)
+    _feasible(queue, jobs, starts, report)
     ends = starts + jobs.run
     response = ends - jobs.submit
     work = jobs.need * jobs.run
@@ -100,8 +101,20 @@ def _starts(
     return np.arange(0), np.empty(0)
 
 
-def _feasible(jobs: Jobs, starts: Floats, servers: int, report: Report) -> None:
-    """Every job starts, none before its submit, and the servers hold all that run at once."""
+def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.bool_], Partition]]:
+    """Yield each part of a machine: its name in words, its jobs, and what it has."""
+    if not queue.partitions:
+        whole = Partition(servers=queue.servers, resources=queue.resources)
+        yield "", np.ones(len(jobs), dtype=np.bool_), whole
+    for name, part in queue.partitions.items():
+        names = jobs.partition.names if jobs.partition else ()
+        codes = jobs.partition.codes if jobs.partition else np.zeros(len(jobs))
+        own = codes == names.index(name) if name in names else np.zeros(len(jobs), dtype=np.bool_)
+        yield f" of partition {name}", own, part
+
+
+def _feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> None:
+    """Every job starts, none before its submit, and each machine holds all that run at once."""
     report.expect(bool(np.isfinite(starts).all()), "starts: not all are finite")
     early = starts < jobs.submit
     if early.any():
@@ -110,16 +123,28 @@ def _feasible(jobs: Jobs, starts: Floats, servers: int, report: Report) -> None:
             f"{int(early.sum())} jobs start before their submit (first: job {first}, "
             f"{starts[first]:.12g} before {jobs.submit[first]:.12g})"
         )
-    times = np.concatenate([starts + jobs.run, starts])
-    change = np.concatenate([-jobs.need.astype(np.int64), jobs.need.astype(np.int64)])
-    begins = np.repeat([0, 1], len(jobs))  # what ends at an instant ends before anything starts
-    order = np.lexsort((begins, times))
-    busy = np.cumsum(change[order])
-    most = int(np.argmax(busy))
-    report.expect(
-        busy[most] <= servers,
-        f"capacity: {busy[most]} servers busy at {times[order][most]:.12g}, of {servers}",
-    )
+    placed = np.zeros(len(jobs), dtype=np.bool_)
+    for where, own, part in _machines(queue, jobs):
+        placed |= own
+        if not own.any():
+            continue
+        held = {"servers": (jobs.need.astype(np.int64), part.servers)}
+        if jobs.needs is not None:
+            for name, column in zip(jobs.needs.names, jobs.needs.amounts.T, strict=True):
+                held[name] = column, part.resources.get(name, 0)
+        times = np.concatenate([(starts + jobs.run)[own], starts[own]])
+        # What ends at an instant ends before anything starts.
+        order = np.lexsort((np.repeat([0, 1], int(own.sum())), times))
+        for name, (needs, amount) in held.items():
+            need = needs[own]
+            busy = np.cumsum(np.concatenate([-need, need])[order])
+            most = int(np.argmax(busy))
+            report.expect(
+                busy[most] <= amount,
+                f"capacity: {busy[most]} {name} busy{where} at {times[order][most]:.12g}, of "
+                f"{amount}",
+            )
+    report.expect(bool(placed.all()), "partition: jobs of none that the machine has")
 
 
 def _bracket(solution: Bracketed, claim: Document, report: Report) -> None:
@@ -148,7 +173,12 @@ def _measures(
     _expect(report, "makespan", solution.makespan, length)
     capacity = queue.servers * length
     _expect(report, "utilization", solution.utilization, (jobs.need * jobs.run).sum() / capacity)
-    lost = _lost(jobs, starts, ends, queue.servers) / capacity
+    lost = sum(
+        _lost(jobs.take(own), starts[own], ends[own], part.servers)
+        for _, own, part in _machines(queue, jobs)
+        if own.any()
+    )
+    lost /= capacity
     _expect(report, "loss_of_capacity", solution.loss_of_capacity, lost)
     if solution.confidence is not None:
         report.expect(solution.confidence >= 0, "confidence: below 0")
@@ -156,7 +186,8 @@ def _measures(
     report.expect(
         bool((np.isfinite(numbers) & (numbers > 0)).all()), "resampled: not all are above 0"
     )
-    known = [key for key in ("user", "group", "queue", "need") if jobs.labels(key) is not None]
+    groupings = ("user", "group", "queue", "partition", "need")
+    known = [key for key in groupings if jobs.labels(key) is not None]
     report.expect(list(solution.by) == known, f"by: {list(solution.by)}, where it is {known}")
     for key in known:
         _by(key, jobs, solution.by.get(key, {}), response, wait, slowdown, report)

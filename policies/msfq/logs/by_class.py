@@ -9,7 +9,7 @@ from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.policies.msfq.compiled import seen_of
-from schedopt.policies.msfq.logs.replay import machine_of, played
+from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, played
 from schedopt.policies.msfq.played import fault
 from schedopt.policies.msfq.rule import Plan, Rule, Twin
 from schedopt.policies.msfq.state import Job, State
@@ -21,6 +21,8 @@ def classes(queue: Instance) -> Instance:
 
     `NotApplicableError` if the machine has more servers than a queue of classes may.
     """
+    if queue.resources or queue.partitions:
+        raise NotApplicableError("rules by class are for logs without resources or partitions")
     if queue.servers > MOST_SERVERS:
         raise NotApplicableError(f"rules by class are for at most {MOST_SERVERS} servers")
     jobs = queue.jobs
@@ -66,8 +68,8 @@ def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int32)
     last, after = np.zeros(len(known.classes), np.int64), np.zeros(len(jobs), np.int32)
     own = kernels.ByClass(seen_of(known, rule), kind, last, after)
-    machine = machine_of(jobs, queue.servers)
-    starts = played(kernels.by_class(twin), jobs, jobs.run, machine, own)
+    machine = machine_of(jobs, Site(queue.servers))
+    starts = played(kernels.by_class(twin), log_of(jobs, queue.servers), machine, own)
     if machine.whole[FAULT] >= 0:
         raise fault(name, str(machine.whole[FAULT]))
     return starts

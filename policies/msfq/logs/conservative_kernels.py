@@ -2,13 +2,20 @@
 
 How many servers are free when, by plan, is a step function, the profile, in two arrays: ``room[i]``
 are free from ``times[i]`` to ``times[i + 1]``, and all of them after the last step. Steps lie in
-places ``low`` to ``high``, of which ``low`` holds the present.
+places ``low`` to ``high``, of which ``low`` holds the present. So is ``rest[i]`` of the other
+resources.
 """
 
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
-from schedopt.policies.msfq.logs.replay_kernels import CAME, NEVER, WAITING, Log, Machine
+from schedopt.policies.msfq.logs.replay_kernels import (
+    CAME,
+    NEVER,
+    WAITING,
+    Log,
+    Machine,
+)
 from schedopt.solvers.kernels.heap import pop, push
 
 RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(2, 10)
@@ -16,13 +23,21 @@ RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(2, 10)
 SPARE = 16
 
 
+class Steps(NamedTuple):
+    """The profile: ``times``, ``room`` and ``rest``."""
+
+    times: Any
+    room: Any
+    rest: Any
+
+
 class Reserved(NamedTuple):
     """The state of conservative backfilling beside the machine's.
 
     ``reserved`` is when each job is to start. ``after`` and ``above`` link the waiting jobs both
     ways, in the order in which they came. ``alarms`` and ``alarm_jobs`` are a heap of reservations,
-    some of them given up since; ``times`` and ``room`` the profile; ``places``
-    and ``levels`` room for `_compress`.
+    some of them given up since; ``steps`` the profile; ``places`` and ``levels`` room for
+    `_compress`.
     """
 
     reserved: Any
@@ -30,8 +45,7 @@ class Reserved(NamedTuple):
     above: Any
     alarms: Any
     alarm_jobs: Any
-    times: Any
-    room: Any
+    steps: Steps
     places: Any
     levels: Any
 
@@ -53,7 +67,7 @@ def advance(log: Log, machine: Machine, own: Reserved, most: int) -> None:
             now = min(now, machine.ends[0])
         if whole[ALARMS]:
             now = min(now, own.alarms[0])
-        while whole[LOW] + 1 < whole[HIGH] and own.times[whole[LOW] + 1] <= now:
+        while whole[LOW] + 1 < whole[HIGH] and own.steps.times[whole[LOW] + 1] <= now:
             whole[LOW] += 1
         early = _finish(now, log, machine, own)
         if early and whole[WAITING]:
@@ -78,7 +92,7 @@ def _crowded(whole: Any, more: int, own: Reserved) -> Any:
     """Tell whether there may soon be no place for a step or an alarm."""
     steps = 2 * (whole[WAITING] + whole[RUNNING])
     return (
-        whole[LOW] + steps + SPARE > own.times.size
+        whole[LOW] + steps + SPARE > own.steps.times.size
         or whole[ALARMS] + more + SPARE > own.alarms.size
     )
 
@@ -95,7 +109,7 @@ def _finish(now: float, log: Log, machine: Machine, own: Reserved) -> Any:
         if now < end:
             early = True
             whole[HIGH] = change(
-                now, end, log.need[job], whole[LOW], whole[HIGH], own.times, own.room
+                now, end, 1, job, log.need[job], log.more, whole[LOW], whole[HIGH], own.steps
             )
     return early
 
@@ -104,10 +118,9 @@ def _finish(now: float, log: Log, machine: Machine, own: Reserved) -> Any:
 def _promise(now: float, log: Log, whole: Any, own: Reserved) -> None:
     """Reserve for the job that comes next, and put it at the end of the line."""
     job, low, high = whole[CAME], whole[LOW], whole[HIGH]
-    time = earliest(log.need[job], log.planned[job], NEVER, low, now, high, own.times, own.room)
-    whole[HIGH] = change(
-        time, time + log.planned[job], -log.need[job], low, high, own.times, own.room
-    )
+    need, length = log.need[job], log.planned[job]
+    time = earliest(job, need, length, log.more, NEVER, low, now, high, own.steps)
+    whole[HIGH] = change(time, time + length, -1, job, need, log.more, low, high, own.steps)
     own.reserved[job] = time
     whole[ALARMS] = push(own.alarms, own.alarm_jobs, whole[ALARMS], time, job)
     own.after[job], own.above[job] = -1, whole[LAST]
@@ -153,14 +166,14 @@ def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
     ``levels`` are the steps that have more room than all before them, ``places`` where they are:
     before the first of enough room, no job can begin.
     """
-    low, high = whole[LOW], whole[HIGH]
+    low, high, more, steps = whole[LOW], whole[HIGH], log.more, own.steps
     records, seen, job = 0, low, whole[FIRST]
     while job >= 0:
         wanted, length, time = log.need[job], log.planned[job], own.reserved[job]
         most = own.levels[records - 1] if records else -1
-        while most < wanted and seen < high and own.times[seen] < time:
-            if own.room[seen] > most:
-                most = own.room[seen]
+        while most < wanted and seen < high and own.steps.times[seen] < time:
+            if own.steps.room[seen] > most:
+                most = own.steps.room[seen]
                 own.levels[records], own.places[records] = most, seen
                 records += 1
             seen += 1
@@ -172,16 +185,14 @@ def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
                     above = middle
                 else:
                     below = middle
-            better = earliest(
-                wanted, length, time, own.places[above], now, high, own.times, own.room
-            )
+            better = earliest(job, wanted, length, more, time, own.places[above], now, high, steps)
             if better < time:
                 end, later = better + length, time + length
-                high = change(better, min(end, time), -wanted, low, high, own.times, own.room)
-                high = change(max(end, time), later, wanted, low, high, own.times, own.room)
+                high = change(better, min(end, time), -1, job, wanted, more, low, high, steps)
+                high = change(max(end, time), later, 1, job, wanted, more, low, high, steps)
                 own.reserved[job] = better
                 whole[ALARMS] = push(own.alarms, own.alarm_jobs, whole[ALARMS], better, job)
-                seen = min(seen, step(better, low, high, own.times, own.room))
+                seen = min(seen, step(better, low, high, own.steps.times, own.steps.room))
                 while records and own.places[records - 1] >= seen:
                     records -= 1
         job = own.after[job]
@@ -202,59 +213,117 @@ def step(time: float, low: int, high: int, times: Any, room: Any) -> Any:
 
 
 @compiled
-def change(start: float, end: float, by: int, low: int, high: int, times: Any,
-           room: Any) -> Any:  # fmt: skip
-    """Add to the free servers between two times; return the place after the last step.
+def _up(place: int, high: int, rest: Any) -> None:
+    for i in range(high, place - 1, -1):
+        for r in range(rest.shape[1]):
+            rest[i, r] = rest[i - 1, r]
+
+
+@compiled
+def _down(place: int, high: int, rest: Any) -> None:
+    for i in range(place, high):
+        for r in range(rest.shape[1]):
+            rest[i, r] = rest[i + 1, r]
+
+
+@compiled
+def _alike(place: int, rest: Any) -> Any:
+    same = True
+    for r in range(rest.shape[1]):
+        same = same and rest[place, r] == rest[place - 1, r]
+    return same
+
+
+@compiled
+def _add(first: int, last: int, sign: int, job: int, more: Any, rest: Any) -> None:
+    for i in range(first, last):
+        for r in range(rest.shape[1]):
+            rest[i, r] += sign * more[job, r]
+
+
+@compiled
+def _cut(time: float, low: int, high: int, steps: Steps) -> Any:
+    """Let a step begin at a time; return its place, and the place after the last step."""
+    place = step(time, low, high, steps.times, steps.room)
+    times, room, rest = steps.times, steps.room, steps.rest
+    if times[place] < time:
+        for i in range(high, place + 1, -1):
+            times[i], room[i] = times[i - 1], room[i - 1]
+        place += 1
+        times[place], room[place] = time, room[place - 1]
+        if rest.shape[1]:
+            _up(place, high, rest)
+        high += 1
+    return place, high
+
+
+@compiled
+def _joined(place: int, high: int, steps: Steps) -> Any:
+    """Join a step to the one before if both are alike; return the place after the last step."""
+    times, room, rest = steps.times, steps.room, steps.rest
+    alike = room[place] == room[place - 1]
+    if alike and rest.shape[1]:
+        alike = _alike(place, rest)
+    if alike:
+        high -= 1
+        for i in range(place, high):
+            times[i], room[i] = times[i + 1], room[i + 1]
+        if rest.shape[1]:
+            _down(place, high, rest)
+    return high
+
+
+@compiled
+def change(start: float, end: float, sign: int, job: int, need: int, more: Any, low: int,
+           high: int, steps: Steps) -> Any:  # fmt: skip
+    """Free what a job needs between two times, or with -1 take it; return the place after the last.
 
     Steps that come to be alike are joined at the two ends, where alone that can happen.
     """
     if not start < end:
         return high
-    first = step(start, low, high, times, room)
-    if times[first] < start:  # a step begins here
-        for i in range(high, first + 1, -1):
-            times[i], room[i] = times[i - 1], room[i - 1]
-        first += 1
-        times[first], room[first] = start, room[first - 1]
-        high += 1
-    last = step(end, low, high, times, room)
-    if times[last] < end:  # and one ends
-        for i in range(high, last + 1, -1):
-            times[i], room[i] = times[i - 1], room[i - 1]
-        last += 1
-        times[last], room[last] = end, room[last - 1]
-        high += 1
+    first, high = _cut(start, low, high, steps)
+    last, high = _cut(end, low, high, steps)
     for i in range(first, last):
-        room[i] += by
-    if room[last] == room[last - 1]:
-        high -= 1
-        for i in range(last, high):
-            times[i], room[i] = times[i + 1], room[i + 1]
-    if first > low and room[first] == room[first - 1]:
-        high -= 1
-        for i in range(first, high):
-            times[i], room[i] = times[i + 1], room[i + 1]
+        steps.room[i] += sign * need
+    if steps.rest.shape[1]:
+        _add(first, last, sign, job, more, steps.rest)
+    high = _joined(last, high, steps)
+    if first > low:
+        high = _joined(first, high, steps)
     return high
 
 
 @compiled
-def earliest(need: int, length: float, before: float, place: int, now: float, high: int,
-             times: Any, room: Any) -> Any:  # fmt: skip
+def earliest(job: int, need: int, length: float, more: Any, before: float, place: int,
+             now: float, high: int, steps: Steps) -> Any:  # fmt: skip
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
     From ``before`` on it fits anyway: there it has a reservation, which is its own to give up.
     ``place`` is a step before which it cannot fit.
     """
-    i = place
+    times, room, rest = steps.times, steps.room, steps.rest
+    i, others = place, rest.shape[1] > 0
     while i < high and times[i] < before:
-        if room[i] < need:
+        if room[i] < need or (others and not _has(i, job, more, rest)):
             i += 1
             continue
         time = max(times[i], now)
         end = min(time + length, before)
         i += 1
         while i < high and times[i] < end and room[i] >= need:
+            if others and not _has(i, job, more, rest):
+                break
             i += 1
         if i == high or times[i] >= end:
             return time
     return before
+
+
+@compiled
+def _has(place: int, job: int, more: Any, rest: Any) -> Any:
+    """Tell whether a step has what a job needs beside servers."""
+    enough = True
+    for r in range(rest.shape[1]):
+        enough = enough and rest[place, r] >= more[job, r]
+    return enough

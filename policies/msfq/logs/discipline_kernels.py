@@ -23,6 +23,8 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     Log,
     Machine,
     begin,
+    fits,
+    held,
     loop_of,
 )
 from schedopt.policies.msfq.rule import Seen, Twin
@@ -37,7 +39,8 @@ AGE, SIZE, FAIR_SHARE, MOST_AGE, HALF_LIFE, SERVERS = range(6)
 class Fixed(NamedTuple):
     """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
-    ``real`` holds when the first that waits can start.
+    ``real`` holds when the first that waits can start, ``over`` what it then leaves of resources
+    beside servers.
     """
 
     line: Line
@@ -45,14 +48,15 @@ class Fixed(NamedTuple):
     fill: int
     real: Any
     plan: Plan
+    over: Any
 
 
 class Changing(NamedTuple):
     """An order that changes with time; ``fill`` is what is done once its first does not fit.
 
     ``weights`` are as `AGE` says. ``line`` holds the waiting jobs in no order, ``keys`` what they
-    are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the servers that
-    each holds.
+    are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
+    each holds; ``over`` what the first that does not fit leaves of resources beside servers.
     """
 
     kind: int
@@ -65,6 +69,7 @@ class Changing(NamedTuple):
     rates: Any
     real: Any
     plan: Plan
+    over: Any
 
 
 class ByClass(NamedTuple):
@@ -86,7 +91,7 @@ def _planned(now: float, job: int, log: Log, machine: Machine, plan: Plan) -> No
     begin(now, job, log, machine)
     if plan.blocks.size:
         end, used = now + log.planned[job], machine.whole[BLOCKS]
-        machine.whole[BLOCKS] = insert(end, job, log.need[job], used, plan)
+        machine.whole[BLOCKS] = insert(end, job, log.need[job], log.more, used, plan)
 
 
 @compiled
@@ -94,6 +99,15 @@ def _unplanned(job: int, log: Log, machine: Machine, plan: Plan) -> None:
     if plan.blocks.size:
         end, used = machine.starts[job] + log.planned[job], machine.whole[BLOCKS]
         machine.whole[BLOCKS] = remove(end, job, used, plan)
+
+
+@compiled
+def _reserve(head: int, log: Log, machine: Machine, over: Any, plan: Plan) -> Any:
+    """Return when the first that does not fit can start, and the servers over then: `reserve`."""
+    for r in range(over.size):
+        over[r] = machine.left[r]
+    whole = machine.whole
+    return reserve(head, log.need[head], whole[FREE], log.more, over, whole[BLOCKS], plan)
 
 
 def _fixed_ended(now: float, job: int, log: Log, machine: Machine, own: Fixed) -> None:
@@ -114,15 +128,15 @@ def _fixed(now: float, freed: bool, log: Log, machine: Machine, own: Fixed) -> N
             whole[HEAD] = head
             if head < 0 or log.need[head] > whole[FREE]:
                 break
+            if not fits(head, log.more, machine.left):
+                break
             leave(head, log, line)
             _planned(now, head, log, machine, own.plan)
         if head < 0:
             return
         own.real[0], whole[SPARE] = NEVER, 0
         if own.fill == EASY:
-            own.real[0], whole[SPARE] = reserve(
-                log.need[head], whole[FREE], whole[BLOCKS], own.plan
-            )
+            own.real[0], whole[SPARE] = _reserve(head, log, machine, own.over, own.plan)
     at = 0
     while own.fill != STOP and whole[FREE]:
         if alone:  # nothing changed but that one job came: no other may start
@@ -130,13 +144,20 @@ def _fixed(now: float, freed: bool, log: Log, machine: Machine, own: Fixed) -> N
             late = now + log.planned[before] > own.real[0]
             if log.need[before] > whole[FREE] or (log.need[before] > whole[SPARE] and late):
                 break
+            if not fits(before, log.more, machine.left):
+                break
+            if late and not fits(before, log.more, own.over):
+                break
         else:
-            at = following(at, whole[FREE], whole[SPARE], now, own.real[0], log, line)
+            at = following(
+                at, whole[FREE], machine.left, whole[SPARE], own.over, now, own.real[0], log, line
+            )
             if at < 0:
                 break
         job = line.order[at]
         if now + log.planned[job] > own.real[0]:
             whole[SPARE] -= log.need[job]
+            held(job, log.more, own.over, -1)
         leave(job, log, line)
         _planned(now, job, log, machine, own.plan)
         at += 1
@@ -163,7 +184,8 @@ def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
 def _head(log: Log, machine: Machine, own: Fixed) -> Any:
     """Return the first waiting job, or -1."""
     if not own.oldest:
-        at = following(0, NOBODY - 1, NOBODY - 1, 0.0, NEVER, log, own.line)
+        some = own.line.anything
+        at = following(0, NOBODY - 1, some, NOBODY - 1, some, 0.0, NEVER, log, own.line)
         return own.line.order[at] if at >= 0 else -1
     whole = machine.whole
     front = whole[FRONT]
@@ -176,7 +198,7 @@ def _head(log: Log, machine: Machine, own: Fixed) -> Any:
 def _changing_ended(now: float, job: int, log: Log, machine: Machine, own: Changing) -> None:
     _unplanned(job, log, machine, own.plan)
     _pass(now, own)
-    own.rates[own.user[job]] -= log.need[job]
+    own.rates[own.user[job]] -= log.size[job]
 
 
 def _changing(now: float, freed: bool, log: Log, machine: Machine, own: Changing) -> None:
@@ -193,21 +215,23 @@ def _changing(now: float, freed: bool, log: Log, machine: Machine, own: Changing
     time, spare, head = NEVER, 0, -1
     while whole[WAITING] and whole[FREE]:
         free = whole[FREE] if head >= 0 else -1
-        at = _best(whole[WAITING], now, free, spare, time, log, own)
+        at = _best(whole[WAITING], now, free, machine.left, spare, time, log, own)
         if at < 0:
             break
         job = line[at]
-        if log.need[job] > whole[FREE]:  # the first of all that wait
+        fitting = log.need[job] <= whole[FREE] and fits(job, log.more, machine.left)
+        if not fitting:  # the first of all that wait
             if own.fill == STOP:
                 break
             head = job
             if own.fill == EASY:
-                time, spare = reserve(log.need[job], whole[FREE], whole[BLOCKS], own.plan)
+                time, spare = _reserve(job, log, machine, own.over, own.plan)
             continue
         if head >= 0 and now + log.planned[job] > time:
             spare -= log.need[job]
+            held(job, log.more, own.over, -1)
         _planned(now, job, log, machine, own.plan)
-        own.rates[own.user[job]] += log.need[job]
+        own.rates[own.user[job]] += log.size[job]
         line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
 
 
@@ -235,7 +259,7 @@ def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
         for i in range(waiting):
             job = line[i]
             ratio = (now - jobs.submit[job]) / jobs.planned[job]
-            keys[i] = -(ratio * ratio * ratio * jobs.need[job])
+            keys[i] = -(ratio * ratio * ratio * jobs.size[job])
         return
     if own.kind == LEAST_SERVED:
         for i in range(waiting):
@@ -249,31 +273,35 @@ def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
         part = usage[own.user[job]] / total if total > 0 else 0.0
         fair = exp(-part * usage.size * ln(2.0))
         old = min(1.0, (now - jobs.submit[job]) / weights[MOST_AGE])
-        size = jobs.need[job] / weights[SERVERS]
+        size = jobs.size[job] / weights[SERVERS]
         keys[i] = -(weights[AGE] * old + weights[SIZE] * size + weights[FAIR_SHARE] * fair)
 
 
 @compiled
 def _best(
-    waiting: int, now: float, free: int, spare: int, time: float, jobs: Log, own: Changing
-) -> Any:
+    waiting: int, now: float, free: int, left: Any, spare: int, time: float, jobs: Log,
+    own: Changing,
+) -> Any:  # fmt: skip
     """Return where in the line the first is; with ``free`` the first of those that may start."""
     best, line, keys = -1, own.line, own.keys
     for i in range(waiting):
         need, end = jobs.need[line[i]], now + jobs.planned[line[i]]
-        if free >= 0 and (need > free or (need > spare and end > time)):
-            continue
+        if free >= 0:
+            if need > free or not fits(line[i], jobs.more, left):
+                continue
+            if end > time and (need > spare or not fits(line[i], jobs.more, own.over)):
+                continue
         if best < 0 or keys[i] < keys[best] or (keys[i] == keys[best] and line[i] < line[best]):
             best = i
     return best
 
 
 @compiled
-def f1(submit: Any, need: Any, planned: Any, keys: Any) -> None:
+def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
     """Fill in `rules.f1` of each job, by the same logarithm of C: numpy's is another."""
     for job in range(submit.size):
         r, s = max(planned[job], 1.0), max(submit[job], 1.0)
-        keys[job] = log10(r) * need[job] + 870.0 * log10(s)
+        keys[job] = log10(r) * size[job] + 870.0 * log10(s)
 
 
 def next_start(seen: Seen, free: int) -> int:

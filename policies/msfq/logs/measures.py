@@ -104,6 +104,9 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
     from schedopt.policies.msfq.logs.replay_kernels import lost
 
-    jobs = queue.jobs
-    by_start, by_end = np.argsort(starts, kind="stable"), np.argsort(ends, kind="stable")
-    return float(lost(jobs.submit, jobs.need, starts, by_start, ends, by_end, queue.servers))
+    total = 0.0
+    for _, rows, one in queue.parts():
+        begun, done, jobs = starts[rows], ends[rows], one.jobs
+        by_start, by_end = np.argsort(begun, kind="stable"), np.argsort(done, kind="stable")
+        total += lost(jobs.submit, jobs.need, begun, by_start, done, by_end, one.servers)
+    return float(total)

@@ -4,13 +4,13 @@ At an instant, first all that ends there ends, then all that is submitted there 
 order, and only then does a rule say what starts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log
 
 import numpy as np
 
-from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 
 
 class Machine:
@@ -21,6 +21,8 @@ class Machine:
     now : float
     servers, free : int
         Of the machine, and of those the idle ones.
+    amounts, left : list of int
+        Of each other resource, how much there is, and how much nobody holds.
     waiting : list of int
         Jobs that wait, in the order in which they came.
     running : dict of int to float
@@ -31,16 +33,23 @@ class Machine:
         Of each job.
     need, user : list of int
         Of each job; jobs of nobody known are all of one user.
+    more : list of list of int
+        For each job what it needs of each other resource.
+    size : list of float
+        Of each job: see `sizes`.
     usage : list of float
-        Of each user: servers times time, each moment weighing half for every ``half_life`` since.
+        Of each user: size times time, each moment weighing half for every ``half_life`` since.
     promises : dict of int to float
         When each job was first promised to start, under rules that promise.
     alarm : float
         When to ask the rule again, though nothing ends or comes.
     """
 
-    def __init__(self, jobs: Jobs, servers: int, planned: Floats, half_life: float) -> None:
+    def __init__(
+        self, jobs: Jobs, servers: int, planned: Floats, half_life: float, amounts: Sequence[int]
+    ) -> None:
         self.now, self.servers, self.free = -inf, servers, servers
+        self.amounts, self.left = list(amounts), list(amounts)
         self.waiting: list[int] = []
         self.running: dict[int, float] = {}
         self.ended: list[int] = []
@@ -49,6 +58,10 @@ class Machine:
         self.submit: list[float] = jobs.submit.tolist()
         self.planned: list[float] = planned.tolist()
         self.need: list[int] = jobs.need.tolist()
+        self.more: list[list[int]] = (
+            jobs.needs.amounts.tolist() if jobs.needs else [[] for _ in self.need]
+        )
+        self.size: list[float] = sizes(jobs, servers, amounts).tolist()
         self.user, count = users(jobs)
         self.usage, self.rates = [0.0] * count, [0.0] * count
         self.half_life = half_life
@@ -56,13 +69,20 @@ class Machine:
         self._run: list[float] = jobs.run.tolist()
         self._ends: list[tuple[float, int]] = []
 
+    def fits(self, job: int, free: int | None = None, left: Sequence[int] | None = None) -> bool:
+        """Tell whether a job fits into what is idle, or into so much."""
+        free, left = self.free if free is None else free, self.left if left is None else left
+        enough = all(need <= over for need, over in zip(self.more[job], left, strict=True))
+        return self.need[job] <= free and enough
+
     def start(self, job: int) -> None:
         """Start a waiting job; `RuntimeError` if it does not fit."""
-        if self.need[job] > self.free:
+        if not self.fits(job):
             raise RuntimeError(f"a rule started job {job} beyond capacity")
         self.waiting.remove(job)
         self.free -= self.need[job]
-        self.rates[self.user[job]] += self.need[job]
+        self.left = [over - need for over, need in zip(self.left, self.more[job], strict=True)]
+        self.rates[self.user[job]] += self.size[job]
         self.starts[job] = self.now
         self.running[job] = self.now + self.planned[job]
         heappush(self._ends, (self.now + self._run[job], job))
@@ -86,7 +106,8 @@ class Machine:
             _, job = heappop(self._ends)
             del self.running[job]
             self.free += self.need[job]
-            self.rates[self.user[job]] -= self.need[job]
+            self.left = [over + need for over, need in zip(self.left, self.more[job], strict=True)]
+            self.rates[self.user[job]] -= self.size[job]
             self.ended.append(job)
 
     def next_end(self) -> float:
@@ -102,19 +123,21 @@ HALF_LIFE = 7 * DAY
 """Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
 
 
-def play_plainly(
+def play_plainly(  # noqa: PLR0917
     jobs: Jobs,
     servers: int,
     rule: Rule,
     planned: Floats | None = None,
     half_life: float = HALF_LIFE,
+    amounts: Sequence[int] = (),
 ) -> Machine:
     """Replay a log; the machine returned knows the ``starts``.
 
     The rule is called after each event. ``planned``, by default the run times, is how long it
     believes that jobs run, never less than they do; ``half_life`` that of usage, in the log's unit.
     """
-    machine = Machine(jobs, servers, jobs.run if planned is None else planned, half_life)
+    planned = jobs.run if planned is None else planned
+    machine = Machine(jobs, servers, planned, half_life, amounts)
     came = 0
     while came < len(jobs) or machine.waiting:
         arrival = machine.submit[came] if came < len(jobs) else inf
@@ -136,3 +159,15 @@ def users(jobs: Jobs) -> tuple[list[int], int]:
         return [0] * len(jobs), 1
     count = len(jobs.user.names)
     return np.where(jobs.user.codes < 0, count, jobs.user.codes).tolist(), count + 1
+
+
+def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
+    """Return each job's servers; with other resources its largest share of any, in servers.
+
+    Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
+    """
+    found: Floats | Ints = jobs.need
+    if jobs.needs is not None:
+        for column, most in zip(jobs.needs.amounts.T, amounts, strict=True):
+            found = np.maximum(found, column * (servers / max(most, 1)))
+    return found

@@ -6,6 +6,7 @@ A block holds up to `ROOM` jobs in order.
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
+from schedopt.policies.msfq.logs.replay_kernels import fits, held
 
 ROOM = 256
 HALF = ROOM // 2
@@ -16,7 +17,8 @@ class Plan(NamedTuple):
 
     ``blocks`` lists the blocks in order, then the empty ones. Block by block, ``ends``, ``jobs``
     and ``held`` are when each job is to end, which it is, and its servers; ``count`` and ``total``
-    are the jobs of each block and their servers.
+    are the jobs of each block and their servers; ``more`` and ``sums`` the same as ``held`` and
+    ``total`` of each other resource, of shapes (places, resources) and (blocks, resources).
     """
 
     blocks: Any
@@ -25,12 +27,16 @@ class Plan(NamedTuple):
     held: Any
     count: Any
     total: Any
+    more: Any
+    sums: Any
 
 
 @compiled
 def _copy(target: int, source: int, plan: Plan) -> None:
     plan.ends[target], plan.jobs[target] = plan.ends[source], plan.jobs[source]
     plan.held[target] = plan.held[source]
+    for r in range(plan.more.shape[1]):
+        plan.more[target, r] = plan.more[source, r]
 
 
 @compiled
@@ -61,10 +67,13 @@ def _place(end: float, job: int, b: int, plan: Plan) -> Any:
 
 
 @compiled
-def insert(end: float, job: int, need: int, used: int, plan: Plan) -> Any:
-    """Add a job, and return how many blocks there are now."""
+def insert(end: float, job: int, need: int, more: Any, used: int, plan: Plan) -> Any:
+    """Add a job, and return how many blocks there are now; ``more`` is as in `Log`."""
+    resources = plan.sums.shape[1]
     if not used:
         plan.count[plan.blocks[0]] = plan.total[plan.blocks[0]] = 0
+        for r in range(resources):
+            plan.sums[plan.blocks[0], r] = 0
         used = 1
     position = _block(end, job, used, plan)
     b = plan.blocks[position]
@@ -81,6 +90,11 @@ def insert(end: float, job: int, need: int, used: int, plan: Plan) -> Any:
             moved += plan.held[source]
         plan.count[b], plan.count[fresh] = HALF, HALF
         plan.total[b], plan.total[fresh] = plan.total[b] - moved, moved
+        for r in range(resources):
+            moved = 0
+            for i in range(HALF):
+                moved += plan.more[fresh * ROOM + i, r]
+            plan.sums[b, r], plan.sums[fresh, r] = plan.sums[b, r] - moved, moved
         first = fresh * ROOM
         if plan.ends[first] < end or (plan.ends[first] == end and plan.jobs[first] <= job):
             b = fresh
@@ -90,6 +104,9 @@ def insert(end: float, job: int, need: int, used: int, plan: Plan) -> Any:
     plan.ends[place], plan.jobs[place], plan.held[place] = end, job, need
     plan.count[b] += 1
     plan.total[b] += need
+    for r in range(resources):
+        plan.more[place, r] = more[job, r]
+        plan.sums[b, r] += more[job, r]
     return used
 
 
@@ -100,6 +117,8 @@ def remove(end: float, job: int, used: int, plan: Plan) -> Any:
     b = plan.blocks[position]
     place = _place(end, job, b, plan)
     plan.total[b] -= plan.held[place]
+    for r in range(plan.sums.shape[1]):
+        plan.sums[b, r] -= plan.more[place, r]
     plan.count[b] -= 1
     for i in range(place, b * ROOM + plan.count[b]):
         _copy(i, i + 1, plan)
@@ -122,6 +141,8 @@ def _joined(position: int, used: int, plan: Plan) -> Any:
         _copy(target, source, plan)
     plan.count[b] += plan.count[other]
     plan.total[b] += plan.total[other]
+    for r in range(plan.sums.shape[1]):
+        plan.sums[b, r] += plan.sums[other, r]
     for i in range(position + 1, used - 1):
         plan.blocks[i] = plan.blocks[i + 1]
     plan.blocks[used - 1] = other
@@ -129,27 +150,36 @@ def _joined(position: int, used: int, plan: Plan) -> Any:
 
 
 @compiled
-def reserve(need: int, free: int, used: int, plan: Plan) -> Any:
-    """Return when so many servers are free by plan, and how many are over then.
+def reserve(job: int, need: int, free: int, more: Any, over: Any, used: int, plan: Plan) -> Any:
+    """Return when a job can start by plan, and how many servers are over then.
 
-    All that is planned to end at that instant counts.
+    All that is planned to end at that instant counts. ``over``, which holds what is left of other
+    resources now, takes what is over then; ``more`` is as in `Log`.
     """
     position = 0
-    while position < used - 1 and free + plan.total[plan.blocks[position]] < need:
-        free += plan.total[plan.blocks[position]]
+    while position < used - 1:
+        b = plan.blocks[position]
+        held(b, plan.sums, over, 1)
+        if free + plan.total[b] >= need and fits(job, more, over):
+            held(b, plan.sums, over, -1)
+            break
+        free += plan.total[b]
         position += 1
     b = plan.blocks[position]
     i = b * ROOM
-    while free < need:
+    while free < need or not fits(job, more, over):
         free += plan.held[i]
+        held(i, plan.more, over, 1)
         i += 1
     time = plan.ends[i - 1]
     while True:
         stop = b * ROOM + plan.count[b]
         while i < stop and plan.ends[i] == time:
             free += plan.held[i]
+            held(i, plan.more, over, 1)
             i += 1
         if i < stop or position + 1 == used:
+            held(job, more, over, -1)
             return time, free - need
         position += 1
         b = plan.blocks[position]

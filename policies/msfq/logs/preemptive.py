@@ -132,6 +132,8 @@ def _run(
     """
     if queue.log is None:
         raise NotApplicableError(f"{name} plays logs: this instance holds classes of jobs")
+    if queue.resources or queue.partitions:
+        raise NotApplicableError(f"{name} is for logs without resources or partitions")
     jobs, servers = queue.jobs, queue.servers
     if len(jobs) > MOST:
         raise NotApplicableError(f"{name} is played in plain Python, for at most {MOST:,} jobs")

@@ -165,14 +165,20 @@ def replayed(
 def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
     """Return when each job of a log starts under a policy, shape (jobs,)."""
     policy = LOG_POLICIES[name]
+    if queue.partitions:
+        starts = np.empty(len(queue.jobs))
+        for part in queue.parts():
+            starts[part.rows] = started(part.queue, name, estimates, **own)
+        return starts
     jobs = queue.jobs
     planned = jobs.planned(estimates if policy.plans else "exact")
     if policy.order is not None:
-        return replay(jobs, queue.servers, policy.order(**own), planned)
+        return replay(jobs, queue.servers, policy.order(**own), planned, queue.amounts)
     from schedopt.policies.msfq.logs.plain import play_plainly
 
     half_life = own.get("half_life", HALF_LIFE)
-    machine = play_plainly(jobs, queue.servers, policy.make(**own), planned, half_life)
+    rule = policy.make(**own)
+    machine = play_plainly(jobs, queue.servers, rule, planned, half_life, queue.amounts)
     return np.array(machine.starts)
 
 

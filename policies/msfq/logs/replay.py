@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
-from schedopt.policies.msfq.logs.plain import HALF_LIFE, users
+from schedopt.policies.msfq.logs.plain import HALF_LIFE, sizes, users
 
 if TYPE_CHECKING:
     from schedopt.policies.msfq.logs.conservative_kernels import Reserved
     from schedopt.policies.msfq.logs.plan_kernels import Plan
-    from schedopt.policies.msfq.logs.replay_kernels import Machine
+    from schedopt.policies.msfq.logs.replay_kernels import Log, Machine
 
 FILLS = ("stop", "skip", "easy")
 """In the order of their numbers in `discipline_kernels`."""
@@ -41,46 +41,70 @@ class Order:
     half_life: float = HALF_LIFE
 
 
-def replay(jobs: Jobs, servers: int, order: Order, planned: Floats | None = None) -> Floats:
-    """Return when each job starts, shape (jobs,).
+class Site(NamedTuple):
+    """A machine without partitions: its servers, and how much it has of what jobs' needs name."""
+
+    servers: int
+    amounts: Sequence[int] = ()
+
+
+def replay(
+    jobs: Jobs,
+    servers: int,
+    order: Order,
+    planned: Floats | None = None,
+    amounts: Sequence[int] = (),
+) -> Floats:
+    """Return when each job starts, shape (jobs,), on a machine without partitions.
 
     ``planned``, by default the run times, is how long the policy believes that jobs run, never less
-    than they do.
+    than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
     """
-    planned = jobs.run if planned is None else planned
+    site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
-        return _conservative(jobs, servers, planned)
+        return _conservative(jobs, site, log)
     if order.key in WEIGHED:
-        return _weighed(jobs, servers, order, planned)
-    return _ordered(jobs, servers, order, planned)
+        return _weighed(jobs, site, order, log)
+    return _ordered(jobs, site, order, log)
 
 
-def keys(jobs: Jobs, planned: Floats, key: str) -> Floats | None:
+def log_of(
+    jobs: Jobs, servers: int, planned: Floats | None = None, amounts: Sequence[int] = ()
+) -> Log:
+    """Return jobs as kernels read them."""
+    from schedopt.policies.msfq.logs.replay_kernels import Log
+
+    more = np.zeros((len(jobs), 0), np.int64) if jobs.needs is None else jobs.needs.amounts
+    planned = jobs.run if planned is None else planned
+    return Log(jobs.submit, jobs.need, jobs.run, planned, more, sizes(jobs, servers, amounts))
+
+
+def keys(log: Log, key: str) -> Floats | None:
     """Return the keys of a fixed order, the least first; None for the order of submit."""
     if key == "arrival":
         return None
     if key == "f1":
         from schedopt.policies.msfq.logs.discipline_kernels import f1
 
-        values = np.empty(len(jobs))
-        f1(jobs.submit, jobs.need, planned, values)
+        values = np.empty(len(log.submit))
+        f1(log.submit, log.size, log.planned, values)
         return values
     known: dict[str, Callable[[], Floats]] = {
-        "shortest": lambda: planned,
-        "longest": lambda: -planned,
-        "smallest": lambda: planned * jobs.need,
-        "widest": lambda: -jobs.need.astype(np.float64),
+        "shortest": lambda: log.planned,
+        "longest": lambda: -log.planned,
+        "smallest": lambda: log.planned * log.size,
+        "widest": lambda: -log.size.astype(np.float64),
     }
     return known[key]()
 
 
-def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
+def _ordered(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY, Line
+    from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY, NONE, Line
     from schedopt.policies.msfq.logs.replay_kernels import HEAD
 
-    n = len(jobs)
-    by = keys(jobs, planned, order.fill_key or order.key)
+    n, resources = log.more.shape
+    by = keys(log, order.fill_key or order.key)
     at: Ints = np.arange(n, dtype=np.int32)
     rank = at
     if by is not None:
@@ -92,53 +116,58 @@ def _ordered(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
         sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
     base = np.concatenate([[0], np.cumsum(sizes[1:])]).astype(np.int64)
     needs, shortest = np.full(base[-1], NOBODY, np.int64), np.full(base[-1], 1e308)
+    more = np.full((base[-1], resources), NONE)
     own = kernels.Fixed(
-        line=Line(rank, at, np.zeros(n, np.uint8), needs, shortest, base),
+        line=Line(
+            rank, at, np.zeros(n, np.uint8), needs, shortest, base, more, np.empty(0, np.int64)
+        ),
         oldest=order.key == "arrival",
         fill=FILLS.index(order.fill),
         real=np.zeros(1),
-        plan=_plan(jobs, servers, order.fill),
+        plan=_plan(jobs, site, order.fill),
+        over=np.zeros(resources, np.int64),
     )
-    machine = machine_of(jobs, servers)
+    machine = machine_of(jobs, site)
     machine.whole[HEAD] = -1
-    return played(kernels.fixed, jobs, planned, machine, own)
+    return played(kernels.fixed, log, machine, own)
 
 
-def machine_of(jobs: Jobs, servers: int) -> Machine:
+def machine_of(jobs: Jobs, site: Site) -> Machine:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
     from schedopt.policies.msfq.logs.replay_kernels import FAULT, FREE, Machine
 
-    most = min(len(jobs), servers // int(jobs.need.min())) + 1
+    most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
     whole = np.zeros(11, np.int64)
-    whole[FREE], whole[FAULT] = servers, -1
-    starts = np.full(len(jobs), np.inf)
-    return Machine(whole, starts, np.empty(most), np.empty(most, np.int32))
+    whole[FREE], whole[FAULT] = site.servers, -1
+    starts, left = np.full(len(jobs), np.inf), np.array(site.amounts, np.int64)
+    return Machine(whole, starts, np.empty(most), np.empty(most, np.int32), left)
 
 
-def played(loop: Any, jobs: Jobs, planned: Floats, machine: Machine, own: Any) -> Floats:
+def played(loop: Any, log: Log, machine: Machine, own: Any) -> Floats:
     """Run a compiled loop to its end, and return when each job starts, infinite where it cannot."""
-    from schedopt.policies.msfq.logs.replay_kernels import CAME, STUCK, WAITING, Log
+    from schedopt.policies.msfq.logs.replay_kernels import CAME, STUCK, WAITING
 
-    log, whole = Log(jobs.submit, jobs.need, jobs.run, planned), machine.whole
-    while (whole[CAME] < len(jobs) or whole[WAITING]) and not whole[STUCK]:
+    whole = machine.whole
+    while (whole[CAME] < len(log.submit) or whole[WAITING]) and not whole[STUCK]:
         loop(log, machine, own, SLICE)
     starts: Floats = machine.starts
     return starts
 
 
-def _plan(jobs: Jobs, servers: int, fill: str) -> Plan:
+def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
     """Return arrays for the jobs that run at once; unused pages never take memory."""
     from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
 
-    most = min(len(jobs), servers // int(jobs.need.min())) + 1
-    count = most // (ROOM // 4) + 4 if fill == "easy" else 0
+    most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
+    count, resources = most // (ROOM // 4) + 4 if fill == "easy" else 0, len(site.amounts)
     return Plan(
         np.arange(count), np.empty(count * ROOM), np.empty(count * ROOM, np.int32),
         np.empty(count * ROOM, np.int32), np.zeros(count, np.int64), np.zeros(count, np.int64),
+        np.empty((count * ROOM, resources), np.int64), np.zeros((count, resources), np.int64),
     )  # fmt: skip
 
 
-def _weighed(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
+def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
 
     n = len(jobs)
@@ -146,28 +175,30 @@ def _weighed(jobs: Jobs, servers: int, order: Order, planned: Floats) -> Floats:
     weights = np.zeros(6)
     for place, key in enumerate(("age", "size", "fair_share", "max_age")):  # as in the kernels
         weights[place] = order.weights.get(key, 0.0)
-    weights[kernels.HALF_LIFE], weights[kernels.SERVERS] = order.half_life, servers
+    weights[kernels.HALF_LIFE], weights[kernels.SERVERS] = order.half_life, site.servers
     own = kernels.Changing(
         kind=WEIGHED.index(order.key), fill=FILLS.index(order.fill), weights=weights,
         line=np.zeros(n, np.int32), keys=np.zeros(n), user=np.asarray(user, dtype=np.int32),
         usage=np.zeros(count), rates=np.zeros(count), real=np.full(1, -np.inf),
-        plan=_plan(jobs, servers, order.fill),
+        plan=_plan(jobs, site, order.fill), over=np.zeros(len(site.amounts), np.int64),
     )  # fmt: skip
-    return played(kernels.changing, jobs, planned, machine_of(jobs, servers), own)
+    return played(kernels.changing, log, machine_of(jobs, site), own)
 
 
-def _conservative(jobs: Jobs, servers: int, planned: Floats) -> Floats:
+def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
-    from schedopt.policies.msfq.logs.replay_kernels import CAME, WAITING, Log
+    from schedopt.policies.msfq.logs.replay_kernels import CAME, WAITING
 
-    n, machine = len(jobs), machine_of(jobs, servers)
+    n, machine = len(jobs), machine_of(jobs, site)
     whole = np.zeros(10, np.int64)
     whole[[kernels.HIGH, kernels.FIRST, kernels.LAST]] = 1, -1, -1
-    log, machine = Log(jobs.submit, jobs.need, jobs.run, planned), machine._replace(whole=whole)
+    machine = machine._replace(whole=whole)
     own = kernels.Reserved(
         reserved=np.full(n, np.inf), after=np.empty(n, np.int32), above=np.empty(n, np.int32),
         alarms=np.empty(4096), alarm_jobs=np.empty(4096, np.int32),
-        times=np.full(4096, -np.inf), room=np.full(4096, servers, np.int64),
+        steps=kernels.Steps(
+            np.full(4096, -np.inf), np.full(4096, site.servers), np.tile(machine.left, (4096, 1))
+        ),
         places=np.empty(4096, np.int64), levels=np.empty(4096, np.int64),
     )  # fmt: skip
     while whole[CAME] < n or whole[WAITING]:
@@ -184,13 +215,16 @@ def _more(own: Reserved, whole: Any) -> Reserved:
     from schedopt.policies.msfq.logs.replay_kernels import WAITING
 
     low, high = int(whole[kernels.LOW]), int(whole[kernels.HIGH])
-    for part in (own.times, own.room):
+    for part in own.steps:
         part[: high - low] = part[low:high].copy()
     whole[[kernels.LOW, kernels.HIGH]] = 0, high - low
     jobs = int(whole[WAITING] + whole[kernels.RUNNING])
-    crowded: list[str] = []
-    if 2 * (2 * jobs + 2 * kernels.SPARE) > len(own.times):
-        crowded += "times", "room", "places", "levels"
+    if 2 * (2 * jobs + 2 * kernels.SPARE) > len(own.places):
+        own = own._replace(
+            steps=kernels.Steps(*(np.concatenate([of, of]) for of in own.steps)),
+            places=np.tile(own.places, 2), levels=np.tile(own.levels, 2),
+        )  # fmt: skip
     if 2 * (whole[kernels.ALARMS] + jobs + kernels.SPARE) > len(own.alarms):
-        crowded += "alarms", "alarm_jobs"
-    return own._replace(**{name: np.tile(getattr(own, name), 2) for name in crowded})
+        alarms, alarm_jobs = np.tile(own.alarms, 2), np.tile(own.alarm_jobs, 2)
+        own = own._replace(alarms=alarms, alarm_jobs=alarm_jobs)
+    return own

@@ -15,25 +15,49 @@ NEVER = 1e308
 
 
 class Log(NamedTuple):
-    """The jobs: ndarrays of shape (jobs,), ``planned`` as long as a policy believes they run."""
+    """The jobs: ndarrays of shape (jobs,), ``planned`` as long as a policy believes they run.
+
+    ``more`` is what each needs beside servers, of shape (jobs, resources) and of no columns where
+    there are servers alone; ``size`` is as in `plain.sizes`.
+    """
 
     submit: Any
     need: Any
     run: Any
     planned: Any
+    more: Any
+    size: Any
 
 
 class Machine(NamedTuple):
     """The state of a replay.
 
     ``whole`` holds scalars by place (see `CAME`), ``starts`` when each job started, infinite where
-    it did not; ``ends`` and ``jobs`` are a heap of when running jobs end, and which.
+    it did not; ``ends`` and ``jobs`` are a heap of when running jobs end, and which; ``left`` is
+    what nobody holds of each resource beside servers.
     """
 
     whole: Any
     starts: Any
     ends: Any
     jobs: Any
+    left: Any
+
+
+@compiled
+def fits(row: int, needs: Any, left: Any) -> Any:
+    """Tell whether the needs in a row are no more than what is left of each resource."""
+    enough = True
+    for r in range(left.size):
+        enough = enough and needs[row, r] <= left[r]
+    return enough
+
+
+@compiled
+def held(row: int, needs: Any, left: Any, by: int) -> None:
+    """Add the needs in a row to what is left of each resource, so many times."""
+    for r in range(left.size):
+        left[r] += by * needs[row, r]
 
 
 def serve(now: float, freed: bool, log: Log, machine: Machine, own: Any) -> None:
@@ -63,6 +87,7 @@ def advance(log: Log, machine: Machine, own: Any, most: int) -> None:
             job = machine.jobs[0]
             whole[RUNNING] = pop(machine.ends, machine.jobs, whole[RUNNING])
             whole[FREE] += log.need[job]
+            held(job, log.more, machine.left, 1)
             ended(now, job, log, machine, own)
             freed = True
         serve(now, freed, log, machine, own)
@@ -78,6 +103,7 @@ def begin(now: float, job: int, log: Log, machine: Machine) -> None:
     whole[RUNNING] = push(machine.ends, machine.jobs, whole[RUNNING], now + log.run[job], job)
     whole[WAITING] -= 1
     whole[FREE] -= log.need[job]
+    held(job, log.more, machine.left, -1)
 
 
 def loop_of(name: str, serve: Any, ended: Any) -> Any:

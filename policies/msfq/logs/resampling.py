@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.msfq.logs import Floats, Jobs, taken
 from schedopt.instances.options import Option
 
 DAY, WEEK = 86400.0, 604800.0
@@ -68,13 +68,12 @@ def resampled(jobs: Jobs, count: int) -> Iterator[Jobs]:
         submit = np.maximum(submit + np.concatenate(shifts), 0.0)
         sorting = np.argsort(submit, kind="stable")
         chosen = chosen[sorting]
-        known = jobs.user
         yield Jobs(
             submit[sorting],
             jobs.need[chosen],
             jobs.run[chosen],
             None if jobs.estimate is None else jobs.estimate[chosen],
-            None if known is None else type(known)(known.codes[chosen], known.names),
+            *taken([jobs.user, None, None, None, jobs.partition, jobs.needs], chosen),
         )
 
 

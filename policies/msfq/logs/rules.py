@@ -31,25 +31,25 @@ def longest(machine: Machine, job: int) -> float:
 
 
 def smallest(machine: Machine, job: int) -> float:
-    """Smallest area first: servers times time."""
-    return machine.planned[job] * machine.need[job]
+    """Smallest area first: servers, or what is most of it, times time."""
+    return machine.planned[job] * machine.size[job]
 
 
 def widest(machine: Machine, job: int) -> float:
     """Most servers first."""
-    return -float(machine.need[job])
+    return -float(machine.size[job])
 
 
 def f1(machine: Machine, job: int) -> float:
     """F1: log10(r)·n + 870·log10(s), s the time of submit; times in seconds, at least 1."""
     r, s = max(machine.planned[job], 1.0), max(machine.submit[job], 1.0)
-    return log10(r) * machine.need[job] + 870.0 * log10(s)
+    return log10(r) * machine.size[job] + 870.0 * log10(s)
 
 
 def wfp3(machine: Machine, job: int) -> float:
     """WFP3: the cube of waiting over run time, times servers."""
     ratio = (machine.now - machine.submit[job]) / machine.planned[job]
-    return -(ratio * ratio * ratio * machine.need[job])
+    return -(ratio * ratio * ratio * machine.size[job])
 
 
 def least_served(machine: Machine, job: int) -> float:
@@ -67,7 +67,7 @@ def multifactor(age: float, size: float, fair_share: float, max_age: float) -> K
         part = machine.usage[machine.user[job]] / total if total > 0 else 0.0
         fair = exp(-part * len(machine.usage) * log(2))  # 2^(-U/S), every share S alike
         old = min(1.0, (machine.now - machine.submit[job]) / max_age)
-        return -(age * old + size * (machine.need[job] / machine.servers) + fair_share * fair)
+        return -(age * old + size * (machine.size[job] / machine.servers) + fair_share * fair)
 
     return key
 
@@ -80,22 +80,24 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
 
     def rule(machine: Machine) -> None:
         line = _sorted(machine, key)
-        while line and machine.need[line[0]] <= machine.free:
+        while line and machine.fits(line[0]):
             machine.start(line.pop(0))
         if not line or fill == "stop":
             return
         head = line[0]
-        time, spare = reservation(machine, head) if fill == "easy" else (inf, machine.servers)
+        time, spare, left = inf, machine.servers, machine.amounts
         if fill == "easy":
+            time, spare, left = reservation(machine, head)
             machine.promise(head, time)
         for job in _sorted(machine, fill_key or key):
-            if job == head or machine.need[job] > machine.free:
+            if job == head or not machine.fits(job):
                 continue
             if machine.now + machine.planned[job] <= time:
                 machine.start(job)
-            elif machine.need[job] <= spare:
+            elif machine.fits(job, spare, left):
                 machine.start(job)
                 spare -= machine.need[job]
+                left = [over - need for over, need in zip(left, machine.more[job], strict=True)]
 
     return rule
 
@@ -116,17 +118,19 @@ def _sorted(machine: Machine, key: Key) -> list[int]:
     return sorted(machine.waiting, key=lambda job: (key(machine, job), job))
 
 
-def reservation(machine: Machine, head: int) -> tuple[float, int]:
-    """Return when a job that does not fit can start, and how many servers are over then.
+def reservation(machine: Machine, head: int) -> tuple[float, int, list[int]]:
+    """Return when a job that does not fit can start, and what is over then: servers, and the rest.
 
     All that is planned to end at that instant counts.
     """
-    free, time = machine.free, inf
+    free, left, time = machine.free, machine.left, inf
     for end, job in sorted((end, job) for job, end in machine.running.items()):
-        if free >= machine.need[head] and end > time:
+        if machine.fits(head, free, left) and end > time:
             break
         free, time = free + machine.need[job], end
-    return time, free - machine.need[head]
+        left = [over + need for over, need in zip(left, machine.more[job], strict=True)]
+    over = [idle - need for idle, need in zip(left, machine.more[head], strict=True)]
+    return time, free - machine.need[head], over
 
 
 class Conservative:
@@ -158,17 +162,19 @@ class Conservative:
 
     def earliest(self, machine: Machine, job: int) -> float:
         """Return the earliest time at which a job fits beside all other reservations."""
-        busy = [(-inf, end, machine.need[j]) for j, end in machine.running.items()]
-        busy += [
-            (start, start + machine.planned[j], machine.need[j])
-            for j, start in self.reserved.items()
-        ]
-        length, room = machine.planned[job], machine.servers - machine.need[job]
+        busy = [(-inf, end, j) for j, end in machine.running.items()]
+        busy += [(start, start + machine.planned[j], j) for j, start in self.reserved.items()]
+        length = machine.planned[job]
+
+        def fits(at: float) -> bool:
+            others = [j for start, end, j in busy if start <= at < end]
+            free = machine.servers - sum(machine.need[j] for j in others)
+            left = [most - sum(machine.more[j][r] for j in others)
+                    for r, most in enumerate(machine.amounts)]  # fmt: skip
+            return machine.fits(job, free, left)
+
         for time in sorted({machine.now, *(end for _, end, _ in busy if end > machine.now)}):
             changes = [start for start, _, _ in busy if time < start < time + length]
-            if all(
-                sum(n for start, end, n in busy if start <= at < end) <= room
-                for at in [time, *changes]
-            ):
+            if all(fits(at) for at in [time, *changes]):
                 return time
         raise RuntimeError("a job wider than the machine")

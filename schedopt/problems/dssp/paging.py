@@ -28,6 +28,8 @@ REASONS = {
     "late": "The job would end so late that it earns nothing, so that the plan does not run it.",
     "overlooked": "There is room for the job, or what would have to make way for it is worth less: "
     "whoever chose did not see it.",
+    "risk": "By planned run times there is room for the job, or what would have to make way for it "
+    "is worth less; under the risk that was asked for it is not chosen.",
     "outbid": "There is no room for the job, and what would have to make way for it is worth as "
     "much or more.",
 }
@@ -37,6 +39,8 @@ PLAN = {
     "start, end": "When its first task starts and its last one ends, in the file's unit of time.",
     "late": "By how much it ends after its deadline; 0 is in time.",
     "rank": "In which order to release what is run, the first one 1.",
+    "chance": "How likely the job is to be in time: in which share of nights, with run times drawn "
+    "from its spread and its tasks run by the same dispatcher, it was.",
     "start_time, end_time": "When it starts and ends by the clock.",
 }
 TIMELINE = {

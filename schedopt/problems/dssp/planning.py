@@ -99,10 +99,14 @@ def _its(count: int) -> str:
 
 
 def dispatched(
-    instance: Instance, result: Result[Chosen], most: int | None = None
+    instance: Instance,
+    result: Result[Chosen],
+    most: int | None = None,
+    among: Sequence[str] | None = None,
 ) -> Result[Any] | None:
     """Return a result that says when: itself, or each night as the best dispatcher runs it.
 
+    ``among``: the dispatchers that are tried, the house's own but the random one by default.
     None where nothing is selected at all, where a job has no tasks, or where there are more than
     ``most`` tasks.
     """
@@ -118,7 +122,9 @@ def dispatched(
         if alone is None:
             schedules.append(_nothing(chosen.capacity))
             continue
-        name, schedule = _best(alone, night.selected, chosen.capacity / instance.capacity())
+        seed = result.seed if "risk" in result.options else None
+        filled = chosen.capacity / instance.capacity()
+        name, schedule = _best(alone, night.selected, filled, seed, among)
         schedules.append(schedule)
         names.append(name)
         earned += alone.objective_of(schedule)
@@ -176,8 +182,17 @@ def _nothing(capacity: float) -> Scheduled:
     )  # fmt: skip
 
 
-def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Scheduled]:
-    """Return the best of the house's dispatchers for some jobs, and its schedule."""
+def _best(
+    night: Instance,
+    names: Sequence[str],
+    fill: float,
+    seed: int | None,
+    among: Sequence[str] | None,
+) -> tuple[str, Scheduled]:
+    """Return the best of the house's dispatchers for some jobs, and its schedule.
+
+    Where there is a seed, of scenarios, it is the best on average of some of these.
+    """
     from schedopt.policies.dssp.dispatch import Held, schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
     from schedopt.policies.dssp.plain import play_plainly
@@ -185,8 +200,13 @@ def _best(night: Instance, names: Sequence[str], fill: float) -> tuple[str, Sche
 
     jobs = Held.of(night).able(positions(night, list(names)))
     plainly = len(night.tasks.lengths) <= PLAINLY
+    if seed is not None:
+        from schedopt.problems.dssp.chances import steadiest
+
+        name = steadiest(night, jobs, seed)
+        return name, schedule_of(night, jobs, simulated(night, name, jobs), fill)
     best: tuple[tuple[float, int, float], str, Played] | None = None
-    for name in KEYS:
+    for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
         key: Any = KEYS[name]
@@ -261,8 +281,23 @@ def plan(
         Column("end", float, list(map(ends.get, names))),
         Column("late", float, list(map(late.get, names))),
         Column("rank", int, list(map(ranks.get, names))),
-        *_clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
+        *_chances(instance, result, run),
+        *clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
     )
+
+
+def _chances(
+    instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
+) -> Iterator[Column]:
+    """Yield how likely each job is to be in time, where run times are said to be uncertain."""
+    if run is None or not isinstance(run.solution, Scheduled) or result.solution is None:
+        return
+    from schedopt.problems.dssp.chances import chances
+
+    night = next(_alone(instance, result, result.solution))[0] or instance
+    found = chances(night, run.solution, str(run.policy or ""), result.seed)
+    if found:
+        yield Column("chance", float, [found.get(job.name) for job in instance.jobs])
 
 
 def _waited_for(instance: Instance, names: Sequence[str]) -> set[str]:
@@ -286,7 +321,7 @@ def _ranks(
     return {name: rank for rank, name in enumerate(by, start=1)}
 
 
-def _clock(
+def clock(
     instance: Instance, starts: Sequence[float | None], ends: Sequence[float | None]
 ) -> Iterator[Column]:
     """Yield starts and ends as times with their zone, where it is known when time 0 is."""

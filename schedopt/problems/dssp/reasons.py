@@ -17,6 +17,8 @@ The reasons are found without solving again, by the first of these that holds:
 ``overlooked``
     There is room for it, or what would have to make way for it is worth less: whoever chose did not
     see it. It may be that a schedule has no place for what a selection has room for.
+``risk``
+    The same under ``--risk``, where what is as good by planned run times is not chosen.
 ``outbid``
     All else: there is no room for it, and what would have to make way for it is worth as much or
     more. Of an optimal schedule it is all that is no rule's: no schedule with it earns more.
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 class Reason:
     """Why a job is left out."""
 
-    kind: Literal["never", "rule", "overlooked", "outbid"]
+    kind: Literal["never", "rule", "overlooked", "risk", "outbid"]
     rule: str = ""  # the name of the rule; empty for the other kinds
     words: str = ""  # the same in a few words for people
     shut_out: bool = False  # whether the rule admits the job in no selection
@@ -71,6 +73,8 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     found = left_out(model, solution, most)
     if isinstance(solution, Scheduled):
         found = {name: _scheduled(reason, result.proven) for name, reason in found.items()}
+    if "risk" in result.options:
+        found = {name: _at_risk(reason) for name, reason in found.items()}
     return found | _explained(result)
 
 
@@ -81,6 +85,13 @@ def _scheduled(reason: Reason, proven: bool) -> Reason:
     if proven:
         return Reason("outbid", words=f"{reason.words}, but no schedule with it earns more")
     return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
+
+
+def _at_risk(reason: Reason) -> Reason:
+    """Return a reason as it is under risk, where room by planned times is not all that counts."""
+    if reason.kind != "overlooked":
+        return reason
+    return Reason("risk", words=f"{reason.words}, but run times are uncertain")
 
 
 def _explained(result: Result) -> dict[str, Reason]:

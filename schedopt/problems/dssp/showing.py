@@ -67,6 +67,19 @@ def lines(instance: Instance, result: Result[Chosen]) -> Lines:
         yield from _used_up(instance, result)
 
 
+def _at_risk(result: Result[Chosen]) -> Lines:
+    """Yield what a choice under risk is worth, where it was decided and elsewhere."""
+    if not result.risk:
+        return
+    asked, told = str(result.options.get("risk")), result.risk
+    what = "least chance of a job" if asked.startswith("chance") else "reward"
+    inside, outside, half = (
+        number(told[key]) for key in ("in_sample", "out_of_sample", "confidence")
+    )
+    where = f"in the {told['scenarios']:,.0f} scenarios that decided"
+    yield "risk", f"{asked}: {what} {inside} {where}; in others {outside} ± {half} (95%)"
+
+
 def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines:
     total, chosen = len(night.jobs), set(found.selected)
     open_ = able(night, found.capacity / night.capacity())
@@ -79,6 +92,7 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
     used = floor(1000 * found.demand / found.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
     yield "jobs", f"{len(found.selected):,} of {total:,} {verb}{hopeless}; {share}"
+    yield from _at_risk(result)
     run = dispatched(night, result, PLAINLY)
     if run is None or run.solution is None:
         return

@@ -16,6 +16,7 @@ def start(model: Formulation, seconds: float | None = None) -> Selected | None:
     instance = model.instance
     if (
         model.name != "selection"
+        or "risk" in model.options
         or instance.beyond
         or len(instance.index) < STARTS_FROM
         or seconds == 0
@@ -32,7 +33,9 @@ def at_once(model: Formulation) -> tuple[Selected | SelectedNights | None, float
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.solvers.dssp import at_once
 
-    return at_once.at_once(model) if isinstance(model, Selection | Season) else (None, None)
+    if not isinstance(model, Selection | Season) or model.sample:
+        return None, None
+    return at_once.at_once(model)
 
 
 def _sound(model: Formulation, found: Selected, fill: float) -> bool:

@@ -20,6 +20,7 @@ from schedopt.instances.msfq import (
     Lognormal,
     Measures,
     OptimalTable,
+    Partition,
     Preempted,
     Replayed,
     Simulated,
@@ -27,7 +28,7 @@ from schedopt.instances.msfq import (
     Thresholded,
     Windowed,
 )
-from schedopt.instances.msfq.logs import Jobs, Labels
+from schedopt.instances.msfq.logs import Jobs, Labels, Needs
 from schedopt.problems import lazily
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ __all__ = [
     "LogBound",
     "Lognormal",
     "Measures",
+    "Needs",
     "OptimalPolicy",
     "OptimalTable",
+    "Partition",
     "Preempted",
     "Replayed",
     "Simulated",

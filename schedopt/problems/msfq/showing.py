@@ -20,6 +20,7 @@ MOST = 40  # classes of the table
 
 BOUNDED = {
     "prices": "schedules that preempt nobody",
+    "parts": "the same, by the best of these in each partition",
     "run": "all schedules",
     "squashed-area": "all schedules",
     "combined": "all schedules",

@@ -28,6 +28,7 @@ def start_times(
 
     if queue.log is None:
         raise InputError("an instance of a log", found="one of classes")
+    queue.expect_servers_alone("start-times")
     registered("msfq")  # which imports them
     if policy not in LOG_POLICIES:
         raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))

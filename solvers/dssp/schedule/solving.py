@@ -73,7 +73,8 @@ def by_cpsat(model: Schedule, given: Given) -> Result:
     from schedopt.solvers import cpsat
 
     bound = None if given.bound is None else float(given.bound)
-    return cpsat.solve(model, given.limits, hint=given.solution, bound=bound)
+    hint = given.solution if given.solution is not None else given.start()
+    return cpsat.solve(model, given.limits, hint=hint, bound=bound)
 
 
 def certify(

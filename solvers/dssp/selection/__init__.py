@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from schedopt.solvers.engine import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
+    from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
     from schedopt.solvers.dssp.selection.binary.again import Reduced
     from schedopt.solvers.dssp.selection.few_rows import FewRows
@@ -89,6 +91,11 @@ def small(model: Selection | Season, _: Limits) -> bool:
     return int(model.open.sum()) <= SMALL
 
 
+def large(model: Selection, limits: Limits) -> bool:
+    """Tell whether prices of all rows go first."""
+    return not small(model, limits)
+
+
 def as_declared(model: Selection | Season, _: Limits) -> bool:
     """Tell whether the native model says no more than was declared."""
     return not model.changed
@@ -108,6 +115,20 @@ def countable(model: Selection | Season) -> Reduced | None:
 def enumerable(model: Selection | Season) -> bool:
     """Accept few enough columns for all of their subsets."""
     return unchanged_reward(model) and int(model.open.sum()) <= SUBSETS
+
+
+def under_risk(model: Selection) -> Sample | None:
+    """Return the scenarios of a selection under risk, as it was declared."""
+    return None if model.changed else model.sample
+
+
+def certain(engine: Engine) -> Engine:
+    """Return an engine that takes nothing under risk."""
+
+    def accepts(model: Selection) -> Any:
+        return None if model.sample else engine.accepts(model)
+
+    return replace(engine, accepts=accepts)
 
 
 TREE = Engine(
@@ -182,7 +203,15 @@ MODEL = Engine(
     confirmed_by="tree",
 )
 
-ENGINES = (
+SAMPLED = Engine(
+    "sampled",
+    solve="schedopt.solvers.dssp.selection.sampled:solve",
+    accepts=under_risk,
+    when="any declared rules under --risk",
+    proves="a bound, by prices of scenarios; the optimum where a selection meets it",
+    confirmed_by="model",
+)
+CERTAIN = (
     Engine(
         "core",
         solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
@@ -227,9 +256,21 @@ ENGINES = (
         confirmed_by="model",
     ),
     TREE,
+    Engine(
+        "crossing",
+        solve="schedopt.solvers.dssp.selection.crossing.engine:solve",
+        accepts=unchanged_reward,
+        pays=large,
+        when=f"any declared rules, unasked from {SMALL + 1} open columns on",
+        proves="a bound by prices of all rows, without rounding; highs goes on from there",
+        certificate="branching",
+        certify=_BRANCHED,
+        confirmed_by="cp-sat",
+    ),
     HIGHS,
     *AGAIN,
     *OTHERS,
-    MODEL,
 )
+
+ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
 """Read from the top: the first that accepts a selection, and pays, answers."""

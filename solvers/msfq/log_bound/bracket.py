@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,13 +13,15 @@ from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
-from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
-from schedopt.solvers.msfq.log_bound.relaxations import relaxed
+from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
+from schedopt.solvers.msfq.log_bound.relaxations import SERVERS, relaxed, rounded_down
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
+    from schedopt.formulations.msfq.log_bound import Prices
+    from schedopt.formulations.msfq.ticks import Ticks
     from schedopt.solvers.engine import Certificate, Given
 
 
@@ -70,13 +73,29 @@ def certify(
 
 
 class BoundSearch:
-    """The search for a bound on a log: relaxations, then prices; `bounds` has all by name."""
+    """The search for a bound on a log: relaxations, then prices; `bounds` has all by name.
+
+    Of several partitions the bounds are summed by name, of several resources the best counts; and
+    ``parts`` is the sum of what is best in each partition, whatever it is called.
+    """
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
         self.value = None if hint is None else model.instance.objective_of(hint)
         self.bounds: dict[str, float] = {}
-        self._model, self._hint = model, hint
-        self._prices: PriceSearch | None = None
+        self._model = model
+        jobs, starts = model.instance.jobs, None if hint is None else hint.starts
+        self._one = [_Search(model, model.ticks, jobs.submit, starts)] if not model.parts else []
+        self._parts = [
+            {
+                name: _Search(
+                    model, ticks, jobs.submit[part.rows],
+                    None if starts is None else starts[part.rows], name,
+                )
+                for name, ticks in part.ticks.items()
+            }
+            for part in model.parts
+        ]  # fmt: skip
+        self._all = [*self._one, *(one for part in self._parts for one in part.values())]
 
     @property
     def bound(self) -> float | None:
@@ -85,25 +104,74 @@ class BoundSearch:
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
-        if not self.bounds:
-            weighted = self._model.instance.objective == "weighted"
-            self.bounds = relaxed(self._model.ticks, weighted=weighted)
-            return False
+        fresh = [one for one in self._all if not one.bounds]
+        for one in fresh:
+            one.relax()
+        if not fresh:
+            left = next(one for one in self._all if not one.done)
+            left.advance(seconds)
+        for one in self._one:
+            self.bounds = one.bounds
+            if one.best is not None:
+                self._model.model = one.best
+        if self._parts:
+            self._sum()
+        return not fresh and all(one.done for one in self._all)
+
+    def _sum(self) -> None:
+        """Add up what partitions show, and keep each one's best prices."""
+        sums: dict[str, Fraction] = {}
+        weight = sum((part.weight for part in self._model.parts), Fraction(0))
+        for part, searches in zip(self._model.parts, self._parts, strict=True):
+            best: dict[str, float] = {}
+            for resource, one in searches.items():
+                if one.best is not None and one.bounds["prices"] > best.get("prices", -1.0):
+                    part.prices, part.priced = one.best, resource
+                for name, value in one.bounds.items():
+                    best[name] = max(value, best.get(name, 0.0))
+            best.setdefault("prices", 0.0)
+            best["parts"] = max(of for name, of in best.items() if name != "busy-dates")
+            for name, value in best.items():
+                sums[name] = sums.get(name, Fraction(0)) + Fraction(value) * part.weight / weight
+        self.bounds = {name: rounded_down(value) for name, value in sums.items()}
+
+
+class _Search:
+    """The search for a bound on a machine of one resource."""
+
+    def __init__(
+        self,
+        model: LogBound,
+        ticks: Ticks,
+        submit: Floats,
+        starts: Floats | None,
+        of: str = SERVERS,
+    ) -> None:
+        self.bounds: dict[str, float] = {}
+        self.best: Prices | None = None
+        self.done = False
+        self._model, self._ticks, self._of = model, ticks, of
+        self._submit, self._starts = submit, starts
+        self._prices: PriceSearch | None = None
+
+    def relax(self) -> None:
+        weighted = self._model.instance.objective == "weighted"
+        self.bounds = relaxed(self._ticks, weighted=weighted, of=self._of)
+
+    def advance(self, seconds: float) -> None:
         search = self._prices = self._prices or self._opened()
-        done = search.advance(seconds)
+        self.done = search.advance(seconds)
         if search.bound is not None:
             self.bounds["prices"] = max(search.bound, 0.0)
-            self._model.model = search.best
-        return done
+            self.best = search.best
 
     def _opened(self) -> PriceSearch:
-        ticks, jobs = self._model.ticks, self._model.instance.jobs
-        starts = ticks.submit.astype(np.float64)
-        if self._hint is not None:
-            starts = (self._hint.starts - jobs.submit[0]) * float(ticks.scale)
+        ticks, starts = self._ticks, self._ticks.submit.astype(np.float64)
+        if self._starts is not None:
+            starts = (self._starts - self._submit[0]) * float(ticks.scale)
         response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
         target = float(response @ ticks.weight)
-        if self._hint is None:  # one after the other
+        if self._starts is None:  # one after the other
             target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
         grid = grid_of(ticks, starts, self._model.cells)
         return PriceSearch(ticks, target, grid, rounds=self._model.rounds)

@@ -53,7 +53,7 @@ class PriceSearch:
         self.total = 0
         self._at = opening(ticks, grid)
         self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
-        if ROOM // most:
+        if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
             self._take(np.zeros(len(grid) - 1))
         else:
             self._left = 0
@@ -169,7 +169,7 @@ def opening(ticks: Ticks, grid: Ticks64) -> Floats:
 def _fast(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
     """Return the pieces in which one fast machine does all jobs: from when, until when, ratio."""
     submit = ticks.submit.tolist()
-    work = np.maximum(ticks.need * ticks.run, 1).astype(np.float64)
+    work = np.maximum(ticks.need * ticks.run.astype(np.float64), 1.0)
     ratio = (ticks.weight / work).tolist()
     left = (work / ticks.servers).tolist()
     pieces: list[tuple[float, float, float]] = []

@@ -11,6 +11,7 @@ from math import inf, nextafter
 from schedopt.formulations.msfq.ticks import Ticks
 from schedopt.instances.msfq import Instance
 
+SERVERS = "servers"
 SHIFT = 40
 """Bits behind the point of what is summed rounded down."""
 
@@ -21,7 +22,7 @@ def bounds(queue: Instance) -> dict[str, float]:
     return found | {"best": max(found.values())}
 
 
-def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
+def relaxed(ticks: Ticks, *, weighted: bool = False, of: str = SERVERS) -> dict[str, float]:
     """Return bounds on the mean response time by name.
 
     - ``run``: no job responds sooner than it runs.
@@ -33,7 +34,14 @@ def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
       done; the least sum of those is that of one fast server that always does the job of most
       weight by work (Goemans, SODA 1997).
 
-    ``weighted``: whether jobs weigh need times run; all alike by default.
+    Parameters
+    ----------
+    ticks : Ticks
+    weighted : bool
+        Whether jobs weigh servers times run; all alike by default.
+    of : str
+        The resource that ``need`` and ``servers`` are of. Where jobs have weights, what is known of
+        others is ``run`` alone.
     """
     servers = ticks.servers
     submit = [time * servers for time in ticks.submit.tolist()]
@@ -41,12 +49,12 @@ def relaxed(ticks: Ticks, *, weighted: bool = False) -> dict[str, float]:
     work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
     came = sum(w * r for w, r in zip(weight, submit, strict=True))
     halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
-    dates = _busy_dates(submit, work, None if weighted else work)
     alone = [r + servers * p for r, p in zip(submit, run, strict=True)]
     sums: dict[str, Fraction | int] = {
         "run": sum(w * end for w, end in zip(weight, alone, strict=True)) - came,
-        "busy-dates": dates - came + halves,
     }
+    if not weighted or of == SERVERS:
+        sums["busy-dates"] = _busy_dates(submit, work, None if weighted else work) - came + halves
     if not weighted:
         squashed = sorted(_shortest_remaining(submit, work))
         sums["squashed-area"] = sum(squashed) - came

@@ -87,18 +87,19 @@ class Arrays:
 
     @cached_property
     def _rows(self) -> _Rows:
-        most = np.array([_NONE if u is None else u for u in self.upper], dtype=object)
-        least = np.array([-_NONE if b is None else b for b in self.lower], dtype=object)
-        if self.coefficients.dtype != object:
-            most, least = most.astype(np.int64), least.astype(np.int64)
         return _Rows(
-            most,
-            least,
+            self.bounds(self.upper, 1),
+            self.bounds(self.lower, -1),
             np.array([u is not None for u in self.upper]),
             np.array([b is not None for b in self.lower]),
             np.repeat(np.arange(len(self.keys)), np.diff(self.first)),
             np.abs(self.coefficients),
         )
+
+    def bounds(self, bounds: Sequence[int | None], side: int) -> Integers:
+        """Return bounds; beyond any activity of rows in 64 bits, to a side, where there is none."""
+        known = np.array([side * _NONE if b is None else b for b in bounds], dtype=object)
+        return known if self.coefficients.dtype == object else known.astype(np.int64)
 
     @property
     def step(self) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Integers, Values
-from schedopt.solvers.dssp.selection.binary.multipliers import Reason, reduced
+from schedopt.solvers.dssp.selection.binary.multipliers import Reason, ceiling, reduced
 from schedopt.solvers.dssp.selection.binary.tree import Blocks
 
 SECONDS = 0.5
@@ -38,9 +38,7 @@ class Closer:
     def __call__(self, values: Values, reason: Reason, target: int) -> Blocks:
         """Return rows with the costs of satisfying them, if together these close a branch."""
         left, constant = reduced(self.arrays, reason)
-        free = values == FREE
-        most = constant + sum(left[values == 1].tolist()) + sum(np.maximum(left[free], 0).tolist())
-        slack = most - reason.weight * target
+        slack = ceiling(values, left, constant) - reason.weight * target
         prices = dict(reason.multipliers)
         for order in self._orders:
             priced = [i for i in order if prices.get(i, 0) > 0]

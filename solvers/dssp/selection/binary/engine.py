@@ -43,7 +43,7 @@ MOMENT = 1.0
 
 def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
     """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
-    solver = _prepared(model, given, engine_of("highs"))
+    solver = prepared(model, given, "highs")
     limit, version = given.limits.time_limit, f"Python {platform.python_version()}"
     seconds = (PATIENCE if limit is None else limit) if given.alone else MOMENT
     decided = solver.quick() or solver.searched(seconds)
@@ -62,13 +62,16 @@ def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
     engine = engine_of(given.name)
     if model.changed:
         return mip.solve(engine, model, given.limits)
-    solver = _prepared(model, given, engine)
+    solver = prepared(model, given, given.name)
     decided = solver.quick() or solver.by_engine()
     return _result(model, solver, decided, engine.name, engine.version())
 
 
-def _prepared(model: Selection | Season, given: Given, engine: Engine) -> Solver:
+def prepared(model: Selection | Season, given: Given, name: str) -> Solver:
     """Return a solver that knows what earlier engines and policies found."""
+    engine = engine_of(name)
+    if isinstance(given.more, Solver):
+        return given.more.go_on(given.limits)
     program = model.program()
     known = given.bound if isinstance(given.bound, Fraction) else None
     solver = Solver(program, given.limits, engine=engine, known=known)
@@ -132,14 +135,34 @@ class Solver:
         self._fixed, self.possible = self.whole.propagate(self.start)
         self.possible = self.possible and not self.whole.hopeless
         self.refuting: frozenset[str] | None = None
+        self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
+        self.best: Values | None = None
+        self.presolve = True
+        self._state()
+
+    def _state(self) -> None:
+        """State what is left open, for the engine and for the exact search."""
         self.arrays = self.whole.without(self.start)
         self.scaled = Scaled.of(self.arrays)
-        self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
-        offset = float(self._worth(self.start) / self.unit)
+        offset = float(self.worth(self.start) / self.unit)
         unit = float(self.unit)
         matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
-        self.noted = MatrixRun(limits, matrix=matrix)
-        self.best: Values | None = None
+        self.noted = MatrixRun(self.limits, matrix=matrix)
+
+    def narrow(self, values: Values) -> None:
+        """Go on with columns at these values: the best has them, and so has whatever is better."""
+        self.whole.propagate(values)
+        self.start = values
+        self.presolve = (
+            False  # with a good start and good prices it was seen to cost more than it saves
+        )
+        self._state()
+
+    def go_on(self, limits: Limits) -> Solver:
+        """Begin anew with what is known."""
+        self.limits, self.began = limits, now()
+        self.noted.limits = limits
+        return self
 
     def offer(self, chosen: Iterable[int], by: str | None = None) -> bool:
         """Keep a selection of columns, found by an engine, if it keeps the rows and is the best."""
@@ -149,7 +172,7 @@ class Solver:
             return False
         if self.whole.cut_off(values) is not None:
             return False
-        if self.best is None or self._worth(values) > self._worth(self.best):
+        if self.best is None or self.worth(values) > self.worth(self.best):
             self.best, self.found_by = values, by
         return True
 
@@ -166,7 +189,7 @@ class Solver:
             return Decided("infeasible", None, None, proven=True)
         if not (self.start == FREE).any():
             return self._proven(self.start)
-        if self.best is not None and self.known == self._worth(self.best):
+        if self.best is not None and self.known == self.worth(self.best):
             return self._proven(self.best)
         return None
 
@@ -176,7 +199,7 @@ class Solver:
         if self.best is not None:
             free = np.flatnonzero(self.start == FREE).astype(np.int32)
             start = (free, self.best[free].astype(float))
-        presolve = not self.scaled.blurred.any()
+        presolve = self.presolve and not self.scaled.blurred.any()
         return self._judged(
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
@@ -197,7 +220,7 @@ class Solver:
         if self.known is not None:
             bound = self.known if bound is None else min(bound, self.known)
         if self.best is not None and bound is not None:
-            worth = self._worth(self.best)
+            worth = self.worth(self.best)
             if self.known is not None and worth >= self.known:
                 return self._proven(self.best)
             sharp = right and self.scaled.sharp_rewards
@@ -208,12 +231,17 @@ class Solver:
                     return decided or self._proven(self.best)
                 right = False
             bound = max(bound, Fraction(worth))
-            near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)  # in units
-            ended = ended and not (self.limits.gap and near)
+            ended = ended and not self.near(bound)
         if not ended:
             return self.decided(stopped, bound)
         what = "two rewards" if right else "the two sides of a row"
         return self.closed(bound, f"{what} are too close for {self.engine.title} to tell apart")
+
+    def near(self, bound: Fraction) -> bool:
+        """Tell whether the best is as near to a bound, in units, as was asked, if it was."""
+        worth = 0 if self.best is None else self.worth(self.best)
+        near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)
+        return self.limits.gap > 0 and self.best is not None and near
 
     def _agreed(self, worth: int) -> bool:
         """Tell whether an optimum is to be believed: of blurred rows only when found twice.
@@ -243,7 +271,7 @@ class Solver:
         patience = PATIENCE if limit is None else limit
         decided = self.searched(patience)
         if decided:
-            return replace(decided, bound=decided.bound or self._real(bound))
+            return replace(decided, bound=decided.bound or self.real(bound))
         if self.best is None and (decided := self._contradictory(patience)):
             return decided
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
@@ -253,7 +281,7 @@ class Solver:
         """Search without rounding; None where it does not end in time."""
         limit = left(self.limits, self.began).time_limit
         stop = clock(seconds if limit is None else min(seconds, limit))
-        known = None if self.best is None else self._worth(self.best) - self._worth(self.start)
+        known = None if self.best is None else self.worth(self.best) - self.worth(self.start)
         tree = Tree(self.arrays, self.start, known, self.satisfy, stop=stop, scaled=self.scaled)
         interrupted = False
         try:
@@ -298,17 +326,18 @@ class Solver:
         return Decided(
             stopped,
             self.best,
-            self._real(bound),
+            self.real(bound),
             proven=False,
             message=message,
             found_by=self.found_by,
         )
 
-    def _real(self, bound: Fraction | None) -> Fraction | None:
+    def real(self, bound: Fraction | None) -> Fraction | None:
+        """Return units as rewards."""
         return None if bound is None else bound / self.program.scale
 
     def _proven(self, best: Values) -> Decided:
-        worth = self._worth(best) / self.program.scale
+        worth = self.worth(best) / self.program.scale
         return Decided(
             "optimal",
             best,
@@ -328,7 +357,8 @@ class Solver:
         free = int((self.start == FREE).sum())
         return bound + abs(bound) / 10**12 + Fraction(free * 1e-7 / self.scaled.cost_scale)
 
-    def _worth(self, values: Values) -> int:
+    def worth(self, values: Values) -> int:
+        """Return the worth of a selection, in units."""
         return self.program.worth(np.flatnonzero(values == 1).tolist())
 
 

@@ -43,20 +43,25 @@ def reduced(arrays: Arrays, reason: Reason) -> tuple[Integers, int]:
     return left, constant
 
 
+def ceiling(values: Values, left: Integers, constant: int) -> int:
+    """Return what a reason lets a selection with some columns fixed come to, at its weight."""
+    most: int = constant + sum(left[values == 1].tolist())
+    most += sum(np.maximum(left[values == FREE], 0).tolist())
+    return most
+
+
 def apply(arrays: Arrays, values: Values, reason: Reason, target: int | None) -> bool:
     """Fix in place what a reason rules out; tell whether it closes the branch.
 
     `target` is what the reward must come to at least; with None any selection will do.
     """
     left, constant = reduced(arrays, reason)
-    free = values == FREE
-    most = constant + sum(left[values == 1].tolist()) + sum(np.maximum(left[free], 0).tolist())
     if target is None and reason.weight:
         return False
-    slack = most - reason.weight * (target or 0)
+    slack = ceiling(values, left, constant) - reason.weight * (target or 0)
     if slack < 0:
         return True
-    place = np.flatnonzero(free)
+    place = np.flatnonzero(values == FREE)
     sizes = np.abs(left[place])
     ruled = place[(sizes > slack).astype(bool)]
     values[ruled] = (left[ruled] > 0).astype(np.int8)

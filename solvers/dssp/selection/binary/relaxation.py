@@ -30,9 +30,14 @@ class Relaxed:
 
 
 class Relaxation:
-    """A linear relaxation, set up once; `scaled` is the same program in floating point."""
+    """A linear relaxation, set up once; `scaled` is the same program in floating point.
 
-    def __init__(self, arrays: Arrays, scaled: Scaled | None = None) -> None:
+    HiGHS does not know what it has not found in some `seconds`.
+    """
+
+    def __init__(
+        self, arrays: Arrays, scaled: Scaled | None = None, seconds: float | None = None
+    ) -> None:
         self._scaled = scaled = scaled or Scaled.of(arrays)
         self._columns = len(arrays.rewards)
         self._all = np.arange(self._columns, dtype=np.int32)
@@ -41,7 +46,7 @@ class Relaxation:
             (scaled.lower, scaled.upper),
             (np.zeros(self._columns), np.ones(self._columns)),
             (arrays.first, arrays.columns, scaled.values),
-            options=OPTIONS,
+            options=OPTIONS if seconds is None else OPTIONS | {"time_limit": seconds},
         )
 
     def solve(self, values: Values) -> Relaxed | None:

@@ -1,0 +1,263 @@
+"""The sample average program of a selection: what it earns in scenarios of run times.
+
+The selected jobs are served in a fixed order, by what they bring for their planned demand, the most
+first: their reward, times the share of the scenarios in which their critical path fits. In a
+scenario a selected job is in time where its critical path, so much longer, fits from its release
+to its deadline, and where in each row of the capacity the selected jobs up to it fit, each so much
+longer. A job that is not in time earns nothing, and takes what it asks for all the same. All of
+this is in whole numbers.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from fractions import Fraction
+from math import ceil, fsum, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.windows import window_rows
+from schedopt.formulations.program import exact
+from schedopt.instances.decimals import as_written, lowest
+from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.scenarios import (
+    DECIDING,
+    JUDGES,
+    JUDGING,
+    MILLION,
+    Measure,
+    factors,
+    longest,
+)
+from schedopt.instances.errors import InputError
+
+NORMAL = 1.96
+"""Half the width of a normal's middle 95%, in standard deviations."""
+
+Integers = NDArray[Any]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Served(NamedTuple):
+    """A row of the capacity in whole numbers: its jobs in the order in which they are served.
+
+    Attributes
+    ----------
+    jobs : ndarray of int
+    work : ndarray of int
+        What each asks for, at the factor of one millionth.
+    room : int
+    """
+
+    jobs: NDArray[np.intp]
+    work: Integers
+    room: int
+
+
+class Sample:
+    """Scenarios, and what a selection earns in them.
+
+    Parameters
+    ----------
+    night : Instance
+    open_ : ndarray of bool, shape (jobs,)
+        The jobs that can be selected at all.
+    fill : float
+        r, of which a scenario has at most 1.
+    measure : Measure
+    drawn : ndarray of int64, shape (scenarios, jobs)
+        The factors, in millionths.
+
+    Attributes
+    ----------
+    fits : ndarray of bool, shape (scenarios, jobs)
+        Whether the critical path of a job fits in a scenario.
+    order : ndarray of int, shape (jobs,)
+        In which the jobs are served.
+    """
+
+    def __init__(
+        self, night: Instance, open_: Mask, fill: float, measure: Measure, drawn: Integers
+    ) -> None:
+        self.measure, self.drawn, self.rewards = measure, drawn, night.rewards
+        self.open, self.count = open_, len(drawn)
+        self._longest = _longest(night)
+        self.fits = drawn <= self._longest
+        self.order = order = np.argsort(-_density(night, self.fits), kind="stable")
+        rank = np.empty(len(order), dtype=np.intp)
+        rank[order] = np.arange(len(order))
+        most = longest(night)
+        rows = window_rows(night, open_, min(fill, 1.0), most / MILLION)
+        self.rows = [_served(row, rank, most) for row in rows]
+
+    @classmethod
+    def of(
+        cls, night: Instance, open_: Mask, fill: float, measure: str, *, scenarios: int, seed: int
+    ) -> Sample:
+        """Draw the scenarios that decide.
+
+        Raises
+        ------
+        InputError
+            If the instance has what scenarios know nothing of.
+        """
+        if night.beyond:
+            key = next(iter(night.beyond))
+            expected = f"an instance without `{key}`, of which scenarios know nothing"
+            raise InputError(expected, found=key, place="risk")
+        drawn = factors(night, seed, DECIDING, scenarios)
+        return cls(night, open_, fill, Measure.read(measure), drawn)
+
+    @property
+    def least(self) -> int:
+        """In how many scenarios each selected job has to be in time."""
+        return ceil(self.measure.level * self.count) if self.measure.kind == "chance" else 0
+
+    def in_time(self, chosen: Mask) -> Mask:
+        """Tell which jobs are selected and in time, shape (scenarios, jobs)."""
+        found = self.fits & chosen
+        for row in self.rows:
+            run = chosen[row.jobs]
+            jobs, work = row.jobs[run], row.work[run]
+            if len(jobs):
+                found[:, jobs] &= np.cumsum(self.drawn[:, jobs] * work, axis=1) <= row.room
+        return found
+
+    def value(self, chosen: Mask) -> float | None:
+        """Return what a selection is worth by the measure; None where that forbids it."""
+        found = self.in_time(chosen)
+        if self.measure.kind == "chance":
+            kept = bool((found[:, chosen].sum(axis=0) >= self.least).all())
+            return fsum(self.rewards[chosen].tolist()) if kept else None
+        if self.measure.kind == "mean":
+            return fsum((self.rewards * found.sum(axis=0)).tolist()) / self.count
+        return worst(found @ self.rewards, self.measure.level)
+
+    def judged(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
+        """Return what a selection is worth in these scenarios, and in others, with its interval.
+
+        Under a chance it is the least share of the scenarios in which a job is in time.
+        """
+        other = copy(self)
+        other.drawn, other.count = factors(night, seed, JUDGING, JUDGES), JUDGES
+        other.fits = other.drawn <= self._longest
+        inside, _ = self._estimate(chosen)
+        outside, half = other._estimate(chosen)
+        return {
+            "in_sample": inside,
+            "out_of_sample": outside,
+            "confidence": half,
+            "scenarios": self.count,
+        }
+
+    def _estimate(self, chosen: Mask) -> tuple[float, float]:
+        """Return what a selection is worth by the measure, and half of the 95% interval."""
+        found = self.in_time(chosen)
+        if self.measure.kind == "chance":
+            share = float(found[:, chosen].mean(axis=0).min(initial=1.0))
+            return share, wilson(share, self.count)
+        values = found @ self.rewards
+        value = self.value(chosen) or 0.0
+        if self.measure.kind == "cvar":
+            tail = (1 - self.measure.level) * self.count
+            level = float(np.sort(values)[int(tail)])
+            values = level - np.maximum(0, level - values) * (self.count / float(tail))
+        deviation = float(values.std(ddof=1)) if self.count > 1 else 0.0
+        return value, NORMAL * deviation / sqrt(self.count)
+
+    def tail(self, chosen: Mask) -> Tail:
+        """Return how selections differ from one in what comes after all that is always served."""
+        found, place = self.in_time(chosen), np.argsort(self.order, kind="stable")
+        late = chosen & (found != (self.fits & chosen)).any(axis=0)
+        first = int(place[late].min()) if late.any() else len(place)
+        head = chosen & (place < first)
+        rows = []
+        for row in self.rows:
+            ahead = head[row.jobs]
+            jobs, work = row.jobs[~ahead & (place[row.jobs] >= first)], row.work
+            base = self.drawn[:, row.jobs[ahead]] @ work[ahead]
+            asked = self.drawn[:, jobs] * work[~ahead & (place[row.jobs] >= first)]
+            rows.append((jobs, asked, row.room - base))
+        return Tail(self, self.order[first:], (self.fits & head) @ self.rewards, rows)
+
+
+def wilson(share: float, count: int) -> float:
+    """Return half of Wilson's 95% interval of a share of some draws."""
+    wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
+    return NORMAL * wide / (1 + NORMAL**2 / count)
+
+
+class Tail:
+    """The last jobs in the order, where those before are always served.
+
+    Parameters
+    ----------
+    sample : Sample
+    jobs : ndarray of int
+    earned : ndarray of float, shape (scenarios,)
+        What those before them earn.
+    rows : list of (ndarray, ndarray, ndarray)
+        Of each row, the last jobs in it, what they ask for in each scenario, and what is left.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        jobs: NDArray[np.intp],
+        earned: Floats,
+        rows: list[tuple[NDArray[np.intp], Integers, Integers]],
+    ) -> None:
+        self.sample, self.jobs, self.earned, self.rows = sample, jobs, earned, rows
+
+    def value(self, chosen: Mask) -> float:
+        """Return the expected reward of a selection, or the mean of the worst part."""
+        sample, late = self.sample, np.zeros((self.sample.count, len(chosen)), dtype=np.bool_)
+        run = self.jobs[chosen[self.jobs]]
+        for jobs, asked, room in self.rows:
+            on = chosen[jobs]
+            late[:, jobs[on]] |= np.cumsum(asked[:, on], axis=1) > room[:, None]
+        earned = self.earned + (sample.fits[:, run] & ~late[:, run]) @ sample.rewards[run]
+        if sample.measure.kind == "mean":
+            return float(earned.mean())
+        return worst(earned, sample.measure.level)
+
+
+def worst(earned: Floats, level: Fraction) -> float:
+    """Return the mean of the worst part 1 - level of some rewards."""
+    tail = (1 - level) * len(earned)
+    ordered, whole = np.sort(earned).tolist(), int(tail)
+    rest = float(tail - whole) * ordered[whole] if tail > whole else 0.0
+    return fsum([*ordered[:whole], rest]) / float(tail)
+
+
+def _density(night: Instance, fits: Mask) -> Floats:
+    """Return what each job brings for its planned demand, infinite where nothing is asked for."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = night.rewards * fits.sum(axis=0) / night.demands
+    return np.where(night.demands > 0, found, np.inf)
+
+
+def _longest(night: Instance) -> Integers:
+    """Return the largest factor by which each path fits from release to deadline, in millionths."""
+    found = []
+    paths = night.planned.paths.fractions
+    for path, release, due in zip(paths, night.releases, night.deadlines, strict=True):
+        length = as_written(float(due)) - as_written(float(release))
+        most = min(2**60, int(MILLION * length / path)) if path else 2**60
+        found.append(most if length >= 0 else -1)
+    return np.array(found, dtype=np.int64)
+
+
+def _served(row: Row, rank: NDArray[np.intp], most: int) -> Served:
+    """Return a row in whole numbers, of 64 bits where no sum is beyond them."""
+    jobs = np.array(row.jobs, dtype=np.intp)
+    work, scale = lowest([exact(c) for c in row.coefficients])
+    room = int(exact(row.upper) * scale * MILLION)
+    large = max(sum(work) * most, room) >= 2**62
+    order = np.argsort(rank[jobs], kind="stable")
+    held = np.array(work, dtype=object if large else np.int64)
+    return Served(jobs[order], held[order], room)

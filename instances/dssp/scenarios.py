@@ -1,0 +1,113 @@
+"""Scenarios: by which factors the run times of a night turn out to be longer than planned.
+
+Each job has one factor in each scenario, drawn from its `spread`; all its run times are multiplied
+by it. Factors are whole numbers of millionths, so that what fits is a matter of whole numbers.
+Scenario s of a seed is the same however many are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import pi
+from typing import NamedTuple
+
+import numpy as np
+
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp.jobs import Lognormal
+from schedopt.instances.dssp.records import Instance
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.options import whole
+from schedopt.instances.recipes import stream
+
+MILLION = 1_000_000
+"""Factors are in units of one part of it."""
+
+THOUSANDFOLD = 1_000 * MILLION
+"""The largest factor that is drawn."""
+
+DECIDING, JUDGING, RUNNING = 0, 1, 2
+"""Streams of a seed: of what decides, of what judges that, and of what is run by a dispatcher."""
+
+JUDGES = 1_000
+"""Scenarios that judge a decision."""
+
+SCENARIOS = whole(100, 1, 10_000)
+"""How many scenarios decide."""
+
+
+class Measure(NamedTuple):
+    """What is made of rewards in scenarios: ``mean``, ``cvar`` or ``chance``, with its level."""
+
+    kind: str
+    level: Fraction = Fraction(0)
+
+    @classmethod
+    def read(cls, text: object) -> Measure:
+        """Read ``mean``, ``cvar:0.9`` or ``chance:0.95``; `InputError` if it is none of these."""
+        kind, _, level = str(text).partition(":")
+        if kind == "mean" and not level:
+            return cls(kind)
+        try:
+            part = as_written(float(level))
+        except (ValueError, OverflowError):
+            part = Fraction(-1)
+        if kind not in ("cvar", "chance") or not 0 < part < 1:
+            expected = "mean, cvar:Q or chance:Q, with Q between 0 and 1"
+            raise InputError(expected, found=shown(text), place="risk")
+        return cls(kind, part)
+
+
+def is_measure(value: object) -> bool:
+    """Tell whether a text is a measure of risk."""
+    try:
+        Measure.read(value)
+    except InputError:
+        return False
+    return isinstance(value, str)
+
+
+def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
+    """Return the factor of each job in each of some scenarios, in millionths.
+
+    Parameters
+    ----------
+    night : Instance
+    seed, use : int
+        Which stream of which seed.
+    count : int
+        How many scenarios.
+
+    Returns
+    -------
+    ndarray of int64, shape (count, jobs)
+        All the same million for jobs without `spread`.
+    """
+    spreads = [job.spread for job in night.jobs]
+    wide, sigma = _uniform(spreads), _sigmas(spreads)
+    found = np.empty((count, len(spreads)), dtype=np.int64)
+    for s in range(count):
+        uniform, angle = stream(seed, use, s).random((2, len(spreads)))
+        normal = np.sqrt(-2 * np.log1p(-uniform)) * np.cos(2 * pi * angle)
+        evenly = 1 + wide * (2 * uniform - 1)
+        factor = np.where(sigma > 0, np.exp(sigma * normal - sigma**2 / 2), evenly)
+        found[s] = np.clip(np.rint(MILLION * factor), 1, THOUSANDFOLD)
+    return found
+
+
+def longest(night: Instance) -> int:
+    """Return a factor that no draw is above, in millionths."""
+    spreads = [job.spread for job in night.jobs]
+    most = max(1 + _uniform(spreads).max(initial=0), np.exp(8.6 * _sigmas(spreads)).max(initial=1))
+    return min(THOUSANDFOLD, int(MILLION * most) + 1)
+
+
+def _uniform(spreads: Sequence[float | Lognormal | None]) -> Floats:
+    return np.array([s if isinstance(s, int | float) else 0.0 for s in spreads], dtype=np.float64)
+
+
+def _sigmas(spreads: Sequence[float | Lognormal | None]) -> Floats:
+    given = [s.sigma if isinstance(s, Lognormal) else 0.0 for s in spreads]
+    return np.array(given, dtype=np.float64)

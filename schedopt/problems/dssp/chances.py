@@ -1,0 +1,119 @@
+"""The chance of each job to be in time, simulated with the dispatcher that runs a plan.
+
+Run times are as long as drawn factors make them. A plan that a dispatcher made is run by it; any
+other, and one that a solver made, by its own order: of the tasks that can run, the one that is
+planned to start first.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from schedopt.instances.dssp import Instance, Scheduled
+from schedopt.instances.dssp.scenarios import DECIDING, MILLION, RUNNING, factors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from schedopt.instances.dssp.tasks import Floats, Ints
+
+DRAWS, FEW, MOST = 400, 24, 40_000_000
+"""Scenarios that a plan is run in, and by which its dispatcher is chosen; an eighth of these at
+least, where all together have more tasks than so many."""
+PLAINLY = 100_000
+"""Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
+ON_TIME = 1 + 1e-11
+"""A completion that is later than the deadline by less than this factor is rounded."""
+
+
+def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
+    """Return in which share of drawn scenarios each job of a schedule is in time.
+
+    Nothing where no job of it has a `spread`; see `ran` for what is given.
+    """
+    if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
+        return {}
+    jobs, in_time = ran(night, schedule, policy, seed)
+    shares = in_time.mean(axis=0).tolist()
+    return dict(zip((night.jobs[j].name for j in jobs), shares, strict=True))
+
+
+def ran(
+    night: Instance, schedule: Scheduled, policy: str, seed: int
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Run a schedule in drawn scenarios.
+
+    Parameters
+    ----------
+    night : Instance
+    schedule : Scheduled
+    policy : str
+        Who made it, such as ``selection+lcpf``.
+    seed : int
+        Of the scenarios.
+
+    Returns
+    -------
+    jobs : ndarray of int
+        The positions of its jobs.
+    in_time : ndarray of bool, shape (scenarios, jobs)
+    """
+    jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
+    drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
+    return jobs, _in_time(night, jobs, _keys(night, schedule, policy), drawn)
+
+
+def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
+    """Return the dispatcher that earns the most with some jobs on average of a few scenarios."""
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+    from schedopt.policies.registry import is_own
+
+    drawn = factors(night, seed, DECIDING, _count(night, FEW))
+    worth = {
+        name: float((_in_time(night, jobs, key(night), drawn) @ night.rewards[jobs]).sum())
+        for name, key in KEYS.items()
+        if name not in DRAWN and is_own("dssp", name)
+    }
+    return max(worth, key=worth.__getitem__)
+
+
+def _count(night: Instance, draws: int) -> int:
+    """Return how many scenarios are run of so many: fewer where there are many tasks."""
+    return max(draws // 8, min(draws, MOST * draws // DRAWS // max(1, len(night.tasks.lengths))))
+
+
+def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:
+    """Tell which jobs a dispatcher gets done in time in scenarios, by its planned keys."""
+    from schedopt.policies.dssp.dispatch import play
+    from schedopt.policies.dssp.plain import play_plainly
+
+    tasks, count = night.tasks, len(drawn)
+    player = play_plainly if count * len(tasks.lengths) <= PLAINLY else play
+    in_time = np.zeros((count, len(jobs)), dtype=np.bool_)
+    for done, factor in zip(in_time, drawn / MILLION, strict=True):
+        longest = tasks.longest * factor[tasks.job_of_stage]
+        turned = copy(night)
+        lengths = tasks.lengths * factor[tasks.job_of]
+        vars(turned).update(vars(night), tasks=replace(tasks, lengths=lengths, longest=longest))
+        ends = player(turned, jobs, keys=keys).completion[jobs]
+        done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
+    return in_time
+
+
+def _keys(night: Instance, schedule: Scheduled, policy: str) -> Floats:
+    """Return the keys by which tasks are dispatched, of what was planned."""
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
+
+    name = policy.rpartition("+")[2]
+    if name in KEYS and name not in DRAWN:
+        return KEYS[name](night)
+    tasks = night.tasks
+    starts = np.zeros(len(tasks.lengths))
+    for task in schedule.tasks:
+        stage = tasks.first_stage[night.index[task.job]] + task.stage
+        starts[tasks.first_task[stage] + task.task] = task.start
+    return starts

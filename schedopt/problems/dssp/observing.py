@@ -1,0 +1,291 @@
+"""What of a night has happened by a time: what is told, and else what was planned."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from math import inf
+from pathlib import Path
+from typing import NamedTuple
+
+from schedopt.instances.cells import Cells, Source
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.clock import dates_of, time_of
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.naming import pick
+from schedopt.problems.shown import Span
+
+STATUSES = ("done", "running", "failed", "waiting")
+COLUMNS = ("job", "status", "start", "processors", "end")
+NEAR = 1 + 1e-11
+"""What ends after a time by less than this factor ends at it: it is rounded."""
+
+
+class Task(NamedTuple):
+    """A task that has run, runs, or is planned, by its place in its job."""
+
+    stage: int
+    task: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Old:
+    """What was planned.
+
+    Attributes
+    ----------
+    spans : dict
+        When each job that is run starts and ends; None where that is not said.
+    widths : dict
+        How many processors each of them holds at most.
+    tasks : dict
+        The tasks of each of them, where they are known.
+    """
+
+    spans: Mapping[str, Span]
+    widths: Mapping[str, int] = field(default_factory=dict)
+    tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
+
+
+class Row(NamedTuple):
+    """What a state says of a job, or of the machine where it names none."""
+
+    place: str
+    status: str = ""
+    start: float | None = None
+    processors: int | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """What is told: rows by job, and from when on there are how many processors."""
+
+    jobs: Mapping[str, Row]
+    levels: Sequence[tuple[float, int]]
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A job as it stands.
+
+    Attributes
+    ----------
+    status : str
+        Of `STATUSES`.
+    past : list of Task
+        What of it has run, or runs until its end.
+    width : int
+        The processors of each of them.
+    lost : float
+        The processor time that failed.
+    """
+
+    status: str = "waiting"
+    past: Sequence[Task] = ()
+    width: int = 1
+    lost: float = 0.0
+
+    @property
+    def start(self) -> float:
+        """When it started."""
+        return min(task.start for task in self.past)
+
+    @property
+    def end(self) -> float:
+        """When the last of what has begun ends."""
+        return max(task.end for task in self.past)
+
+    def running(self, at: float) -> list[tuple[float, int]]:
+        """Return until when which numbers of processors are held."""
+        return [(task.end, self.width) for task in self.past if task.end > at]
+
+    def used(self) -> float:
+        """Return the processor time that is used already, or by the ends of what runs."""
+        return self.lost + self.width * sum(task.end - task.start for task in self.past)
+
+
+def time_told(night: Instance, text: str, place: str) -> float:
+    """Return a time as people write it, in the night's unit."""
+    with placed(place):
+        return time_of(
+            str(text), night.unit, dates_of(night.start, night.unit) if night.start else None
+        )
+
+
+def state_of(night: Instance, source: Source | None, at: float) -> State:
+    """Read a state: a row for each job of which something is said, or without one of the machine.
+
+    Raises `InputError` with the file and the row.
+    """
+    if source is None:
+        return State({}, ())
+    file = str(source) if isinstance(source, str | Path) else None
+    cells = Cells.of(source)
+    with placed(file=file):
+        for needed in COLUMNS[:2]:
+            if needed not in cells.titles:
+                raise InputError(f"a column `{needed}`", found=", ".join(cells.titles))
+        for title in cells.titles:
+            pick(title, COLUMNS, "a column of states")
+        jobs: dict[str, Row] = {}
+        levels: list[tuple[float, int]] = []
+        for place, row in cells.rows:
+            with placed(place):
+                line = dict(zip(cells.titles, row, strict=True))
+                told = _row(night, line, place, at)
+                if not line["job"]:
+                    if told.processors is None or told.status:
+                        expected = "a job; or `processors` of the machine, and no status"
+                        raise InputError(expected, found="none", place="job")
+                    levels.append((at if told.start is None else told.start, told.processors))
+                    continue
+                name = pick(line["job"], night.index, "a job of the instance")
+                if name in jobs:
+                    raise InputError("each job once", found=shown(name), place="job")
+                pick(told.status, STATUSES, "a status")
+                jobs[name] = told
+    return State(jobs, sorted(levels), file)
+
+
+def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> Row:
+    start, end = (
+        time_told(night, text, key) if (text := line.get(key, "")) else None
+        for key in ("start", "end")
+    )
+    if start is not None and line["job"] and start > at * NEAR:
+        raise InputError(f"a time by now, {at:g}", found=shown(line["start"]), place="start")
+    if end is not None and line["status"] == "running" and end < at:
+        raise InputError(f"a time from now on, {at:g}", found=shown(line["end"]), place="end")
+    if end is not None and line["status"] in ("done", "failed") and end > at * NEAR:
+        raise InputError(f"a time by now, {at:g}", found=shown(line["end"]), place="end")
+    return Row(place, line["status"], start, _count(line.get("processors", "")), end)
+
+
+def _count(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isdecimal() and text.isascii()) or len(text) > 9:
+        raise InputError("a whole number", found=shown(text), place="processors")
+    return int(text)
+
+
+def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[Begun], list[str]]:
+    """Return each job as it stands at a time, and what had to be taken for granted."""
+    notes: list[str] = []
+    found = []
+    for job in night.jobs:
+        told = state.jobs.get(job.name)
+        with placed(told.place if told else "", file=state.file):
+            found.append(_observed(job, old, told, at, notes))
+    return found, notes
+
+
+def _observed(job: Job, old: Old, told: Row | None, at: float, notes: list[str]) -> Begun:
+    """Return a job as it stands."""
+    row = told or Row("")
+    tasks, width = _planned(job, old, row, at)
+    begun = [task for task in tasks if task.start < at and not _same(task.start, at)]
+    status = row.status or _by_plan(tasks, begun, at)
+    if status == "waiting":
+        return Begun()
+    if status == "failed":
+        until = at if row.end is None else row.end
+        return Begun("waiting", lost=width * sum(max(0.0, min(t.end, until) - t.start)
+                                                 for t in begun))  # fmt: skip
+    if status == "done":
+        return Begun("done", _ended(job, tasks, row, at), width)
+    if not begun:
+        if not tasks or (row.start is None and not _same(min(t.start for t in tasks), at)):
+            expected = "when it started: it is not in the plan by now"
+            raise InputError(expected, found="none", place="start")
+        begun = [task for task in tasks if _same(task.start, at)]
+    running = [task for task in begun if task.end > at * NEAR]
+    if row.end is not None and not running:
+        running = [max(begun, key=lambda task: task.end)]
+    if row.end is not None:
+        begun = [task._replace(end=row.end) if task in running else task for task in begun]
+    elif not running and len(begun) == len(tasks):
+        last = max(begun, key=lambda task: task.end)
+        begun = [task._replace(end=at) if task is last else task for task in begun]
+        notes.append(f"{job.name} should have ended at {last.end:g}: it is taken to end now")
+    done = len(begun) == len(tasks)
+    return Begun("done" if done else "running", begun, width)
+
+
+def _by_plan(tasks: Sequence[Task], begun: Sequence[Task], at: float) -> str:
+    """Return a job's status where nothing is said: as it was planned."""
+    if not begun:
+        return "waiting"
+    done = len(begun) == len(tasks) and all(task.end <= at * NEAR for task in begun)
+    return "done" if done else "running"
+
+
+def _ended(job: Job, tasks: Sequence[Task], row: Row, at: float) -> list[Task]:
+    """Return the tasks of a job that is done, none of which ends after it."""
+    last = max((task.end for task in tasks), default=inf)
+    end = row.end if row.end is not None else min(last, at)
+    if not tasks:
+        return [Task(0, 0, end if row.start is None else row.start, end)]
+    cut = [task._replace(start=min(task.start, end), end=min(task.end, end)) for task in tasks]
+    late = max(range(len(cut)), key=lambda i: cut[i].end)
+    cut[late] = cut[late]._replace(end=end)
+    return cut
+
+
+def _planned(job: Job, old: Old, row: Row, at: float) -> tuple[list[Task], int]:
+    """Return when which tasks of a job run, were they as long as guessed, and on how many each."""
+    span, wide = old.spans.get(job.name), old.widths.get(job.name)
+    start = row.start if row.start is not None else (span[0] if span else None)
+    count = row.processors if row.processors is not None else wide
+    told = row.processors not in (None, wide) or not (
+        row.start is None or (span and _same(row.start, span[0]))
+    )
+    if row.status in ("failed", "done") and row.start is None:
+        told = False
+    if not told and job.name in old.tasks and job.stages is not None:
+        return list(old.tasks[job.name]), job.processors
+    if start is None or row.status == "waiting":
+        return [], job.processors
+    if job.stages is None:  # one block, which nobody can look into
+        count = count or job.processors
+        length = max(job.planned_critical_path, job.planned_demand / count)
+        return [Task(0, 0, start, start + length)], count
+    if count is None or count < job.processors:
+        if row.status != "done":
+            expected = f"at least {job.processors}, what each task takes"
+            raise InputError(expected, found=shown(count), place="processors")
+        count = job.processors
+    return replayed(job, start, count // job.processors), job.processors
+
+
+def replayed(job: Job, start: float, wide: int) -> list[Task]:
+    """Return a job's tasks, stage after stage in the file's order, so many at a time."""
+    found: list[Task] = []
+    for s, stage in enumerate(job.stages or ()):
+        free = [start] * min(wide, len(stage))
+        for i, length in enumerate(stage):
+            begin = heappop(free)
+            found.append(Task(s, i, begin, begin + length))
+            heappush(free, begin + length)
+        start = max(free)
+        start = max(start, *(task.end for task in found if task.stage == s))
+    return found
+
+
+def _same(a: float, b: float) -> bool:
+    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+
+
+def left_of(job: Job, begun: Begun) -> list[list[tuple[int, int]]]:
+    """Return the places of a job's tasks that have not begun, stage by stage; no empty stages."""
+    past: set[tuple[int, int]] = {(task.stage, task.task) for task in begun.past}
+    if job.stages is None:
+        return []
+    stages: list[list[tuple[int, int]]] = [
+        [(s, i) for i in range(len(stage)) if (s, i) not in past]
+        for s, stage in enumerate(job.stages)
+    ]
+    return [stage for stage in stages if stage]

@@ -1,0 +1,356 @@
+"""Replanning: the rest of a night solved again, near what was planned.
+
+First the best reward is found, or proven; then how many of the jobs that were to run can run
+within the part of that reward that stability may cost; then the best reward with so many of them.
+The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import inf, nextafter
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from schedopt.formulations.dssp.rows import Row
+from schedopt.instances.cells import Source
+from schedopt.instances.constraints import AtLeast, Constraint, label
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Scheduled, Selected, refuse_nights, selected
+from schedopt.instances.dssp.tasks import Floats
+from schedopt.problems.dssp.observing import Old, Task, observed, state_of, time_told
+from schedopt.problems.dssp.planning import LATE, PLAINLY, clock, dispatched, plan, schedules_of
+from schedopt.problems.dssp.reasons import reasons
+from schedopt.problems.dssp.resting import Rest, rest_of
+from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
+from schedopt.solvers.result import Result
+from schedopt.validation.documents import check
+
+STAY = "stay"
+"""What the rule is called that keeps what was planned."""
+
+FEW = ("cpa", "least-slack")
+"""Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
+
+Solve = Callable[..., Result[Any]]
+replace: Any = msgspec.structs.replace
+
+
+class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
+    """What is selected is worth so much."""
+
+    rewards: dict[str, float]
+    at_least: float
+
+    def rows(self, night: Instance, _: float) -> Iterator[Row]:
+        """Yield the sum of the rewards."""
+        index = [night.index[name] for name in self.rewards]
+        yield Row("worth", index, [*self.rewards.values()], lower=as_written(self.at_least))
+
+    def broken(self, _: Instance, chosen: frozenset[str]) -> Iterator[str]:
+        """Yield that it is worth less."""
+        worth = _sum(reward for name, reward in self.rewards.items() if name in chosen)
+        if worth < as_written(self.at_least):
+            yield f"{float(worth):g} of {self.at_least:g}"
+
+
+def old_of(instance: Instance, result: Result[Any] | Sequence[Mapping[str, Any]]) -> Old:
+    """Return what a result plans, dispatched where it does not say when; or what rows of a plan."""
+    refuse_nights(instance, "replan")
+    if not isinstance(result, Result):
+        return _old_from(result)
+    run = dispatched(instance, result)
+    made = schedules_of(run)
+    if not made:
+        names = result.solution.selected if result.solution is not None else ()
+        return Old(dict.fromkeys(names))
+    tasks: dict[str, list[Task]] = {}
+    for task in made[0].tasks:
+        tasks.setdefault(task.job, []).append(Task(task.stage, task.task, task.start, task.end))
+    rows = _rows(plan(instance, result, run))
+    runs = {name: row for name, row in rows.items() if row["run"]}
+    return Old(
+        {name: _span(row) for name, row in runs.items()},
+        {name: row["processors"] or 1 for name, row in runs.items()},
+        {name: tasks[name] for name in runs if name in tasks},
+    )
+
+
+def _old_from(rows: Sequence[Mapping[str, Any]]) -> Old:
+    """Return what the rows of a plan say."""
+    runs = {row["job"]: row for row in rows if row["run"]}
+    widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
+    return Old({name: _span(row) for name, row in runs.items()}, widths)
+
+
+def _span(row: Mapping[str, Any]) -> tuple[float, float] | None:
+    return None if row["start"] is None or row["end"] is None else (row["start"], row["end"])
+
+
+def _rows(columns: Plan) -> dict[str, dict[str, Any]]:
+    titles = [column.title for column in columns]
+    cells = zip(*(column.cells for column in columns), strict=True)
+    return {str(row[0]): dict(zip(titles, row, strict=True)) for row in cells}
+
+
+def _sum(numbers: Any) -> Fraction:
+    return sum(map(as_written, numbers), Fraction(0))
+
+
+def replan(
+    night: Instance,
+    old: Old,
+    at: str | float,
+    state: Source | None,
+    solve: Solve,
+    *,
+    stay: float,
+    constraints: Sequence[Constraint],
+) -> Replanned:
+    """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from."""
+    refuse_nights(night, "replan")
+    now = time_told(night, str(at), "at")
+    told = state_of(night, state, now)
+    begun, notes = observed(night, old, told, now)
+    whole = replace(night, constraints=(*night.constraints, *constraints))
+    rest = rest_of(whole, begun, now, told.levels)
+    was = {name for name in old.spans if name not in rest.sure}
+    result, left_out = _solved(rest, old, was, solve, stay)
+    notes = [*notes, *rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
+    return _Merging(rest, old, result, notes).merged(told.jobs)
+
+
+def _solved(
+    rest: Rest, old: Old, was: set[str], solve: Solve, stay: float
+) -> tuple[Result[Any], list[str]]:
+    """Return the result nearest to what was planned, and the rules that no plan can keep."""
+    night, dropped = rest.instance, list[str]()
+    own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
+    while True:
+        best = solve(night, start=lambda: _warm(rest, old))
+        lost = {*best.conflict} & own
+        if best.termination != "infeasible" or not lost:
+            break
+        dropped += sorted(map(str, lost))
+        rules = tuple(rule for rule in night.constraints if rule.name not in lost)
+        night = replace(night, constraints=rules)
+    if best.solution is None or was <= {*best.solution.selected}:
+        return best, dropped
+    free = [job for job in night.jobs if job.name not in rest.sure]
+    chosen = {*best.solution.selected}
+    worth = _sum(job.reward for job in free if job.name in chosen) * (1 - as_written(stay))
+    names = [job.name for job in free if job.name in was]
+    least = float(worth)
+    while as_written(least) > worth:
+        least = nextafter(least, 0.0)
+    floor = Worth(name=STAY, rewards={job.name: job.reward for job in free}, at_least=least)
+    jobs = tuple(replace(job, reward=float(job.name in names)) for job in night.jobs)
+    near = replace(night, jobs=jobs, objectives=())
+    kept = solve(near, rules=[floor], start=best.solution)
+    count = 0 if kept.solution is None else len({*names} & {*kept.solution.selected})
+    if count <= len({*names} & chosen):
+        return best, dropped
+    rule = AtLeast(name=STAY, jobs=tuple(names), count=count)
+    final = solve(night, rules=[rule], start=kept.solution)
+    return (best if final.solution is None else final), dropped
+
+
+def _warm(rest: Rest, old: Old) -> Scheduled | None:
+    """Return what can still be in time of the old plan, in its order, if that keeps all rules."""
+    night = rest.instance
+    if any(job.stages is None for job in night.jobs):
+        return None
+    names = {first for first, (name, _) in rest.tasks.items() if name in old.spans} | rest.sure
+    while True:
+        chosen = selected(night, [j for j, job in enumerate(night.jobs) if job.name in names])
+        made = in_old_order(rest, old, chosen)
+        ends = made.completion
+        late = {n for n in names if n not in ends or not night.worth(night.index[n], ends[n])}
+        if not late:
+            break
+        names -= late | {first for name, first in rest.parts.items() if name in late}
+    document = Result(
+        instance=night.name, problem="dssp", policy="old-order", sense="maximize",
+        termination="completed",
+        solution_status="feasible", objective=night.objective_of(made), solution=made,
+    )  # fmt: skip
+    return None if check(night, document.claim()).violations else made
+
+
+class _Merging:
+    """A plan of the whole night: what has begun, and what is planned of the rest."""
+
+    def __init__(self, rest: Rest, old: Old, result: Result[Any], notes: Sequence[str]) -> None:
+        self.night, self.at = rest.night, rest.at
+        self.rest, self.old, self.result, self.notes = rest, old, result, notes
+
+    def merged(self, told: Mapping[str, Any]) -> Replanned:
+        """Return it; ``told``: what a state says of jobs."""
+        rest, result = self.rest, self.result
+        if result.solution is None:
+            return Replanned(result=result, rest=rest.instance, notes=tuple(self.notes))
+        run = _carried_out(rest, self.old, result)
+        rows = _rows(plan(rest.instance, result, run))
+        tasks: dict[str, list[Task]] = {}
+        for job, begun in zip(self.night.jobs, rest.begun, strict=True):
+            tasks[job.name] = list(begun.past)
+        for schedule in schedules_of(run):
+            for task in schedule.tasks:
+                name, places = rest.tasks[task.job]
+                if places and rows[name]["run"]:
+                    place = places[task.stage][task.task]
+                    tasks[name].append(Task(*place, task.start, task.end))
+        for job, begun in zip(self.night.jobs, rest.begun, strict=True):
+            self._merge(job, begun, rows)
+        order = sorted(
+            (row for row in rows.values() if row["rank"] is not None), key=lambda row: row["rank"]
+        )
+        for rank, row in enumerate(order, start=1):
+            row["rank"] = rank
+        runs = {name: rows[name] for name in self.night.index if rows[name]["run"]}
+        spans = {name: _span(row) for name, row in runs.items()}
+        change = changes(self.old.spans, spans)
+        why = reasons(rest.instance, result)
+        words = {name: self._why(name, what, rows, why, told) for name, what in change.items()}
+        new = Old(spans, {n: row["processors"] or 1 for n, row in runs.items()},
+                  {n: tasks[n] for n in runs if tasks[n]})  # fmt: skip
+        return Replanned(
+            plan=self._columns(rows, change),
+            result=result,
+            rest=rest.instance,
+            night=rest.night,
+            old=new,
+            changes=tuple(self._told(name, change[name], rows, words[name])
+                          for name in self.night.index if name in change),
+            notes=tuple(self.notes),
+        )  # fmt: skip
+
+    def _merge(self, job: Any, begun: Any, rows: dict[str, dict[str, Any]]) -> None:
+        """Make of the rows of a job's parts one of the job."""
+        row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
+        row["reward"] = job.reward
+        if begun.status == "waiting":
+            return
+        row["rank"] = None  # nobody has to release it
+        if not row["run"]:
+            return
+        row["start"] = begun.start
+        row["late"] = row["late"] or 0.0
+        held = sum(count for _, count in begun.running(self.at))
+        widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, held]
+        row["processors"] = max(widths)
+        if job.name in self.rest.sure:
+            due = self.night.deadline if job.deadline is None else job.deadline
+            row |= {"end": begun.end, "late": max(0.0, begun.end - due)}
+            row["processors"] = self.old.widths.get(job.name) or max(held, begun.width)
+
+    def _columns(self, rows: Mapping[str, Mapping[str, Any]], change: Mapping[str, str]) -> Plan:
+        shown = plan(self.rest.instance, self.result, None)
+        jobs = [*self.night.index]
+        spans = self.old.spans
+        starts, ends = ([rows[name][key] for name in jobs] for key in ("start", "end"))
+        columns = [
+            Column(c.title, c.kind, [rows[name][c.title] for name in jobs])
+            for c in shown
+            if c.title not in ("start_time", "end_time")
+        ]
+        was = [span[0] if (span := spans.get(name)) else None for name in jobs]
+        return (
+            *columns,
+            *clock(self.night, starts, ends),
+            Column("was", float, was),
+            Column("change", str, [change.get(name, "") for name in jobs]),
+        )
+
+    def _why(
+        self, name: str, change: str, rows: Mapping[str, Any], why: Mapping[str, Any], told: Any
+    ) -> str:
+        """Say why a job is no longer where it was."""
+        row = told.get(name)
+        said = f"{row.status}" if row is not None else ""
+        if change == "dropped":
+            reason = "ends too late" if rows[name]["reason"] == LATE else (
+                why[name].words if name in why else "")  # fmt: skip
+            return "; ".join(part for part in (said, reason) if part)
+        if said == "failed":
+            return "failed: begins anew"
+        if change == "added":
+            return said or "there is room for it now"
+        return said if change == "moved" else ""
+
+    def _told(self, name: str, change: str, rows: Mapping[str, Any], why: str) -> Change:
+        span, row = self.old.spans.get(name), rows[name]
+        now = row["start"] if row["run"] else None
+        was = span[0] if span else None
+        by_clock = [str(column.cells[0] or "") for column in clock(self.night, [was], [now])]
+        return Change(name, change, was, now, why, *by_clock)
+
+
+def _carried_out(rest: Rest, old: Old, result: Result[Any]) -> Result[Any] | None:
+    """Return a result as it is run: in the old order where nothing is lost by that."""
+    night, chosen = rest.instance, result.solution
+    bare = any(job.stages is None for job in night.jobs)
+    if bare or chosen is None or isinstance(chosen, Scheduled):
+        return dispatched(night, result)
+    made = in_old_order(rest, old, chosen)
+    if len(made.completion) == len(chosen.selected) and all(
+        same(night.worth(night.index[name], end), 1.0) for name, end in made.completion.items()
+    ):
+        return as_run(result, made, night, "the old order")
+    many = len(night.tasks.lengths) > PLAINLY
+    other = dispatched(night, result, among=FEW if many else None)
+    earned = night.objective_of(made)
+    if other is not None and (other.objective or 0.0) > earned:
+        return other
+    return as_run(result, made, night, "the old order")
+
+
+def in_old_order(rest: Rest, old: Old, chosen: Selected) -> Scheduled:
+    """Return some jobs dispatched in the order in which they were to start, the others after."""
+    from schedopt.policies.dssp.dispatch import Held, play, schedule_of
+
+    night = rest.instance
+    index = night.index
+    jobs = Held.of(night).able(np.sort(np.array([index[n] for n in chosen.selected], np.int64)))
+    keys = _keys(rest, old)
+    return schedule_of(
+        night, jobs, play(night, jobs, keys=keys), chosen.capacity / night.capacity()
+    )
+
+
+def _keys(rest: Rest, old: Old) -> Floats:
+    """Return when each task of the rest was to start; of jobs that were not to run, never."""
+    found: list[float] = []
+    for job in rest.instance.jobs:
+        name, places = rest.tasks[job.name]
+        count = sum(map(len, job.stages or ()))
+        span, tasks = (
+            old.spans.get(name),
+            {task[:2]: task.start for task in old.tasks.get(name, ())},
+        )
+        if places and tasks:
+            found += [tasks[place] for stage in places for place in stage]
+        else:
+            found += [inf if span is None else span[0]] * count
+    return np.array(found)
+
+
+def as_run(result: Result[Any], made: Scheduled, night: Instance, by: str) -> Result[Any]:
+    """Return a result with its schedule."""
+    on_time = sum(night.worth(night.index[n], end) == 1.0 for n, end in made.completion.items())
+    run: Result[Any] = replace(
+        result,
+        formulation=msgspec.UNSET,
+        solver=msgspec.UNSET,
+        policy=f"{result.formulation}+old-order",
+        termination="completed",
+        solution_status="feasible",
+        objective=night.objective_of(made),
+        bound=None,
+        gap=None,
+        certificate=msgspec.UNSET,
+        message=f"dispatched in {by}: {on_time:,} of {len(made.completion):,} jobs in time",
+        solution=made,
+    )
+    return run

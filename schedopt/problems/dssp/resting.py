@@ -1,0 +1,312 @@
+"""The rest of a night: an instance of what has not begun, on what is left of the machine.
+
+Times stay the night's own. Before now there is nothing, and a processor that runs a task is away
+until it ends: so selections, schedules, dispatchers and checkers need to know nothing else. What is
+done, or only waits for its last tasks to end, stays as a job of no length that is required, so that
+rules know of it. A job of whose stage a part runs is two: the rest of the stage, and what comes
+after it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import Any
+
+import msgspec
+
+from schedopt.instances.constraints import (
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Seats,
+    label,
+)
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.machine import Steps
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.fair_share import weight
+from schedopt.problems.dssp.observing import Begun, left_of
+
+replace: Any = msgspec.structs.replace
+Held = Sequence[tuple[float, float]]
+"""Until when how much is held."""
+
+BEGUN = "begun"
+"""What the rule is called that keeps what has begun, where no other rule is."""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The rest of a night.
+
+    Attributes
+    ----------
+    night : Instance
+        The whole night, on the machine as it is now known to be.
+    at : float
+        Now.
+    instance : Instance
+        The rest of it.
+    begun : list of Begun
+        Each job of the night as it stands.
+    tasks : dict
+        Of each job of the rest, where its tasks stand in which job of the night.
+    sure : frozenset of str
+        The jobs that are done, or will be once what runs has ended.
+    parts : dict of str to str
+        By job of the night, the job of the rest that is the rest of its present stage.
+    notes : list of str
+    """
+
+    night: Instance
+    at: float
+    instance: Instance
+    begun: Sequence[Begun]
+    tasks: Mapping[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]]
+    sure: frozenset[str]
+    parts: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def rest_of(
+    night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[tuple[float, int]]
+) -> Rest:
+    """Return the rest of a night; `InputError` if it cannot be as it is told."""
+    return _Resting(night, begun, at, levels).rest()
+
+
+class _Resting:
+    def __init__(
+        self,
+        night: Instance,
+        begun: Sequence[Begun],
+        at: float,
+        levels: Sequence[tuple[float, int]],
+    ) -> None:
+        if not 0 <= at < night.deadline:
+            expected = f"a time of the night, before {night.deadline:g}"
+            raise InputError(expected, found=shown(at), place="at")
+        self.at, self.begun = at, begun
+        self.notes: list[str] = []
+        if levels:
+            known = dict(night.changes) | {float(time): count for time, count in levels}
+            night = replace(night, changes=tuple(sorted(known.items())))
+        self.night = night
+        self.rules = list(night.constraints)
+        self.names = {*night.index}
+        self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
+        self.sure: list[str] = []
+        self.parts: dict[str, str] = {}
+        self.resources: dict[str, Any] = {}
+        self.seats: dict[str, dict[str, float]] = {}
+
+    def rest(self) -> Rest:
+        night, at = self.night, self.at
+        held = [one for begun in self.begun for one in begun.running(at)]
+        total = Steps.of(night.processors, night.changes)
+        now, holding = total.at(as_written(at)), sum(count for _, count in held)
+        if holding > now:
+            expected = f"at most {float(now):g} processors at work at {at:g}: say what failed"
+            raise InputError(expected, found=f"{holding} at work", place="state")
+        for name, given in night.resources.items():
+            steps = Steps.of(0, given) if isinstance(given, tuple) else Steps.of(given)
+            self._resource(name, steps, {job.name: job.holds.get(name, 0.0) for job in night.jobs})
+        for position, rule in enumerate(self.rules):
+            if isinstance(rule, Seats):
+                name = self._unused(label(rule, position), self.resources)
+                self.seats[name] = {job: float(use) for job, use in rule.use.items()}
+                self._resource(name, Steps.of(rule.capacity), self.seats[name])
+        most = int(max(amount for _, amount in self._less(total, held)))
+        jobs = [
+            made
+            for job, begun in zip(night.jobs, self.begun, strict=True)
+            for made in self._jobs(job, begun, most)
+        ]
+        changes = tuple((time, int(amount)) for time, amount in self._less(total, held))
+        part = {"jobs": tuple(jobs), "changes": changes, "resources": self.resources}
+        bare = replace(night, constraints=(), **part)
+        rest = replace(bare, constraints=tuple(self._rules(bare)))
+        return Rest(night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts,
+                    self.notes)  # fmt: skip
+
+    def _unused(self, name: str, taken: Any) -> str:
+        while name in taken:
+            name += "'"
+        return name
+
+    def _less(self, there: Steps, held: Held) -> list[tuple[float, float]]:
+        """Return an amount from now on, without what is held; nothing before."""
+        now = as_written(self.at)
+        ends: dict[Fraction, Fraction] = {}
+        for until, amount in held:
+            end = as_written(until)
+            ends[end] = ends.get(end, Fraction(0)) + as_written(amount)
+        times = sorted({now, *ends, *(time for time in there.times if time > now)})
+        away = sum(ends.values(), Fraction(0))
+        found: list[tuple[float, float]] = [(0.0, 0.0)] if now else []
+        for time in times:
+            away -= ends.get(time, 0)
+            found.append((float(time), max(0.0, float(there.at(time) - away))))
+        return [one for i, one in enumerate(found) if i == 0 or one[1] != found[i - 1][1]]
+
+    def _resource(self, name: str, there: Steps, use: Mapping[str, float]) -> None:
+        held = [
+            (until, use[job.name] * count / job.processors)
+            for job, begun in zip(self.night.jobs, self.begun, strict=True)
+            if use.get(job.name)
+            for until, count in begun.running(self.at)
+        ]
+        self.resources[name] = tuple(self._less(there, held))
+
+    def _jobs(self, job: Job, begun: Begun, most: int) -> list[Job]:
+        """Return what is left of a job: one, or two where a part of a stage runs."""
+        left = left_of(job, begun)
+        if begun.status == "done":
+            self.sure.append(job.name)
+            self.tasks[job.name] = (job.name, [])
+            return [self._ended(job, begun.end)]
+        holds = {name: use[job.name] for name, use in self.seats.items() if use.get(job.name)}
+        job = replace(job, holds=job.holds | holds, release=max(job.release, self.at))
+        if not self._possible(job, most):
+            self.tasks[job.name] = (job.name, [])
+            return [self._never(job)]
+        if begun.status == "waiting":
+            self.tasks[job.name] = (job.name, left)
+            return [job]
+        running = begun.running(self.at)
+        if not running:
+            self.tasks[job.name] = (job.name, left)
+            return [self._part(job, left, self.at)]
+        end = max(until for until, _ in running)
+        present = max(task.stage for task in begun.past)
+        if left[0][0][0] > present:
+            self.tasks[job.name] = (job.name, left)
+            return [self._part(job, left, end)]
+        first = self._unused(f"{job.name} ({BEGUN})", self.names)
+        self.names.add(first)
+        self.parts[job.name] = first
+        self.tasks[first], self.tasks[job.name] = (job.name, left[:1]), (job.name, left[1:])
+        now = replace(self._part(job, left[:1], self.at), name=first, reward=0.0, values={})
+        if job.max_processors is not None:
+            own = self._unused(f"processors of {job.name}", self.resources)
+            held: Held = [(until, float(count)) for until, count in running]
+            self.resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
+            now = replace(now, holds=now.holds | {own: float(job.processors)})
+        after = (*now.after, first)
+        return [now, replace(self._part(job, left[1:], end), after=after)]
+
+    def _ended(self, job: Job, end: float) -> Job:
+        """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
+        due = self.night.deadline if job.deadline is None else job.deadline
+        worth = self.night.worth(self.night.index[job.name], end)
+        return Job(
+            name=job.name,
+            reward=job.reward * worth,
+            values=job.values,
+            priority=job.priority,
+            groups=job.groups,
+            stages=((0.0,),),
+            release=end,
+            deadline=job.deadline if end <= due else end,
+        )
+
+    def _possible(self, job: Job, most: int) -> bool:
+        """Tell whether what each task asks for will ever be there."""
+        if job.processors > most:
+            return False
+        there = {name: max(a for _, a in points) for name, points in self.resources.items()}
+        return all(amount <= there[name] for name, amount in job.holds.items())
+
+    def _never(self, job: Job) -> Any:
+        """Return a job that no selection can have."""
+        due = max(self.at, 1e-9)
+        own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
+        return replace(job, stages=((1.0,),), critical_path=None, deadline=due, **own)
+
+    def _part(self, job: Job, left: Sequence[Sequence[tuple[int, int]]], at: float) -> Any:
+        """Return some tasks of a job, from a time on; predictions in proportion."""
+        whole = job.stages or ()
+        stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
+        given: dict[str, Any] = {}
+        if job.demand is not None:
+            every = fsum(length for stage in whole for length in stage)
+            given["demand"] = job.demand * _ratio(fsum(map(fsum, stages)), every)
+        if job.critical_path is not None:
+            longest = fsum(max(stage) for stage in whole)
+            given["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
+        return replace(job, stages=stages, release=at, **given)
+
+    def _rules(self, rest: Instance) -> list[Constraint]:
+        """Return the rules of the rest: each knows what has begun."""
+        found: list[Constraint] = []
+        sure = {*self.sure}
+        used: dict[str, dict[str, Fraction]] = {}
+        for job, begun in zip(self.night.jobs, self.begun, strict=True):
+            for by, group in job.groups.items():
+                of = used.setdefault(by, {})
+                of[group] = of.get(group, Fraction(0)) + as_written(begun.used())
+        everything = sum((as_written(begun.used()) for begun in self.begun), Fraction(0))
+        passed = self.night.exact_capacity() - rest.exact_capacity()
+        for position, given in enumerate(self.rules):
+            rule = given if given.name else replace(given, name=label(given, position))
+            if isinstance(rule, Seats):
+                continue
+            if isinstance(rule, AtMost | AtLeast) and rule.jobs is None:
+                members = [job.name for job in self.night.jobs
+                           if job.groups.get(rule.by or "") == rule.group]  # fmt: skip
+                rule = replace(rule, jobs=tuple(members), by=None, group=None)
+            if isinstance(rule, Forbid):
+                out = tuple(name for name in rule.jobs if name not in sure)
+                if not out:
+                    continue
+                rule = replace(rule, jobs=out)
+            if isinstance(rule, FairShare):
+                total = passed if rule.of == "capacity" else everything
+                rule = self._share(rule, used.get(rule.by, {}), total, rest)
+            found.append(rule)
+        names = {rule.name for rule in found}
+        if self.sure:
+            name = self._unused(BEGUN, names)
+            found.append(Require(name=name, jobs=tuple(self.sure)))
+        for name, first in self.parts.items():
+            found.append(Imply(name=self._unused(f"{BEGUN}: {name}", names), if_=first, then=name))
+        return found
+
+    def _share(
+        self, rule: FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
+    ) -> FairShare:
+        """Return a fair share that knows what was used tonight, beside what it knew."""
+        counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
+        past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
+        told = rule.past_total
+        before = sum(past.values(), Fraction(0)) if told is None else counts * as_written(told)
+        past = {group: past.get(group, Fraction(0)) + used.get(group, Fraction(0))
+                for group in {**past, **used}}  # fmt: skip
+        before += total
+        caps = rule.caps(rest.groups.get(rule.by, {})) if rule.of == "capacity" else {}
+        for group, share in caps.items():
+            most = as_written(share) * (before + rest.exact_capacity())
+            if past.get(group, Fraction(0)) > most:
+                self.notes.append(
+                    f"{rule.name}: {rule.by} {group} has used {float(past[group]):.6g} of its "
+                    f"{float(most):.6g}"
+                )
+                past[group] = most * (1 - Fraction(1, 10**12))
+        shared: FairShare = replace(
+            rule,
+            past={group: float(amount) for group, amount in past.items()},
+            past_total=float(before),
+            window=None,
+            half_life=None,
+        )
+        return shared
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

@@ -1,0 +1,214 @@
+"""Replan: the rest of a night from what has happened, near what was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.examples import examples
+from schedopt.instances.files import load
+from schedopt.instances.identity import identity
+from schedopt.instances.options import Options
+from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import problem_of
+from schedopt.problems.shown import Change
+from schedopt.solvers.result import Result
+from schedopt.verbs import plan as plans
+from schedopt.verbs.load import load as loaded
+from schedopt.verbs.solve import solve
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from schedopt.instances.cells import Source
+
+INSTANCES = (".json", ".json.gz")
+
+
+@dataclass(frozen=True, eq=False)
+class Replanned:
+    """The rest of a night planned again; `replan` takes it as the plan of the next time.
+
+    Attributes
+    ----------
+    plan : polars.DataFrame or None
+        Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
+        and ``change``: kept, added, dropped or moved. None where there is no solution.
+    result : Result
+        Of the rest of the night, checked: it answers the question of ``rest``.
+    rest : Instance
+        The rest of the night.
+    night : Instance
+        The whole night, on the machine as it is now known to be.
+    changes : tuple of Change
+        Each job that ran in the old plan or runs in the new one: job, change, was, now, why.
+    notes : tuple of str
+        What had to be taken for granted or left out.
+    """
+
+    plan: pl.DataFrame | None
+    result: Result[Any]
+    rest: AnyInstance
+    night: AnyInstance
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+    old: Any
+
+
+def replan(
+    plan: Replanned | Result[Any] | pl.DataFrame | str | Path,
+    *,
+    at: str | float,
+    state: Source | None = None,
+    instance: AnyInstance | str | Path | None = None,
+    stay: float = 0.0,
+    formulation: str | None = None,
+    constraints: Sequence[Constraint] = (),
+    options: Options | None = None,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+) -> Replanned:
+    """Plan the rest of a night again, from what has happened, near what was planned.
+
+    What runs keeps its processors until it ends, what is done is gone, and shares count what was
+    used. Of the plans with the best reward one is taken that keeps the most jobs of the old plan.
+
+    Parameters
+    ----------
+    plan : Replanned, Result, polars.DataFrame, str or Path
+        The old plan: what `replan` or `solve` returned, a table, or a file of a result or a plan.
+    at : str or float
+        Now: a number in the file's unit, a duration such as ``6h``, or a time such as ``02:00``.
+    state : str, Path or frame, optional
+        A row for each job that is not as planned: ``job``, ``status`` (done, running, failed,
+        waiting), and where they are known ``start``, ``processors``, ``end``. A row without a job
+        says how many processors there are, from its ``start`` on or from now.
+    instance : Instance, str or Path, optional
+        The night. It is looked for beside a result, and among the examples, by its digest.
+    stay : float
+        The part of the reward still to be earned that may be given up to keep jobs.
+    formulation, options, time_limit, gap, seed
+        As `solve` has them; the time limit is for all solves together.
+    constraints : sequence of Constraint
+        Side constraints beyond the instance's; those of a result are kept.
+
+    Raises
+    ------
+    InputError
+        If something given is not right, or the instance is not to be found.
+    """
+    if not 0 <= stay <= 1:
+        raise InputError("a part of the reward, from 0 to 1", found=shown(stay), place="stay")
+    held, night, rules = _given(plan, instance)
+    record = problem_of(night)
+    old = held.old if isinstance(held, Replanned) else record.planned(night, held)
+    added = [*rules, *(rule for rule in constraints if rule not in rules)]
+    kind = formulation or record.default_formulation(night)
+    limits: dict[str, Any] = {"gap": gap, "seed": seed, "options": options, "formulation": kind}
+    if time_limit is not None:
+        limits["time_limit"] = time_limit / 3
+
+    def again(
+        rest: AnyInstance,
+        rules: Sequence[Constraint] = (),
+        start: Any | Callable[[], Any] | None = None,
+    ) -> Result[Any]:
+        if callable(start):  # what only schedules need
+            start = start() if kind == "schedule" else None
+        return solve(rest, constraints=rules, start=start, **limits)
+
+    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
+    table = None if made.plan is None else plans.table_of(made.plan)
+    return Replanned(table, made.result, made.rest, made.night, made.changes, made.notes, made.old)
+
+
+def _given(
+    plan: Replanned | Result[Any] | pl.DataFrame | str | Path,
+    instance: AnyInstance | str | Path | None,
+) -> tuple[Any, AnyInstance, list[Constraint]]:
+    """Return the old plan, its instance, and the rules that its question added."""
+    file = str(plan) if isinstance(plan, str | Path) else None
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    if isinstance(plan, Replanned):
+        return plan, instance or plan.night, []
+    with placed(file=file):
+        held: Any = _read(plan) if isinstance(plan, str | Path) else plan
+        if not isinstance(held, Result):
+            if instance is None:
+                raise InputError("--instance FILE: a plan as a table does not name its night")
+            return _rows(instance, held), instance, []
+        if held.solution is None:
+            raise InputError("a result with a solution", found=shown(held.termination))
+        return held, _instance_of(held, instance, file), list(held.constraints)
+
+
+def _rows(night: Any, table: pl.DataFrame) -> list[dict[str, Any]]:
+    rows = table.to_dicts()
+    index = {job.name for job in night.jobs}
+    for n, row in enumerate(rows):
+        if row["job"] not in index:
+            place = f"row {n + 1}"
+            raise InputError(f"a job of {night.name}", found=shown(row["job"]), place=place)
+    return rows
+
+
+def _read(path: str | Path) -> Any:
+    """Return the plan or the result that a file holds."""
+    if Path(path).suffix.lower() in plans.FORMATS:
+        table = plans.read(path)
+        if table is None:
+            raise InputError("a plan", found="another table", file=str(path))
+        return table
+    held = loaded(path)
+    if not isinstance(held, Result):
+        raise InputError("a plan, or one result", found="something else", file=str(path))
+    return held
+
+
+def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
+    """Return the instance of a plan in a file: the one that is given, or the one of its result."""
+    return _given(plan, given)[1] if given is None else given
+
+
+def _instance_of(plan: Result[Any], given: AnyInstance | None, file: str | None) -> AnyInstance:
+    """Return the instance that a result answers."""
+    asked = plan.asked.question if plan.asked is not None else None
+    if asked is None:
+        if given is None:
+            raise InputError("--instance FILE: the result does not say which night it is of")
+        return given
+    if given is not None:
+        found = identity(given)
+        if found.digest != asked.instance.digest:
+            expected = f"the instance of the result: {asked.instance.name}, digest "
+            expected += asked.instance.digest[:12]
+            raise InputError(expected, found=f"{found.name}, digest {found.digest[:12]}")
+        return given
+    for one in _candidates(asked.instance.name, file):
+        if identity(one).digest == asked.instance.digest:
+            return one
+    where = "its folder and the examples" if file else "the examples"
+    expected = f"--instance FILE: {asked.instance.name}, digest {asked.instance.digest[:12]}, "
+    raise InputError(expected + f"is not in {where}")
+
+
+def _candidates(name: str, file: str | None) -> Iterator[AnyInstance]:
+    """Yield instances that may be of a name: beside a file, and the examples."""
+    for example in examples().values():
+        if name in (example.name, example.path.name.partition(".")[0]):
+            yield load(example.path)
+    beside = sorted(Path(file).absolute().parent.iterdir()) if file else []
+    for path in beside:
+        if path.name.lower().endswith(INSTANCES) and path != Path(file or "").absolute():
+            try:
+                found = load(path)
+            except (InputError, OSError):
+                continue  # another file that happens to be there
+            if found.name == name:
+                yield found

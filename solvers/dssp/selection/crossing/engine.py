@@ -1,0 +1,73 @@
+"""Solve a selection under rules that cross: bound it, anneal, fix what that decides, hand on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.driving import drive, version
+from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepared
+from schedopt.solvers.dssp.selection.binary.multipliers import apply
+from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
+from schedopt.solvers.dssp.selection.crossing.search import Annealed, fits
+from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.result import Result
+from schedopt.solvers.running import Run
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp.selection import Selection
+    from schedopt.instances.dssp import Selected
+
+PART = 0.4
+"""The part of the time limit that annealing may take."""
+
+
+def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
+    """Bound, anneal and fix; HiGHS, the next engine, goes on with what is left open."""
+    began, solver, run = now(), prepared(model, given, "highs"), Run(given.limits)
+    decided = solver.quick()
+    if decided is None and fits(solver.arrays):
+        decided = _annealed(solver, run, left(given.limits, began).time_limit)
+    decided = decided or solver.decided("completed", solver.known)
+    if given.alone and (decided.best is None or decided.stopped == "completed"):
+        rest = left(given.limits, began)
+        return by_mip(model, replace(given, name="highs", limits=rest, more=solver))
+    result = concluded(model, run, decided, solver=given.name, version=version())
+    return HandOn(result, decided.bound, solver) if decided.stopped == "completed" else result
+
+
+def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
+    """Anneal near the linear relaxation; narrow the solver down to what may be better."""
+    relaxed = Relaxation(solver.arrays, solver.scaled, seconds=limit).solve(solver.start)
+    if relaxed is None or not relaxed.feasible:
+        return None
+    fixed = solver.worth(solver.start)
+
+    def in_rewards(worth: int) -> float:
+        return float((worth + fixed) / solver.program.scale)
+
+    search = Annealed(solver.arrays, solver.start, relaxed, in_rewards, run.limits.seed)
+    spent = now() - run.began
+    seconds = None if limit is None else spent + PART * max(0.0, limit - spent)
+    annealing = Run(replace(run.limits, time_limit=seconds), run.trace, began=run.began)
+    stopped, _ = drive(search, annealing, noise=0.0)
+    if search.best is not None:
+        solver.offer(np.flatnonzero(search.best == 1).tolist(), "crossing")
+    bound = Fraction(search.most + fixed)
+    solver.known = bound if solver.known is None else min(bound, solver.known)
+    if decided := solver.quick():
+        return decided
+    if stopped == "interrupted" or solver.near(solver.known):
+        return solver.decided(
+            "interrupted" if stopped == "interrupted" else "optimal", solver.known
+        )
+    if solver.best is not None:
+        values = solver.start.copy()
+        apply(solver.arrays, values, search.reason, solver.worth(solver.best) - fixed)
+        solver.narrow(values)
+    return solver.decided("completed", solver.known)

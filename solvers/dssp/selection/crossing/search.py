@@ -1,0 +1,169 @@
+"""Annealing among the columns that the prices of a linear relaxation leave nearly undecided."""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values
+from schedopt.solvers.dssp.selection.binary.multipliers import ceiling, reduced, rounded
+from schedopt.solvers.dssp.selection.binary.relaxation import Floats, Relaxed
+from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, anneal
+
+CHUNK: Final = 5_000
+"""Moves between two looks at the clock."""
+MOVES, MOST_MOVES = 5_000, 12_000_000
+"""Moves for each column, and at most."""
+ROUNDS: Final = (0.1, 0.3, 0.6)
+"""The part of the moves of each round, which begins with the relaxation, rounded."""
+HOT, COLD = 0.03, 0.01
+"""What a move may lose, at the start and at the end of a round, in mean rewards."""
+FEWER = 2000
+"""Columns below which moves are few for each row, and begin with more."""
+CHARGE: Final = 0.05
+"""What a broken row costs beside how far it is broken, in mean rewards."""
+KEPT: Final = 0.07
+"""The part of the moves that should end with all rows kept: else weights are changed."""
+SWIFT = 2.0
+"""How swiftly they are changed."""
+CORE, FOR_EACH = 120, 12
+"""Columns that are moved at least, and for each row with a price."""
+FEW: Final = 12
+"""Entries up to which a row is one of few jobs: its price says little of a column's worth."""
+LARGEST: Final = 1 << 53
+"""Rewards sum to less: they are doubles then."""
+
+
+class Annealed:
+    """A search near a relaxation; what is better is looked at without rounding by who asks.
+
+    Columns that are not free keep their values. `best` is the best selection found that keeps all
+    rows, `worth` what it is worth, `most` what any is worth at most, by the prices of `reason`;
+    `in_rewards` turns either into rewards.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        start: Values,
+        relaxed: Relaxed,
+        in_rewards: Callable[[int], float],
+        seed: int = 0,
+    ) -> None:
+        self.in_rewards = in_rewards
+        self.reason = rounded(arrays, relaxed.multipliers)
+        bound = ceiling(start, *reduced(arrays, self.reason)) // self.reason.weight
+        self.most = bound // arrays.step * arrays.step
+        self.best: Values | None = None
+        self.worth: int | None = None
+        self._draw = np.random.Generator(np.random.PCG64(seed))
+        self._point = np.where(start == FREE, relaxed.values > 0.5, start == 1).astype(np.int8)
+        self._held = _held(arrays, start, dict(relaxed.multipliers))
+        self._mean = max(1.0, float(np.mean(self._held.rewards)))
+        self._hot = HOT * self._mean * (1.0 + FEWER / len(start)) ** 0.5
+        self._weights = self._held.weights.copy()
+        self._weigh(1.0)
+        total = min(MOST_MOVES, MOVES * len(start))
+        self._rounds = [max(CHUNK, int(part * total)) for part in ROUNDS]
+        self._walk: Walk | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The worth of the best, in rewards."""
+        return None if self.worth is None else self.in_rewards(self.worth)
+
+    @property
+    def bound(self) -> float:
+        """What no selection is worth more than, in rewards."""
+        return self.in_rewards(self.most)
+
+    def advance(self, seconds: float) -> bool:
+        """Anneal for about so many seconds; tell whether there is nothing left to do."""
+        until = now() + seconds
+        while self._rounds and self.worth != self.most:
+            self._walk = self._some(self._walk or self._begun())
+            if now() >= until:
+                break
+        return not self._rounds or self.worth == self.most
+
+    def _begun(self) -> Walk:
+        """Begin a round with the relaxation, rounded."""
+        held, values = self._held, self._point.copy()
+        activity = np.zeros(len(held.lower), dtype=np.int64)
+        owner = np.repeat(values.astype(np.int64), np.diff(held.of_column))
+        np.add.at(activity, held.rows, held.coefficients * owner)
+        broken = int(((activity > held.upper) | (activity < held.lower)).sum())
+        at = [int(held.rewards @ values), -1 if self.worth is None else self.worth, broken, 0]
+        self._left, self._warm = self._rounds[0], self._hot
+        self._cooling = (COLD * self._mean / self._hot) ** (1.0 / self._rounds[0])
+        return Walk(values, values.copy(), activity, np.array(at, dtype=np.int64))
+
+    def _weigh(self, strict: float) -> None:
+        """Say how much broken rows cost."""
+        self._strict = strict
+        self._held.weights[:] = self._weights * strict
+        self._held.charge[0] = CHARGE * self._mean * strict
+
+    def _some(self, walk: Walk) -> Walk | None:
+        """Make a chunk of moves; keep what is better, and weigh broken rows as that went."""
+        held = self._held
+        draws = self._draw.random((min(CHUNK, self._left), DRAWS))
+        draws[:, 4] = np.log(1.0 - draws[:, 4])
+        walk.at[3] = 0
+        self._warm = anneal(held, walk, draws, self._warm, self._cooling)
+        kept = float(walk.at[3]) / len(draws)
+        self._weigh(float(np.clip(self._strict * np.exp(SWIFT * (KEPT - kept)), 0.3, 30.0)))
+        found = int(walk.at[1])
+        if found > (-1 if self.worth is None else self.worth):
+            self.worth, self.best = found, walk.best.copy()
+        self._left -= len(draws)
+        if self._left > 0:
+            return walk
+        self._rounds.pop(0)
+        return None
+
+
+def fits(arrays: Arrays) -> bool:
+    """Tell whether the sums of rows and of rewards are held in 64 bits, and rewards in doubles."""
+    whole = arrays.coefficients.dtype != object and bool(arrays.keys)
+    return whole and sum(map(abs, arrays.rewards.tolist())) < LARGEST
+
+
+def _held(arrays: Arrays, start: Values, prices: dict[int, float]) -> Held:
+    """Lay out a program for the kernel: the core are the free columns worth nearly their price."""
+    count, sizes = len(arrays.keys), np.diff(arrays.first)
+    row_of = np.repeat(np.arange(count), sizes)
+    by_column = np.argsort(arrays.columns, kind="stable")
+    rows, columns = row_of[by_column], arrays.columns[by_column].astype(np.int64)
+    coefficients = arrays.coefficients[by_column].astype(np.int64)
+    rewards = np.array(arrays.rewards.tolist(), dtype=np.int64)
+    price = np.array([prices.get(i, 0.0) for i in range(count)])
+    large = sizes > FEW
+    worth: Floats = rewards.astype(float)
+    np.subtract.at(worth, columns, np.where(large[rows], price[rows], 0.0) * coefficients)
+    free = np.flatnonzero(start == FREE)
+    most_ = max(CORE, FOR_EACH * int((large & (price != 0)).sum()))
+    core = free[np.argsort(np.abs(worth[free]), kind="stable")][:most_].astype(np.int64)
+    inside = np.zeros(len(start), dtype=np.bool_)
+    inside[core] = True
+    entries = np.flatnonzero(inside[columns])
+    entries = entries[np.argsort(rows[entries], kind="stable")]
+    ratios = [
+        (1 + rewards[arrays.columns[arrays.row(i)]]).sum() / arrays.reach(i) for i in range(count)
+    ]
+    weights = 1.2 * np.maximum(np.abs(price), np.array(ratios) * np.where(large, 0.3, 1.0))
+    return Held(
+        rewards=rewards,
+        of_column=np.searchsorted(columns, np.arange(len(start) + 1)),
+        rows=rows,
+        coefficients=coefficients,
+        lower=arrays.bounds(arrays.lower, -1),
+        upper=arrays.bounds(arrays.upper, 1),
+        weights=weights,
+        charge=np.zeros(1),
+        core=core,
+        of_row=np.searchsorted(rows[entries], np.arange(count + 1)),
+        entries=entries,
+        owners=columns,
+    )
