@@ -29,7 +29,7 @@ from schedopt.instances.precision import lost_cell
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1
 NUMBER, SUBMIT, WAIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 2, 3, 4, 7, 8, 10
-USER, GROUP, QUEUE, NODES = 11, 12, 14, 20
+MEMORY, USER, GROUP, QUEUE, PARTITION, NODES = 9, 11, 12, 14, 15, 20
 """Positions of fields, from 0."""
 PARTIAL = (2.0, 3.0, 4.0)
 """Statuses of lines that tell of a part of a job, which has a line of its own as a whole."""

@@ -1,5 +1,6 @@
 """A log as a queue: a class for each need and the trace itself, or all its jobs, one by one."""
 
+from collections.abc import Callable
 from math import fsum
 from pathlib import Path
 from typing import Any, Unpack
@@ -10,7 +11,7 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, check_given, checked, one_of
+from schedopt.instances.options import Option, OptionsWith, check_given, checked, one_of
 from schedopt.instances.swf import WINDOW, Entry, Window, read_log
 
 CLASSES = WINDOW | {
@@ -20,21 +21,31 @@ CLASSES = WINDOW | {
 }
 """The options of `classes`."""
 KIND = one_of("classes", ("classes", "jobs"))
-OPTIONS = log_converters.OPTIONS | CLASSES | {"as": KIND}
+OPTIONS = OptionsWith(
+    {**log_converters.OPTIONS, **CLASSES, "as": KIND},
+    prefix=log_converters.BESIDE,
+    each=log_converters.EACH,
+)
 """The options of `convert`: what the log is to become, and those of either kind."""
 
 
-def convert(path: str | Path, **options: Any) -> Instance:
+def convert(
+    path: str | Path, *, tell: Callable[[str], None] | None = None, **options: Any
+) -> Instance:
     """Make an instance of a log: a class for each need, or with ``as=jobs`` every job.
 
     As jobs it may also be a dump of ``sacct -P`` or a CSV. Options are those of `classes`, or of
-    `instances.msfq.log_converters.convert`; errors are those of either.
+    `instances.msfq.log_converters.convert`; errors are those of either. ``tell`` is called with
+    lines on what became of the log.
     """
     given = {key: value for key, value in options.items() if key != "as"}
     checked({"as": options.get("as", "classes")}, {"as": KIND}, "convert")
     if options.get("as") == "jobs":
-        return log_converters.convert(path, **given)
-    return classes(path, **checked(given, CLASSES, "convert to msfq classes"))
+        return log_converters.convert(path, tell, **given)
+    made = classes(path, **checked(given, CLASSES, "convert to msfq classes"))
+    if tell is not None and made.description:
+        tell(made.description)
+    return made
 
 
 def classes(

@@ -313,6 +313,7 @@ def test_logs_of_the_archive(tmp_path: Path) -> None:
     assert (len(queue.jobs), queue.servers) == (3145, 240)
     assert said(queue) == [
         "25 left out, of unknown run time",
+        "needs not taken, for want of resource:NAME=AMOUNT: memory",
         "320 that ran longer than their estimate, which was raised",
     ]
     nasa = convert(REAL / "nasa-ipsc-1993.swf.gz")

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import beside, dump, load
+from schedopt.instances.identity import identity
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
-from schedopt.instances.msfq.logs import Jobs
+from schedopt.instances.msfq.logs import Jobs, Needs
 
 TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
 
@@ -172,6 +173,62 @@ def test_an_instance_of_a_log_is_checked(
     path.write_bytes(msgspec.json.encode(document))
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
         load(path)
+
+
+PARTS = {"a": {"servers": 3, "resources": {"gpu": 2}}, "b": {"servers": 1}}
+VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "words"),
+    [
+        (VECTORS, {"partitions": PARTS}, ""),
+        (VECTORS, {"resources": {"gpu": 2}}, ""),
+        (VECTORS, {}, "expected 'gpu' in resources"),
+        (VECTORS, {"resources": {"gpu": 1}}, "need:gpu of at most 1, all that there is"),
+        (VECTORS, {"resources": {"gpu": 2, "disk": 1}}, "a column 'need:disk'"),
+        (VECTORS, {"resources": {"servers": 2}}, "another name than servers"),
+        (VECTORS, {"resources": {"gpu": -1}}, "resources"),
+        (VECTORS, {"partitions": PARTS, "servers": 5}, "4, those of all partitions"),
+        (VECTORS, {"partitions": PARTS, "resources": {"gpu": 2}}, "resources in each partition"),
+        (VECTORS.replace("b,0", "b,1"), {"partitions": PARTS}, "at most 0, all .* partition b"),
+        (VECTORS.replace("1,1,5,b", "1,2,5,b"), {"partitions": PARTS}, "at most 1, all servers of"),
+        (
+            VECTORS.replace("b,0", "c,0"),
+            {"partitions": PARTS},
+            "1 jobs of none, the first in row",
+        ),
+        (VECTORS.replace("b,0", ",0"), {"partitions": PARTS}, "1 jobs of none, the first in row"),
+        (VECTORS.replace("a,2", "a,1.5"), {"partitions": PARTS}, "a whole number of gpu"),
+        (VECTORS.replace("a,2", "a,-1"), {"partitions": PARTS}, "a need:gpu below 0"),
+        (VECTORS.replace("a,2", "a,"), {"partitions": PARTS}, "a number in each row"),
+        (VECTORS.replace("need:gpu", "need:"), {"partitions": PARTS}, "only columns of a log"),
+        (TABLE, {"partitions": PARTS}, "a column 'need:gpu'"),
+        (TABLE, {"partitions": {"b": {"servers": 4}}}, "a column 'partition'"),
+    ],
+)
+def test_resources_and_partitions_are_checked(
+    tmp_path: Path, text: str, keys: dict[str, object], words: str
+) -> None:
+    path = logged(tmp_path, text)
+    document = msgspec.json.decode(path.read_bytes()) | keys
+    path.write_bytes(msgspec.json.encode(document))
+    if words:
+        with pytest.raises(InputError, match=words):
+            load(path)
+        return
+    queue = load(path)
+    for log in ("again.parquet", "again.csv.gz"):
+        write_jobs(queue.jobs, tmp_path / log)
+        again = read_jobs(tmp_path / log, queue.servers)
+        assert again.needs.names == ("gpu",)
+        assert again.needs.amounts.tolist() == [[2], [0]]
+        assert again.partition.names == ("a", "b")
+    there = pickle.loads(pickle.dumps(queue))  # noqa: S301
+    assert there.jobs.needs.amounts.tolist() == [[2], [0]]
+    other = queue.jobs.take([0, 1])
+    object.__setattr__(other, "needs", Needs.of({"gpu": [1, 0]}))
+    assert identity(queue).log != identity(queue.with_jobs(other)).log
 
 
 def test_a_machine_of_a_log_may_be_large(tmp_path: Path) -> None:

@@ -6,14 +6,21 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq_logs import queue_of, random_jobs
+from builders.msfq_logs import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance, Preempted, Replayed, Started, Windowed
+from schedopt.instances.msfq import (
+    Instance,
+    Partition,
+    Preempted,
+    Replayed,
+    Started,
+    Windowed,
+)
 from schedopt.instances.msfq.log_answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measured
@@ -43,9 +50,11 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from(sorted(LOG_POLICIES)),
     objective=st.sampled_from(["mean", "weighted"]),
+    several=st.booleans(),
 )
-def test_what_policies_get_passes(seed: int, name: str, objective: str) -> None:
-    queue = queue_of(*random_jobs(seed), objective=objective)
+def test_what_policies_get_passes(seed: int, name: str, objective: str, several: bool) -> None:
+    plain = queue_of(*random_jobs(seed), objective=objective)
+    queue = random_parts(seed, objective=objective) if several else plain
     starts = started(queue, name, "given")
     report = judged(queue, measured(queue, starts))
     assert report.violations == []
@@ -56,6 +65,19 @@ def moved(job: int, by: float) -> Replayed:
     starts = STARTS.copy()
     starts[job] += by
     return measured(QUEUE, starts)
+
+
+def test_no_resource_of_a_partition_is_held_twice() -> None:
+    jobs = Jobs.of([0, 0, 0], [1, 1, 1], [4, 4, 4], partition=["a", "a", "b"],
+                   needs={"gpu": [2, 1, 0]})  # fmt: skip
+    parts = {"a": Partition(servers=2, resources={"gpu": 2}), "b": Partition(servers=1)}
+    queue = queue_of(jobs, 3, partitions=parts)
+    assert judged(queue, measured(queue, np.array([0.0, 4.0, 0.0]))).ok
+    found = judged(queue, measured(queue, np.zeros(3))).violations
+    assert found == ["capacity: 3 gpu busy of partition a at 0, of 2"]
+    one = queue_of(jobs, 2, resources={"gpu": 9})
+    found = judged(one, measured(one, np.zeros(3))).violations
+    assert found == ["capacity: 3 servers busy at 0, of 2"]
 
 
 def test_starts_that_cannot_be() -> None:

@@ -1,22 +1,25 @@
-"""Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, any CSV."""
+"""Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV, Kubernetes."""
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError, placed
+import msgspec
+
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import check_kind, stem
-from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
+from schedopt.instances.msfq.log_converters import cleaning, kubernetes, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
-from schedopt.instances.msfq.records import Instance
-from schedopt.instances.options import Option, checked, one_of, text
+from schedopt.instances.msfq.records import Instance, Partition
+from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
     "sacct": (sacct.read, sacct.OPTIONS),
     "csv": (table.read, table.OPTIONS),
+    "kubernetes": (kubernetes.read, kubernetes.OPTIONS),
 }
 """How each format is read, and the options that are its own."""
 
@@ -24,6 +27,27 @@ READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
 def _is_log(value: Any) -> bool:
     return isinstance(value, str) and value.lower().endswith(ENDINGS)
 
+
+def _part(key: str, value: Any) -> Partition:
+    """Return a partition of a text such as ``64,gpu=8,memory=512000``."""
+    servers, *others = str(value).split(",")
+    pairs = [other.partition("=") for other in others]
+    try:
+        resources = {name.strip(): int(amount) for name, _, amount in pairs}
+        return Partition(servers=int(servers), resources=resources)
+    except ValueError:  # an `InputError` too
+        expected = "processors from 1 on, and perhaps ,NAME=AMOUNT of each resource"
+        raise InputError(expected, found=shown(value), place=f"option {key}") from None
+
+
+BESIDE = ("partition:", "resource:", "need:")
+EACH = Option(
+    None,
+    "an amount (resource:gpu=8), processors and amounts (partition:a100=64,gpu=8), or of a CSV a "
+    "title (need:gpu=GPUs)",
+    lambda value: type(value) is int or (isinstance(value, str) and bool(value)),
+)
+"""What there is, and is needed, beside processors."""
 
 COMMON = (
     cleaning.BOUNDS
@@ -36,30 +60,38 @@ COMMON = (
 )
 """Options of every format: the window, the machine, the rules, how the table is to be called."""
 
-OPTIONS = COMMON | {key: option for _, own in READERS.values() for key, option in own.items()}
+OPTIONS = OptionsWith(
+    COMMON | {key: option for _, own in READERS.values() for key, option in own.items()},
+    prefix=BESIDE,
+    each=EACH,
+)
 
 
-def convert(path: str | Path, **options: Any) -> Instance:
+def convert(
+    path: str | Path, tell: Callable[[str], None] | None = None, **options: Any
+) -> Instance:
     """Make an instance of a log that holds its jobs, one by one.
 
-    The log is in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
+    The log is in the Standard Workload Format, a dump of ``sacct -P``, a CSV, or JSON lines of
+    Kubernetes pods or Kueue workloads; perhaps gzipped.
     Options are those of `OPTIONS`: ``format`` where it cannot be told from the file; ``processors``
-    where the log does not say how many the machine has; ``log``, the name of the table beside the
-    instance. The description tells what was left out, cut off or shifted. `InputError` names the
-    file and the line.
+    where the log does not say how many the machine has; ``resource:NAME`` and ``partition:NAME``
+    for what else it has; ``log``, the name of the table beside the instance. The description tells
+    what was left out, cut off or shifted; ``tell`` is called with it, and with a line that says
+    what became of every column. `InputError` names the file and the line.
     """
     need("polars", str(path))
     path = Path(path)
     kind = options.get("format") or told(path)
     reader, own = READERS[kind]
-    given = checked(options, COMMON | own, f"convert of {kind} to jobs")
+    beside = BESIDE if kind == "csv" else BESIDE[:2]
+    known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
+    given = checked(options, known, f"convert of {kind} to jobs")
     with placed(file=path):
-        raw = reader(path, **{key: value for key, value in given.items() if key in own})
-        servers = given.get("processors") or raw.processors
-        if servers is None:
-            expected = "option 'processors': this log does not say what the machine has"
-            raise InputError(expected, place="option")
-        jobs = cleaning.clean(raw, servers, given)
+        own_keys = [key for key in given if key in own or key.startswith("need:")]
+        raw = reader(path, **{key: given[key] for key in own_keys})
+        bare = _machine(raw, given)
+        jobs = cleaning.clean(raw, bare, given)
     name = given.get("name") or stem(path)
     log = given.get("log") or f"{name.replace('/', '-').replace(chr(92), '-')}.parquet"
     if log == path.name:
@@ -68,8 +100,38 @@ def convert(path: str | Path, **options: Any) -> Instance:
     machine = f" ({raw.computer})" if raw.computer else ""
     head = f"{len(jobs)} of {raw.rows} jobs of {stem(path)}{machine}"
     described = "; ".join([head, *raw.notes]) + "."
-    made = Instance(name=name, description=described, servers=servers, log=log)
+    if tell is not None:
+        tell(described)
+        tell(f"columns: {'; '.join(raw.columns)}")
+    made = msgspec.structs.replace(bare, name=name, description=described, log=log)
     return made.with_jobs(jobs)
+
+
+def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
+    """Return the machine that options and the log tell of, without jobs."""
+    parts = {
+        key.removeprefix("partition:"): _part(key, of)
+        for key, of in given.items()
+        if key.startswith("partition:")
+    }
+    resources = {
+        key.removeprefix("resource:"): _part(key, of).servers
+        for key, of in given.items()
+        if key.startswith("resource:")
+    }
+    if raw.unit > 1:
+        parts = {
+            name: Partition(servers=part.servers * raw.unit, resources=part.resources)
+            for name, part in parts.items()
+        }
+    total = sum(part.servers for part in parts.values())
+    servers = total or (given.get("processors") or raw.processors or 0) * raw.unit
+    if not servers:
+        expected = "option 'processors': this log does not say what the machine has"
+        raise InputError(expected, place="option")
+    return Instance(
+        name="log", servers=servers, log="log.csv", resources=resources, partitions=parts
+    )
 
 
 def told(path: Path) -> str:
@@ -85,6 +147,8 @@ def told(path: Path) -> str:
             head = file.readline(2**16).decode("utf-8", "replace")
     except (OSError, EOFError, ValueError):
         return "csv"  # its reader says what is wrong with the file
+    if head.lstrip().startswith("{"):
+        return "kubernetes"
     titles = head.strip().lower().split("|")
     if len(titles) > 1 and "submit" in titles and {"jobid", "elapsed", "elapsedraw"} & set(titles):
         return "sacct"

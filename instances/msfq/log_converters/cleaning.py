@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, taken
+from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, Needs, taken
+from schedopt.instances.msfq.records import Instance
 from schedopt.instances.options import Option, is_count, is_number, one_of, whole
 
 Mask = NDArray[np.bool_]
@@ -37,7 +38,8 @@ that have no estimate (``run``: it is the run time). ``refuse`` makes each of th
 """
 
 TIME = "a time of the log, 0 or more, or a date such as 2024-03-31 or 2024-03-31T02:30:00"
-COLUMNS = ("submit", "need", "run", "estimate", "line", "user", "group", "queue", "name")
+COLUMNS = ("submit", "need", "run", "estimate", "line", "user", "group", "queue", "name",
+           "partition")  # fmt: skip
 
 
 def is_time(value: object) -> bool:
@@ -67,7 +69,7 @@ class Raw:
 
     ``line`` is each row's line in the file, ``rows`` how many rows the log has, those that its
     reader left out among them. ``zero`` is the date of time 0, in seconds since 1970 on the log's
-    own clock, where times are dates.
+    own clock, where times are dates. ``columns`` says of each of the file's what it became.
     """
 
     submit: Floats
@@ -82,13 +84,33 @@ class Raw:
     name: Names | None = None
     notes: list[str] = field(default_factory=list)
     processors: int | None = None
+    unit: int = 1
+    """In how many parts a processor is counted."""
     computer: str | None = None
     zero: float | None = None
+    partition: Labels | None = None
+    needs: dict[str, Floats] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+
+    def became(self, title: str, what: str = "") -> None:
+        """Note what became of one of the file's columns."""
+        self.columns.append(f"{title}: {what or 'not taken'}")
 
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Leave out all rows but these, by number or truth values."""
         for key, column in zip(COLUMNS, taken(map(self.__dict__.get, COLUMNS), rows), strict=True):
             setattr(self, key, column)
+        self.needs = {name: column[rows] for name, column in self.needs.items()}
+
+
+def rounded(name: str, amounts: Floats, notes: list[str]) -> Floats:
+    """Return whole amounts of a resource: unknown ones none, parts of one rounded up."""
+    unknown, part = np.isnan(amounts), amounts != np.ceil(amounts)
+    if count := int(unknown.sum()):
+        notes.append(f"{count} of unknown {name}, taken to need none")
+    if count := int((part & ~unknown).sum()):
+        notes.append(f"{count} in need of a part of a {name}, taken to need all of it")
+    return np.asarray(np.where(unknown, 0.0, np.ceil(amounts)))
 
 
 def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
@@ -97,8 +119,10 @@ def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
     return [f"columns not taken: {', '.join(left)}"] if left else []
 
 
-def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
+def clean(raw: Raw, machine: Instance, given: Mapping[str, Any]) -> Jobs:
     """Apply the rules and bounds that are given, and note what each did; ``raw`` is used up.
+
+    The machine says what there is to hold; its jobs are still to come.
 
     `InputError` says what a rule is to refuse, or, with the reasons, that no job is left.
     """
@@ -108,9 +132,7 @@ def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
         _apply(raw, rules[rule], wrong(raw), words)
     one = (", taken to be 1", "run", 1.0)
     _apply(raw, rules["zero"], raw.run == 0, "of no run time", one=one)
-    words = f"wider than the machine's {servers} processors"
-    clip = (", taken to need all of them", "need", float(servers))
-    _apply(raw, rules["wide"], raw.need > servers, words, clip=clip)
+    _fit(raw, machine, rules["wide"])
     _order(raw, rules["unordered"])
     _estimates(raw, rules)
     if (most := given.get("jobs")) is not None:
@@ -128,7 +150,60 @@ def clean(raw: Raw, servers: int, given: Mapping[str, Any]) -> Jobs:
         group=None if raw.group is None else raw.group.used(),
         queue=None if raw.queue is None else raw.queue.used(),
         name=raw.name,
+        partition=_partition(raw, machine),
+        needs=Needs.of(raw.needs) if raw.needs else None,
     )
+
+
+def _partition(raw: Raw, machine: Instance) -> Labels | None:
+    """Return the partitions, where they say more than the queues do."""
+    known = None if raw.partition is None else raw.partition.used()
+    queue = None if raw.queue is None else raw.queue.used()
+    if known is None or machine.partitions:
+        return known
+    again = queue is not None and np.array_equal(known.codes, queue.codes)
+    return None if again or len(known.names) == 1 else known
+
+
+def _fit(raw: Raw, machine: Instance, rule: str) -> None:
+    """Leave out jobs of partitions that there are not, and see that the others fit into theirs."""
+    most, resources = np.array([float(machine.servers)]), [machine.resources]
+    part, where = np.zeros(len(raw.submit), dtype=np.int64), "the machine's"
+    if machine.partitions:
+        known = list(machine.partitions)
+        labels = raw.partition or Labels(np.full(len(raw.submit), -1, np.int32), ())
+        at = [known.index(name) if name in known else -1 for name in labels.names]
+        part = np.array([*at, -1])[labels.codes]
+        if count := int((part < 0).sum()):
+            raw.notes.append(f"{count} left out, of no partition of the machine")
+        raw.keep(part >= 0)
+        part = part[part >= 0]
+        most = np.array([float(one.servers) for one in machine.partitions.values()])
+        resources = [one.resources for one in machine.partitions.values()]
+        where = "its partition's"
+    words = f"wider than {where}" + f" {machine.servers}" * (len(most) == 1) + " processors"
+    clip = (", taken to need all of them", "need", np.minimum(raw.need, most[part]))
+    kept = np.ones(len(part), dtype=np.bool_)
+    wide = raw.need > most[part]
+    if rule == "drop":
+        kept &= ~wide
+    _apply(raw, rule, wide, words, clip=clip)
+    part = part[kept]
+    names = sorted({name for one in resources for name in one})
+    if missing := [name for name in names if name not in raw.needs]:
+        there = f"a resource of the log's: {', '.join(raw.needs) or 'it has none'}"
+        raise InputError(there, found=shown(missing[0]), place="option")
+    if left := [name for name in raw.needs if name not in names]:
+        raw.notes.append(f"needs not taken, for want of resource:NAME=AMOUNT: {', '.join(left)}")
+    raw.needs = {name: rounded(name, raw.needs[name], raw.notes) for name in names}
+    for name in names:
+        there_is = np.array([float(one.get(name, 0)) for one in resources])[part]
+        wide = raw.needs[name] > there_is
+        if rule == "clip":
+            raw.needs[name] = np.minimum(raw.needs[name], there_is)
+        _apply(raw, rule, wide, f"in need of more {name} than {where}",
+               clip=(", taken to need all of it", "", None))  # fmt: skip
+        part = part if rule == "clip" else part[~wide]
 
 
 _WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (

@@ -17,6 +17,18 @@ OPTIONS = {"unit": UNIT}
 """What a server is: a processor (fields 5 and 8), or a node (field 21)."""
 
 
+BECAME = {
+    "1 job": "name", "2 submit": "submit", "3 wait": "", "4 run time": "run",
+    "5 processors": "need", "6 CPU time": "", "7 used memory": "",
+    "8 requested processors": "need", "9 requested time": "estimate",
+    "10 requested memory": "need:memory, KB of all processors",
+    "11 status": "parts of others are left out", "12 user": "user", "13 group": "group",
+    "14 application": "", "15 queue": "queue", "16 partition": "partition",
+    "17 preceding job": "", "18 think time": "",
+}  # fmt: skip
+"""What becomes of each field."""
+
+
 def read(path: str | Path, *, unit: str = "cpus") -> Raw:
     """Read a log; ``unit`` says what a server is. `InputError` names a malformed line."""
     import polars as pl
@@ -41,12 +53,16 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
     numbers = pl.Series(cells[swf.NUMBER]).cast(pl.Int64)
     if count := len(numbers) - numbers.n_unique():
         notes.append(f"{count} of a number that another job has, too")
-    user, group, queue = (
+    user, group, queue, partition = (
         labels_of(pl.Series(_known(cells[row]), nan_to_null=True).cast(pl.Int64).cast(pl.String))
-        for row in (swf.USER, swf.GROUP, swf.QUEUE)
+        for row in (swf.USER, swf.GROUP, swf.QUEUE, swf.PARTITION)
     )
+    asked = _known(cells[swf.ASKED], zero=False)
+    each = np.where(np.isnan(asked), _known(cells[swf.USED], zero=False), asked)
+    memory = np.ceil(_known(cells[swf.MEMORY], zero=False) * each)
+    beside = {"memory": memory} if np.isfinite(memory).any() else {}
     began = log.said("UnixStartTime", most=np.inf)
-    return Raw(
+    raw = Raw(
         submit=_known(cells[swf.SUBMIT]),
         need=needs,
         run=_known(cells[swf.RUN]),
@@ -61,7 +77,15 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
         processors=log.said(*("MaxNodes",) if unit == "nodes" else ("MaxProcs", "MaxNodes")),
         computer=log.header.get("Computer") or None,
         zero=None if began is None else float(began),
+        partition=partition if (partition.codes >= 0).any() else None,
+        needs=beside,
     )
+    became = BECAME | ({} if beside else {"10 requested memory": ""})
+    if unit == "nodes":
+        became |= {"5 processors": "", "8 requested processors": "", "21 nodes": "need"}
+    for title, what in became.items():
+        raw.became(title, what)
+    return raw
 
 
 def _known(values: Floats, *, zero: bool = True) -> Floats:

@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw, unused
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import labels_of, names_of
+from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import text
 
 if TYPE_CHECKING:
     import polars as pl
 
-_ROLES = ("submit", "need", "run", "began", "ended", "estimate", "user", "group", "queue", "job")
+_ROLES = ("submit", "need", "run", "began", "ended", "estimate", "user", "group", "queue",
+          "partition", "job")  # fmt: skip
 OPTIONS = dict.fromkeys(_ROLES, text("the title of a column")) | {"timezone": ZONE}
 """Which column is which; those not named are looked for under the role's own name. ``run`` may be
 left out where there are ``began`` and ``ended``."""
@@ -35,16 +38,17 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
     lines = np.arange(2, len(table) + 2)
     by_role = _found(table, columns)
     times = points(by_role["submit"], lines, timezone)
-    notes = unused(table.columns, {column.name for column in by_role.values()}) + times.notes()
+    notes = times.notes()
     submit, zero = times.since_first("UTC" if timezone else "on its own clock", notes)
     need = lengths(by_role["need"], lines)
+    more = _needs(table, columns, lines)
     if "run" in by_role:
         run = lengths(by_role["run"], lines)
     else:
         began, ended = (points(by_role[role], lines, timezone) for role in ("began", "ended"))
         run = ended.seconds - began.seconds
     unknown = np.full(len(lines), np.nan)
-    return Raw(
+    raw = Raw(
         submit=submit,
         need=need,
         run=run,
@@ -57,7 +61,32 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
         name=names_of(by_role["job"]) if "job" in by_role else None,
         notes=notes,
         zero=zero,
+        partition=labels_of(by_role["partition"]) if "partition" in by_role else None,
+        needs={name: of for name, (_, of) in more.items()},
     )
+    roles = {column.name: role for role, column in by_role.items()}
+    roles |= {title: f"need:{name}" for name, (title, _) in more.items()}
+    for title in table.columns:
+        raw.became(title, roles.get(title, ""))
+    raw.notes[:0] = unused(table.columns, roles)
+    return raw
+
+
+def _needs(
+    table: pl.DataFrame,
+    columns: dict[str, str | None],
+    lines: NDArray[np.int64],
+) -> dict[str, tuple[str, Floats]]:
+    """Return what is needed of each resource: its title, and amounts."""
+    titles = {title[len("need:") :]: title for title in table.columns if title.startswith("need:")}
+    titles |= {key[len("need:") :]: of for key, of in columns.items() if of and "need:" in key}
+    found: dict[str, tuple[str, Floats]] = {}
+    for name, title in titles.items():
+        if title not in table.columns:
+            expected = f"the title of a column{suggestion(title, table.columns)}"
+            raise InputError(expected, found=shown(title), place=f"option need:{name}")
+        found[name] = title, lengths(table[title], lines)
+    return found
 
 
 def _table(data: bytes) -> pl.DataFrame:

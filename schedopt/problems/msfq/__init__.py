@@ -49,7 +49,7 @@ class Msfq(Problem["Instance"]):
         "adaptive-quickswap": "Adaptive Quickswap",
         "nmsr": "nMSR",
     }
-    converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf")}
+    converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf", tells=True)}
 
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
