@@ -117,8 +117,8 @@ def make_result(
     """
     value_of = getattr(formulation, "value_of", formulation.instance.objective_of)
     objective = None if solution is None else value_of(solution)
-    if objective is None and solution is not None:  # it breaks what is asked by a rounding
-        solution, message = None, message or "the solver's answer breaks the chance by rounding"
+    if objective is None and solution is not None:
+        solution, message = None, message or "the solver's answer breaks what is asked, by rounding"
     limits = run.limits
     result: Result[Any] = Result(
         instance=formulation.instance.name,

@@ -102,9 +102,12 @@ class Selection(Declared):
         return chosen
 
     def value_of(self, solution: Selected) -> float | None:
-        """Return what a selection is worth: its reward, or by the measure of risk."""
+        """Return what a selection is worth; None where it breaks a row or a chance under risk."""
         if self.sample is None:
             return self.instance.objective_of(solution)
+        program = self.program()
+        if not self.changed and program.broken(program.completed(self.columns(solution))):
+            return None
         return self.sample.value(self._mask(solution))
 
     def _open(self) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,7 +148,7 @@ class PartTicks:
     priced: str = "servers"
 
     @classmethod
-    def of(cls, part: Part) -> PartTicks:
+    def of(cls, part: Part) -> Self:
         """Take a part of a machine."""
         ticks = Ticks.of(part.queue)
         each, needs = {"servers": ticks}, part.queue.jobs.needs

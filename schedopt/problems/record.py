@@ -9,7 +9,7 @@ it is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import home
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
-from schedopt.instances.protocol import AnyInstance
+from schedopt.problems.question import I, Question
 from schedopt.solvers.engine import at_home
 
 if TYPE_CHECKING:
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
-
-I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's instances
-
 T = TypeVar("T")
 
 
@@ -71,29 +68,6 @@ class Converter:
     home: str
     several: bool = False
     tells: bool = False
-
-
-@dataclass(frozen=True)
-class Question(Generic[I]):
-    """What a policy is measured against: what is solved, and what its optimum bounds.
-
-    Attributes
-    ----------
-    instance : Instance
-        What to solve.
-    formulation, options : str, mapping
-        As what, with its options; the default formulation where not given.
-    ruled : bool
-        Whether side constraints beyond the instance's apply to it.
-    bounding : bool
-        Whether no policy can be better than its optimum.
-    """
-
-    instance: I
-    formulation: str | None = None
-    options: Options = field(default_factory=dict)
-    ruled: bool = True
-    bounding: bool = True
 
 
 class Problem(Generic[I]):

@@ -18,7 +18,7 @@ from schedopt.policies.from_file import PolicyFile, load
 from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
-from schedopt.problems.record import Question
+from schedopt.problems.question import Question
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.journal import Keyed, R

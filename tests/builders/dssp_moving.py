@@ -286,40 +286,6 @@ def best_moving_schedule(night: Instance) -> float:
     raise AssertionError
 
 
-def runs(night: Instance, tasks: list[dict[str, Any]]) -> bool:
-    """Tell whether tasks obey everything, but for being in time: by stage, by job, by slot."""
-    slots = Slots(night)
-    numbers = [(p, k) for p, level in slots.pools.items() for k in range(max(level))]
-    spans = [(t, round(t["start"] / slots.unit), round(t["end"] / slots.unit)) for t in tasks]
-    for task, start, _ in spans:
-        job = slots.jobs[task["job"]]
-        before = [end for t, _, end in spans if t["job"] in job.after
-                  or (t["job"] == job.name and t["stage"] < task["stage"])]  # fmt: skip
-        if start < max([slots.release[job.name], *before]):
-            return False
-    for now in range(max(end for _, _, end in spans)):
-        running = [(slots.jobs[t["job"]], t) for t, start, end in spans if start <= now < end]
-        taken: list[int] = []
-        for job, task in running:
-            on = task.get("processors", [task["processor"]])
-            taken += on
-            places = [numbers[k] for k in on if 0 <= k < len(numbers)]
-            there = all(k < slots.pools[pool][now] for pool, k in places)
-            pools = {pool for pool, _ in places}
-            right = len({*on}) == len(places) == len(on) == job.processors
-            if not (right and there and len(pools) == 1 and pools <= {*slots.allowed[job.name]}):
-                return False
-            mine = sum(other.processors for other, _ in running if other is job)
-            if job.max_processors is not None and mine > job.max_processors:
-                return False
-        if len({*taken}) < len(taken):
-            return False
-        for name, level in slots.resources.items():
-            if sum(job.holds.get(name, 0.0) for job, _ in running) > level[now]:
-                return False
-    return True
-
-
 class _Trial:
     def __init__(self, slots: Slots, chosen: tuple[str, ...]) -> None:
         self.slots, self.chosen = slots, chosen

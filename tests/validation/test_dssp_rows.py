@@ -1,6 +1,6 @@
 """The rows from which bounds are re-proved ask of every selection just what the checker asks."""
 
-from itertools import chain, combinations, product
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -23,11 +23,11 @@ from schedopt.instances.constraints import (
     Together,
     label,
 )
-from schedopt.instances.dssp import Instance, Job, selected
+from schedopt.instances.dssp import Instance, Job, selected, selected_nights
 from schedopt.instances.fair_share import Each
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
-from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.facts import Facts, alone
 from schedopt.validation.dssp.program import Program
 
 
@@ -42,7 +42,7 @@ def some_rule(draw: Random, names: list[str]) -> Any:
         Require(jobs=(two[0],)), Forbid(jobs=(two[0],)),
         AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
         AtLeast(by="team", group="a", count=draw.randint(0, 2)),
-        Resource(name="disk", capacity=draw.randint(0, 5), use=use),
+        Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
         *(Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
         *(FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
         *(FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
@@ -67,6 +67,38 @@ def some_night(draw: Random) -> Instance:
     )
 
 
+def holds(program: Program, columns: list[str], chosen: set[str]) -> bool:
+    """Tell whether all rows hold with some columns at 1, and what lifts rows at anything."""
+    bits = [int(name in chosen) for name in columns]
+    return chosen <= {*columns} and any(
+        all(
+            (row.lower is None or row.lower <= activity)
+            and (row.upper is None or activity <= row.upper)
+            for row in program.rows.values()
+            for activity in [int(np.array([*bits, *lifted])[row.columns] @ row.coefficients)]
+        )
+        for lifted in product((0, 1), repeat=len(program.names) - len(columns))
+    )
+
+
+def found(night: Instance, formulation: str, fill: float, solution: Any) -> list[str]:
+    """Return what the checker finds of a selection."""
+    claim = Document(
+        instance="rows", problem="dssp", formulation=formulation, solver="highs",
+        termination="completed", solution_status="feasible", sense="maximize",
+        objective=night.objective_of(solution), options={"fill": fill},
+        solution=msgspec.to_builtins(solution),
+    )  # fmt: skip
+    return check(night, claim).violations
+
+
+def agreed(verdicts: list[tuple[bool, bool, Any, Any]]) -> None:
+    """Expect both to say the same, unless nothing can be selected: then there is no bound."""
+    if any(right for right, *_ in verdicts):
+        for right, held, *what in verdicts:
+            assert right == held, what
+
+
 @settings(max_examples=examples(600))
 @given(st.integers(0, 10**9))
 def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
@@ -79,27 +111,40 @@ def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
         asked += [f"{label(rule, position)}: energy {span}" for span in spans]
     program = Program(Facts(night, fill), night.constraints, asked)
     columns = [name for name in program.names if name in night.index]
-    lifts = len(program.names) - len(columns)
-    names = [job.name for job in night.jobs]
-    every = chain.from_iterable(combinations(names, k) for k in range(len(names) + 1))
-    for chosen in every:
-        known = {*chosen} <= {*columns}
-        bits = [int(name in chosen) for name in columns]
-        fits = known and any(
-            all(
-                (row.lower is None or row.lower <= activity)
-                and (row.upper is None or activity <= row.upper)
-                for row in program.rows.values()
-                for activity in [int(np.array([*bits, *lifted])[row.columns] @ row.coefficients)]
-            )
-            for lifted in product((0, 1), repeat=lifts)
+    verdicts = []
+    for chosen in product((False, True), repeat=len(night.jobs)):
+        wrong = found(night, "selection", fill, selected(night, np.array(chosen), fill))
+        names = {job.name for job, own in zip(night.jobs, chosen, strict=True) if own}
+        verdicts.append((not wrong, holds(program, columns, names), night.constraints, names))
+    agreed(verdicts)
+
+
+@settings(max_examples=examples(150))
+@given(st.integers(0, 10**9))
+def test_rows_of_seasons_hold_where_the_checker_finds_nothing(seed: int) -> None:
+    draw, fill = Random(seed), 1.0  # noqa: S311
+    memory = draw.choice(({}, {"window": 2}, {"half_life": 1.0}, {"window": 1}))
+    jobs = tuple(
+        msgspec.structs.replace(
+            job, release=0, deadline=None, first_night=draw.randint(1, 2),
+            last_night=draw.choice((None, 2)),
         )
-        solution = selected(night, np.array([night.index[n] for n in chosen], np.int64), fill)
-        claim = Document(
-            instance="rows", problem="dssp", formulation="selection", solver="highs",
-            termination="completed", solution_status="feasible", sense="maximize",
-            objective=night.objective_of(solution), options={"fill": fill},
-            solution=msgspec.to_builtins(solution),
-        )  # fmt: skip
-        found = check(night, claim).violations
-        assert fits == (not found), (night.jobs, night.constraints, chosen, found)
+        for job in some_night(draw).jobs[:4]
+    )  # fmt: skip
+    rules = [some_rule(draw, [job.name for job in jobs]) for _ in range(draw.randint(0, 2))]
+    rules = [
+        msgspec.structs.replace(rule, **memory) if isinstance(rule, FairShare) else rule
+        for rule in rules
+    ]
+    season = Instance(
+        name="rows", processors=1, deadline=5, jobs=jobs, constraints=tuple(rules), nights=2
+    )
+    program = Program(Facts(alone(season), fill), season.constraints, [], season)
+    columns = [n for n in program.names if n.partition(", night ")[0] in season.index]
+    verdicts = []
+    for when in product((0, 1, 2), repeat=len(jobs)):
+        nights = [[j for j, n in enumerate(when) if n == night] for night in (1, 2)]
+        wrong = found(season, "season", fill, selected_nights(season, nights, fill))
+        names = {f"{job.name}, night {n}" for job, n in zip(jobs, when, strict=True) if n}
+        verdicts.append((not wrong, holds(program, columns, names), season.constraints, names))
+    agreed(verdicts)

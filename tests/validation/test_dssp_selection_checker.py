@@ -119,6 +119,12 @@ RULES: list[tuple[Constraint, tuple[str, ...], tuple[str, ...], str]] = [
         ("j0",),
         "anim gets 0, at least 0.3",
     ),
+    (
+        FairShare(by="team", at_most={"fx": 0.5}, past={"fx": 4.0}, past_total=4.0),
+        ("j1",),
+        ("j3",),
+        "fx gets 0.571429, at most",
+    ),
     (Require(jobs=("j1", "j2")), ("j1", "j2"), ("j1",), "j2 is not selected"),
     (Forbid(jobs=("j1",)), ("j2",), ("j1",), "j1 is selected"),
     (Imply(if_="j0", then="j1"), ("j0", "j1"), ("j0",), "j0 is selected, j1 is not"),

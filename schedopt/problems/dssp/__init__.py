@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
-from schedopt.problems.record import Converter, Problem, Question
+from schedopt.problems.question import Question
+from schedopt.problems.record import Converter, Problem
 
 if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from schedopt.instances.options import Options
-from schedopt.problems.record import Converter, Problem, Question
+from schedopt.problems.question import Question
+from schedopt.problems.record import Converter, Problem
 
 if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint

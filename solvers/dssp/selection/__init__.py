@@ -122,6 +122,15 @@ def under_risk(model: Selection) -> Sample | None:
     return None if model.changed else model.sample
 
 
+def few_at_risk(model: Selection) -> Sample | None:
+    """Return the scenarios of few jobs, all of whose selections can be tried."""
+    if under_risk(model) is None:
+        return None
+    from schedopt.solvers.dssp.selection.sampled import few_open
+
+    return few_open(model)
+
+
 def certain(engine: Engine) -> Engine:
     """Return an engine that takes nothing under risk."""
 
@@ -211,6 +220,14 @@ SAMPLED = Engine(
     proves="a bound, by prices of scenarios; the optimum where a selection meets it",
     confirmed_by="model",
 )
+EVERY = Engine(
+    "every",
+    solve="schedopt.solvers.dssp.selection.sampled:every",
+    accepts=few_at_risk,
+    when="any declared rules under --risk, up to 10 open jobs",
+    proves="the optimum, in whole numbers",
+    confirmed_by="model",
+)
 CERTAIN = (
     Engine(
         "core",
@@ -272,5 +289,5 @@ CERTAIN = (
     *OTHERS,
 )
 
-ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
+ENGINES = (SAMPLED, EVERY, *map(certain, CERTAIN), MODEL)
 """Read from the top: the first that accepts a selection, and pays, answers."""

@@ -1,176 +1,45 @@
-"""Selections under uncertain run times: prices of scenarios bound them, priced knapsacks find them.
-
-Nothing that is served in an order earns more in a scenario than the best of its selected jobs that
-fit there. Prices of what there is in each scenario, and of the rows that hold for planned times,
-turn this into a bound, job by job. Under a chance each row of the capacity holds as a whole in
-enough scenarios; which of them are left out is chosen against us, and what a job gains by that is
-taken on a chord above it.
-"""
+"""Selections under uncertain run times: bounded by prices, found by knapsacks at these."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.sample import Mask, Sample, Served
+from schedopt.formulations.dssp.sample import Mask, Sample
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.instances.recipes import stream
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
+from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.running import Run, make_result
 
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    from schedopt.formulations.program import Program
-
 Floats = NDArray[np.float64]
 
-PRICED = 8
-"""Rows of the capacity that are priced in scenarios; without the others the bound is weaker."""
 STEPS = 400
 """Steps of prices."""
 ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
+PASSES = 5
+"""How often prices and selections are improved in turn."""
+TRIED = 10
+"""Open jobs up to which all selections are tried."""
 SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
 """Moves in vain for each of the last jobs, after which there are no more."""
 SLIP = 1e-11
 """Relative error of sums of doubles."""
-
-
-class Bound(NamedTuple):
-    """A bound from prices, and what they rest on.
-
-    Attributes
-    ----------
-    value : float
-    selected : ndarray of bool, shape (open jobs,)
-    earned : ndarray of float, shape (scenarios,)
-        What the relaxed answer comes to in each scenario, at these prices.
-    planned, priced : ndarray of float
-        What it leaves of each row: of planned times, and in scenarios.
-    gains : ndarray of float, shape (open jobs,)
-        What each job brings, at these prices, before planned rows are paid for.
-    """
-
-    value: float
-    selected: Mask
-    earned: Floats
-    planned: Floats
-    priced: Floats
-    gains: Floats
-
-
-class Relaxation:
-    """The relaxation of a sample average program by prices, over the open jobs."""
-
-    def __init__(self, model: Selection, sample: Sample, program: Program) -> None:
-        self.sample, self.at = sample, np.flatnonzero(model.open)
-        self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
-        self.rows, self.room = _planned(program, self.at)
-        tight = [row for row in sample.rows if _total(row, sample) > row.room > 0]
-        tight.sort(key=lambda row: -_total(row, sample) / row.room)
-        self.asked = [_asked(row, sample, self.at) for row in tight[:PRICED]]
-        self.tail = float((1 - sample.measure.level) * sample.count)
-        if sample.measure.kind == "chance":
-            self.possible = self.fits.sum(axis=0) >= sample.least
-        else:
-            self.possible = self.fits.any(axis=0)
-
-    @property
-    def size(self) -> int:
-        """How many prices there are."""
-        return len(self.room) + len(self.asked) * self.sample.count
-
-    def bound(self, prices: Floats, weights: Floats) -> Bound:
-        """Return the bound of some prices: of planned rows, then of each scenario of each row.
-
-        These are for a scenario of weight 1.
-        """
-        planned, rest = prices[: len(self.room)], prices[len(self.room) :]
-        priced = weights * rest.reshape(len(self.asked), self.sample.count)
-        cost = planned @ self.rows
-        fixed = float(planned @ self.room)
-        if self.sample.measure.kind == "chance":
-            return self._chance(priced, cost, fixed)
-        gain = weights[:, None] * self.rewards
-        for price, asked in zip(priced, self.asked, strict=True):
-            gain -= price[:, None] * asked
-        taken = (gain > 0) & self.fits
-        gains = np.where(taken, gain, 0.0).sum(axis=0)
-        worth = gains - cost
-        on = (worth > 0) & self.possible
-        taken &= on
-        left_over = [1 - (asked * taken).sum(axis=1) for asked in self.asked]
-        value = fixed + float(priced.sum()) + float(worth[on].sum())
-        unit = np.where(weights > 0, weights, 1.0)
-        earned = (np.where(taken, gain, 0.0).sum(axis=1) + priced.sum(axis=0)) / unit
-        return Bound(value, on, earned, self.room - self.rows @ on, _flat(left_over), gains)
-
-    def _chance(self, priced: Floats, cost: Floats, fixed: float) -> Bound:
-        """Return the bound where each row may be broken in some scenarios, the worst of them."""
-        spared = self.sample.count - self.sample.least
-        charges = [price[:, None] * asked for price, asked in zip(priced, self.asked, strict=True)]
-        base, low, high = self.rewards - cost, np.zeros(len(self.at)), np.zeros(len(self.at))
-        for charge in charges:
-            base = base - charge.sum(axis=0)
-            ordered = np.sort(charge, axis=0)
-            low += ordered[:spared].sum(axis=0)
-            high += ordered[len(ordered) - spared :].sum(axis=0)
-        bottom, top = np.maximum(0, base + low), np.maximum(0, base + high)
-        slope = np.divide(top - bottom, high - low, out=np.zeros_like(low), where=high > low)
-        slope, bottom = slope * self.possible, bottom * self.possible
-        value = fixed + float((bottom - slope * low).sum())
-        kept, shift = [], np.zeros(len(self.at))
-        for price, charge in zip(priced, charges, strict=True):
-            gain = charge @ slope - price  # of leaving a scenario out
-            out = np.argsort(gain)[len(gain) - spared :]
-            value += float(price.sum() + gain[out].sum())
-            stays = np.ones(len(gain), dtype=np.bool_)
-            stays[out] = False
-            kept.append(stays)
-            shift += charge[out].sum(axis=0)
-        on = (base + shift > 0) & self.possible
-        rest = [
-            np.where(stays, 1 - asked @ on, 0.0)
-            for stays, asked in zip(kept, self.asked, strict=True)
-        ]
-        earned = np.zeros(self.sample.count)
-        return Bound(value, on, earned, self.room - self.rows @ on, _flat(rest), base + cost)
-
-    def worst(self, earned: Floats) -> Floats:
-        """Return the weights of scenarios under which some rewards come to the least."""
-        count = len(earned)
-        if self.sample.measure.kind != "cvar":
-            return np.full(count, 1 / count)
-        weights, order = np.zeros(count), np.argsort(earned, kind="stable")
-        weights[order] = np.clip(self.tail - np.arange(count), 0, 1) / self.tail
-        return weights
-
-    def capped(self, weights: Floats) -> Floats:
-        """Return the nearest weights that sum to 1 and are at most that of the worst scenarios."""
-        low, high = float(weights.min()) - 1, float(weights.max())
-        for _ in range(60):
-            middle = (low + high) / 2
-            if np.clip(weights - middle, 0, 1 / self.tail).sum() > 1:
-                low = middle
-            else:
-                high = middle
-        found = np.clip(weights - high, 0, 1 / self.tail)
-        return np.asarray(found / found.sum(), dtype=np.float64)
 
 
 def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
@@ -194,6 +63,38 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
         bound=bound,
     )
     return result if ended or late else HandOn(result, bound)
+
+
+def few_open(model: Selection) -> Sample | None:
+    """Return the scenarios of a selection of few jobs under risk, as it was declared."""
+    return model.sample if int(model.open.sum()) <= TRIED and not model.changed else None
+
+
+def every(model: Selection, given: Given) -> Result[Any] | HandOn:
+    """Try all selections of few jobs, in whole numbers; where none is right others say why."""
+    run, program, open_ = Run(given.limits), model.program(), np.flatnonzero(model.open)
+    best: tuple[float, NDArray[np.intp]] | None = None
+    late = False
+    for taken in product((False, True), repeat=len(open_)):
+        chosen = np.zeros(model.width, dtype=np.bool_)
+        chosen[open_[list(taken)]] = True
+        at = np.flatnonzero(chosen)
+        late = late or left(given.limits, run.began).time_limit == 0
+        if late or program.broken(program.completed(at.tolist())) is not None:
+            continue
+        value = given.read.value(chosen)
+        if value is not None and (best is None or value > best[0]):
+            best = value, at
+    result = make_result(
+        model,
+        run,
+        solver=given.name,
+        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+        stopped="time-limit" if late else "optimal" if best else "completed",
+        solution=None if best is None else model.selected(best[1]),
+        bound=best[0] if best and not late else None,
+    )
+    return result if best or late or given.alone else HandOn(result)
 
 
 class _Search:
@@ -228,14 +129,18 @@ class _Search:
         chance = self.sample.measure.kind == "chance"
         candidates = self._chances if chance else self._means
         self._try(candidates(self.sample.rewards))
-        self._price()
-        if chance:
-            self._try(candidates(self._adjusted()))
-        else:
-            self._try(self._priced())
-            self._try(self._means(self.sample.rewards))
-            if self.rounds == ROUNDS:
+        for _ in range(PASSES if self.rounds == ROUNDS else 1):
+            before = self.bound, self.value
+            self._price()
+            if chance:
+                self._try(candidates(self._adjusted()))
+            else:
+                self._try(self._priced())
+                self._try(self._means(self.sample.rewards))
+            if not chance and self.rounds == ROUNDS:
                 self._try(self._moved())
+            if chance or self.closed or self._late() or before == (self.bound, self.value):
+                return
 
     def _try(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
@@ -246,13 +151,10 @@ class _Search:
 
     def _offer(self, chosen: Mask | None) -> bool:
         """Keep a selection if it is the best; tell whether it is one at all."""
-        value = None if chosen is None else self.sample.value(chosen)
-        if (
-            chosen is not None
-            and value is not None
-            and value > self.value
-            and not self._keeps(chosen)
-        ):
+        if chosen is None:
+            return False
+        value = self.sample.value(chosen)
+        if value is not None and value > self.value and not self._keeps(chosen):
             return False
         if value is not None and value > self.value:
             self.best, self.value = chosen, value
@@ -382,13 +284,15 @@ class _Search:
     def _price(self) -> None:
         """Move prices, and the weights of scenarios, until the bound hardly falls."""
         relaxed, sample = self.relaxation, self.sample
-        weights = np.full(sample.count, 1 / sample.count)
-        if sample.measure.kind == "chance":
-            weights = np.ones(sample.count)
-        if sample.measure.kind == "cvar" and self.best is not None:
-            weights = relaxed.worst(sample.in_time(self.best) @ sample.rewards)
         most = float(sample.rewards.sum())
-        prices = np.full(relaxed.size, 0.1 * most / max(1, sample.count) / weights.mean() / 100)
+        prices, weights = self.prices, self.weights
+        if not prices.any():
+            weights = np.full(sample.count, 1 / sample.count)
+            if sample.measure.kind == "chance":
+                weights = np.ones(sample.count)
+            if sample.measure.kind == "cvar" and self.best is not None:
+                weights = relaxed.worst(sample.in_time(self.best) @ sample.rewards)
+            prices = np.full(relaxed.size, 1e-3 * most / sample.count / weights.mean())
         steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
         for _ in range(STEPS * self.rounds // ROUNDS):
             found = relaxed.bound(prices, weights)
@@ -426,36 +330,3 @@ class _Search:
             mean = price.sum() * asked.mean(axis=0)
             found[relaxed.at] -= price @ asked - mean
         return np.maximum(0.0, found)
-
-
-def _planned(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the rows that can bind of planned run times, each as at most 1, 0 or -1."""
-    place = {int(j): i for i, j in enumerate(at)}
-    rows, room = [], []
-    for row in program.rows:
-        if any(j not in place for j in row.columns):
-            continue  # it can be lifted
-        for sign, most in ((1, row.upper), (-1, None if row.lower is None else -row.lower)):
-            if most is None or sum(max(0, sign * c) for c in row.coefficients) <= most:
-                continue
-            unit = abs(most) or max(map(abs, row.coefficients))
-            body = np.zeros(len(at))
-            body[[place[j] for j in row.columns]] = [sign * c / unit for c in row.coefficients]
-            rows.append(body)
-            room.append(most / unit)
-    return np.array(rows).reshape(len(rows), len(at)), np.array(room, dtype=np.float64)
-
-
-def _total(row: Served, sample: Sample) -> float:
-    return float((sample.drawn[:, row.jobs] @ row.work).max(initial=0))
-
-
-def _asked(row: Served, sample: Sample, at: NDArray[np.intp]) -> Floats:
-    """Return which part of a row's room each open job asks for in each scenario."""
-    work = np.zeros(len(sample.open))
-    work[row.jobs] = row.work.astype(np.float64)
-    return np.asarray(sample.drawn[:, at] * (work[at] / row.room), dtype=np.float64)
-
-
-def _flat(parts: list[Floats]) -> Floats:
-    return np.concatenate(parts) if parts else np.zeros(0)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
     from schedopt.instances.dssp import Selected
 
-PART = 0.4
-"""The part of the time limit that annealing may take."""
+PARTS = (0.4, 0.8)
+"""The part of the time limit that annealing may take, and that it may for a first selection."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
@@ -51,21 +51,26 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
     def in_rewards(worth: int) -> float:
         return float((worth + fixed) / solver.program.scale)
 
-    search = Annealed(solver.arrays, solver.start, relaxed, in_rewards, run.limits.seed)
-    spent = now() - run.began
-    seconds = None if limit is None else spent + PART * max(0.0, limit - spent)
-    annealing = Run(replace(run.limits, time_limit=seconds), run.trace, began=run.began)
-    stopped, _ = drive(search, annealing, noise=0.0)
+    spent, stopped = now() - run.began, "time-limit"
+    until = None if limit is None else now() + PARTS[0] * max(0.0, limit - spent)
+    search = Annealed(
+        solver.arrays, solver.start, relaxed, in_rewards, seed=run.limits.seed, until=until
+    )
+    for part in PARTS:
+        if search.best is None and stopped != "interrupted":
+            seconds = None if limit is None else spent + part * max(0.0, limit - spent)
+            within = Run(replace(run.limits, time_limit=seconds), run.trace, began=run.began)
+            stopped, _ = drive(search, within, noise=0.0)
     if search.best is not None:
         solver.offer(np.flatnonzero(search.best == 1).tolist(), "crossing")
     bound = Fraction(search.most + fixed)
     solver.known = bound if solver.known is None else min(bound, solver.known)
     if decided := solver.quick():
         return decided
-    if stopped == "interrupted" or solver.near(solver.known):
-        return solver.decided(
-            "interrupted" if stopped == "interrupted" else "optimal", solver.known
-        )
+    if solver.near(solver.known):
+        return solver.decided("optimal", solver.known)
+    if stopped == "interrupted":
+        return solver.decided("interrupted", solver.known)
     if solver.best is not None:
         values = solver.start.copy()
         apply(solver.arrays, values, search.reason, solver.worth(solver.best) - fixed)

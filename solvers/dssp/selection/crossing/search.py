@@ -15,7 +15,7 @@ CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
 MOVES, MOST_MOVES = 5_000, 12_000_000
 """Moves for each column, and at most."""
-ROUNDS: Final = (0.1, 0.3, 0.6)
+ROUNDS: Final = (0.02, 0.08, 0.9)
 """The part of the moves of each round, which begins with the relaxation, rounded."""
 HOT, COLD = 0.03, 0.01
 """What a move may lose, at the start and at the end of a round, in mean rewards."""
@@ -40,7 +40,7 @@ class Annealed:
 
     Columns that are not free keep their values. `best` is the best selection found that keeps all
     rows, `worth` what it is worth, `most` what any is worth at most, by the prices of `reason`;
-    `in_rewards` turns either into rewards.
+    `in_rewards` turns either into rewards. Rounds are shortened to end at the time `until`.
     """
 
     def __init__(
@@ -49,9 +49,11 @@ class Annealed:
         start: Values,
         relaxed: Relaxed,
         in_rewards: Callable[[int], float],
+        *,
         seed: int = 0,
+        until: float | None = None,
     ) -> None:
-        self.in_rewards = in_rewards
+        self.in_rewards, self._until, self._began, self._made = in_rewards, until, now(), 0
         self.reason = rounded(arrays, relaxed.multipliers)
         bound = ceiling(start, *reduced(arrays, self.reason)) // self.reason.weight
         self.most = bound // arrays.step * arrays.step
@@ -96,7 +98,10 @@ class Annealed:
         broken = int(((activity > held.upper) | (activity < held.lower)).sum())
         at = [int(held.rewards @ values), -1 if self.worth is None else self.worth, broken, 0]
         self._left, self._warm = self._rounds[0], self._hot
-        self._cooling = (COLD * self._mean / self._hot) ** (1.0 / self._rounds[0])
+        if self._until is not None and self._made:
+            there_are = (self._until - now()) * self._made / (now() - self._began)
+            self._left = max(CHUNK, min(self._left, int(there_are)))
+        self._cooling = (COLD * self._mean / self._hot) ** (1.0 / self._left)
         return Walk(values, values.copy(), activity, np.array(at, dtype=np.int64))
 
     def _weigh(self, strict: float) -> None:
@@ -118,6 +123,7 @@ class Annealed:
         if found > (-1 if self.worth is None else self.worth):
             self.worth, self.best = found, walk.best.copy()
         self._left -= len(draws)
+        self._made += len(draws)
         if self._left > 0:
             return walk
         self._rounds.pop(0)
