@@ -27,7 +27,7 @@ def commands() -> list[str]:
     """Return what the README tells to type that a package alone can do."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.S)).splitlines()
-    return [line for line in lines if not line.startswith(("make ", "pip ", "source "))]
+    return [line for line in lines if line and not line.startswith(("make ", "pip ", "source "))]
 
 
 def described(wheel: Path) -> None:

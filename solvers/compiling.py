@@ -122,8 +122,8 @@ class _Python:
             self.spent += time.thread_time() - began
 
     def without_compiler(
-        self, kernel: Kernel, args: tuple[Any, ...], named: Mapping[str, Any]
-    ) -> Any:
+        self, kernel: Kernel, args: tuple[object, ...], named: Mapping[str, object]
+    ) -> object:
         """Run a kernel to its end; `InputError` where it is given too much, or refuses a number."""
         count = sum(array.size for array in _arrays(args))
         if count > MOST_PLAIN:
@@ -138,7 +138,7 @@ class _Python:
         finally:
             self.runs = False
 
-    def _run(self, kernel: Kernel, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    def _run(self, kernel: Kernel, args: tuple[object, ...], named: Mapping[str, object]) -> object:
         with np.errstate(all="ignore"):
             asked = (np.float64(of) if type(of) is float else of for of in args)
             return _native(kernel.py_func(*asked, **named))
