@@ -25,7 +25,7 @@ from schedopt.verbs.solve import solve
 LIMIT = 60.0
 MEASURES = ("mean", "cvar:0.9", "chance:0.95")
 SPREADS = {"±30%": 0.3, "lognormal 0.5": Lognormal(sigma=0.5)}
-NIGHTS, SCENARIOS, HINDSIGHT = 5, 100, 50
+NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 """Nights of the second table, scenarios that decide, and those that the clairvoyant is asked of."""
 
 
