@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from schedopt.solvers.engine import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
@@ -134,7 +134,7 @@ def few_at_risk(model: Selection) -> Sample | None:
 def certain(engine: Engine) -> Engine:
     """Return an engine that takes nothing under risk."""
 
-    def accepts(model: Selection) -> Any:
+    def accepts(model: Selection) -> object:
         return None if model.sample else engine.accepts(model)
 
     return replace(engine, accepts=accepts)

@@ -6,7 +6,6 @@ import platform
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -42,7 +41,7 @@ SLIP = 1e-11
 """Relative error of sums of doubles."""
 
 
-def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
+def solve(model: Selection, given: Given) -> Result | HandOn:
     """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
     sample = given.read
     began, run = now(), Run(given.limits)
@@ -70,7 +69,7 @@ def few_open(model: Selection) -> Sample | None:
     return model.sample if int(model.open.sum()) <= TRIED and not model.changed else None
 
 
-def every(model: Selection, given: Given) -> Result[Any] | HandOn:
+def every(model: Selection, given: Given) -> Result | HandOn:
     """Try all selections of few jobs, in whole numbers; where none is right others say why."""
     run, program, open_ = Run(given.limits), model.program(), np.flatnonzero(model.open)
     best: tuple[float, NDArray[np.intp]] | None = None
