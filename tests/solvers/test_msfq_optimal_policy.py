@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
@@ -31,8 +32,13 @@ from schedopt.validation.msfq.chain import System as Raw
 BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
 
 
-@cache
 def optimum(queue: Instance) -> Result:
+    return _optimum(msgspec.json.encode(queue))
+
+
+@cache
+def _optimum(told: bytes) -> Result:
+    queue = msgspec.json.decode(told, type=Instance)
     result = solve(queue, formulation="optimal-policy", gap=1e-4)
     assert not result.violations
     return result

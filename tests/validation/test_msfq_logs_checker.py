@@ -151,6 +151,9 @@ def test_a_window_is_checked() -> None:
     assert judged(QUEUE, good, options={"first": 1, "count": 2}).ok
     assert "options say" in str(judged(QUEUE, good, options={"first": 0}).violations)
     assert "not within the log" in str(judged(QUEUE, window(2, [(2, 2), (3, 9)], 7)))
+    for changes in ({"first": -1}, {"count": 0}, {"count": 10**12}, {"first": 10**30}):
+        other = msgspec.structs.replace(good, **changes)
+        assert "not within the log" in str(judged(QUEUE, other)), changes
 
 
 def test_what_preempts_is_checked_piece_by_piece() -> None:
