@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
@@ -17,7 +16,7 @@ from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.formulations.msfq.process import Process, State
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import load
+from schedopt.instances.files import encode, load, parse
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
@@ -33,13 +32,12 @@ BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
 
 
 def optimum(queue: Instance) -> Result:
-    return _optimum(msgspec.json.encode(queue))
+    return _optimum(encode(queue))
 
 
 @cache
-def _optimum(told: bytes) -> Result:
-    queue = msgspec.json.decode(told, type=Instance)
-    result = solve(queue, formulation="optimal-policy", gap=1e-4)
+def _optimum(queue: bytes) -> Result:
+    result = solve(parse(queue), formulation="optimal-policy", gap=1e-4)
     assert not result.violations
     return result
 
