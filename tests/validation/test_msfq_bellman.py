@@ -274,3 +274,6 @@ def test_no_more_is_unpacked_than_is_asked_for(monkeypatch: pytest.MonkeyPatch) 
     for count, shape in ((7, (7,)), (5, (2, 3)), (7, (2, 3))):
         with pytest.raises(ValueError, match=r"more than 6|not 6"):
             packing.unpacked(packed(np.zeros(count)), shape)
+    for number in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="no numbers"):
+            packing.unpacked(packed([1.0, number]), (2,))
