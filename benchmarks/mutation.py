@@ -251,6 +251,8 @@ def fails(some: list[str], first: First, seconds: float) -> bool:
         "--no-header",
         "-o",
         "addopts=",
+        "-m",
+        "not slow",
     ]
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -73,5 +73,5 @@ class Report:
 
 
 def same(a: float, b: float, scale: float | None = None) -> bool:
-    """Tell whether two numbers are the same up to rounding, on the scale of a third."""
-    return abs(a - b) <= 1e-9 * max(abs(a), abs(b), abs(scale or 0.0))
+    """Tell whether two numbers are the same up to rounding, on the scale of a third, and finite."""
+    return abs(a - b) <= 1e-9 * max(abs(a), abs(b), abs(scale or 0.0)) < inf

@@ -39,6 +39,14 @@ def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
     assert fcfs(queue).times == pytest.approx(ours, rel=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+def test_the_chain_settles_in_any_unit_of_time(unit: float) -> None:
+    here, there = (
+        times(of_classes(4, (1, 1.6 * u, u), (4, 0.3 * u, u))) for u in (1.0, 1.0 / unit)
+    )
+    assert there == pytest.approx(unit * here, rel=1e-9)  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("load", [0.3, 0.9, 0.999, 0.999999])
 @pytest.mark.parametrize(("servers", "need"), [(1, 1), (8, 1), (9, 4)])
 def test_one_class_is_an_mmk_queue(servers: int, need: int, load: float) -> None:

@@ -1,22 +1,28 @@
 """Selections under risk: forged claims are refused, and chances are what nights drawn anew say."""
 
-from math import sqrt
+from fractions import Fraction
+from math import inf, sqrt
 from random import Random
+from statistics import stdev
 from typing import Any
 
 import msgspec
 import pytest
 from builders.effort import examples
 from contract.dssp import some_night
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.dssp import Instance, Job, Scheduled
 from schedopt.instances.dssp.jobs import Lognormal
-from schedopt.instances.dssp.scenarios import JUDGING, MILLION, factors
+from schedopt.instances.dssp.scenarios import JUDGING, MILLION, Measure, factors
 from schedopt.instances.errors import InputError
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import chances, ran
 from schedopt.validation.documents import check
+from schedopt.validation.dssp import risk
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan import carried_out, plan
 
 NIGHT = Instance(
@@ -43,6 +49,9 @@ MEASURES = ("mean", "cvar:0.8", "chance:0.9")
         {"risk": {"confidence": 1.01}},
         {"risk": {"scenarios": 2.0}},
         {"risk": {}},
+        {"risk": {"in_sample": inf}},
+        {"risk": {"confidence": inf}},
+        {"risk": {"confidence": 0.99}},
         {"options": {"seed": 8}},
         {"options": {"scenarios": 41}},
         {"options": {"risk": "cvar:0.5"}},
@@ -66,6 +75,84 @@ def test_a_forged_claim_is_refused(risk: str, change: dict[str, Any]) -> None:
         told = {key: document.risk[key] * by for key, by in change["risk"].items()}
         forged["risk"] = document.risk | told if told else msgspec.UNSET
     assert not check(NIGHT, msgspec.structs.replace(document, **forged)).ok
+
+
+@pytest.mark.parametrize("told", MEASURES)
+def test_an_objective_beyond_numbers_is_refused(told: str) -> None:
+    document = schedopt.solve(NIGHT, risk=told, options={"scenarios": 40}).document()
+    open_ended = {"bound": None, "gap": None, "solution_status": "feasible"}
+    document = msgspec.structs.replace(document, **open_ended, certificate=msgspec.UNSET)
+    right = check(NIGHT, document).violations
+    forged = msgspec.structs.replace(document, objective=inf)
+    assert any("objective: " in what for what in check(NIGHT, forged).violations)
+    assert not any("objective: " in what for what in right)
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(seed=st.integers(0, 2**31))
+def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    night = some_night(draw, staged=draw.random() < 0.7)
+    spreads = [draw.choice((None, 0.5, Lognormal(sigma=0.4))) for _ in night.jobs]
+    jobs = zip(night.jobs, spreads, strict=True)
+    night = msgspec.structs.replace(
+        night, jobs=tuple(msgspec.structs.replace(job, spread=s) for job, s in jobs)
+    )
+    facts, count = Facts(night, draw.choice((0.5, 1.0, 1.5))), draw.randint(2, 9)
+    names = [job.name for job in night.jobs if draw.random() < 0.7]
+    drawn = factors(night, draw.randint(0, 99), JUDGING, count)
+    by = {
+        job.name: [Fraction(int(f), MILLION) for f in drawn[:, j]]
+        for j, job in enumerate(night.jobs)
+    }
+    job_of = {job.name: job for job in night.jobs}
+    room = {name: facts.due[name] - facts.release[name] for name in names}
+
+    def short(name: str, n: int) -> bool:
+        return bool(by[name][n] * facts.critical_path[name] <= room[name])
+
+    def brings(name: str) -> float:
+        demand = job_of[name].planned_demand
+        fits = sum(short(name, n) for n in range(count))
+        return job_of[name].reward * fits / demand if demand else inf
+
+    order = sorted(names, key=lambda name: -brings(name))
+    spans = {(Fraction(0), facts.deadline)} | {
+        (facts.release[a], facts.due[b]) for a in names for b in names
+    }
+
+    def in_time(name: str, n: int) -> bool:
+        before = order[: order.index(name) + 1]
+        return short(name, n) and all(
+            sum(
+                (by[x][n] * facts.demand[x] for x in before
+                 if facts.release[x] >= a and facts.due[x] <= b), Fraction(0)
+            ) <= min(facts.fill, Fraction(1)) * night.processors * (b - a)
+            for a, b in spans
+            if a < b and facts.release[name] >= a and facts.due[name] <= b
+        )  # fmt: skip
+
+    kept = [[name for name in order if in_time(name, n)] for n in range(count)]
+    earned = sorted(sum(job_of[name].reward for name in one) for one in kept)
+    served = risk._Served(facts, frozenset(names), drawn)
+    near = {"rel": 1e-9, "abs": 1e-12}
+    worth, half = served.worth(Measure.read("mean"), drawn)
+    assert worth == pytest.approx(sum(earned) / count, **near)
+    assert half == pytest.approx(1.96 * stdev(earned) / sqrt(count), **near)
+    tail = count * 0.3
+    least = sum(e * min(1.0, max(0.0, tail - i)) for i, e in enumerate(earned))
+    worth, half = served.worth(Measure.read("cvar:0.7"), drawn)
+    assert worth == pytest.approx(least / tail, **near)
+    level = earned[int(tail)]
+    beyond = [level - max(0.0, level - e) / 0.3 for e in earned]
+    assert half == pytest.approx(1.96 * stdev(beyond) / sqrt(count), **near)
+    share = min((sum(name in one for one in kept) / count for name in names), default=1.0)
+    worth, half = served.worth(Measure.read("chance:0.7"), drawn)
+    assert worth == pytest.approx(share, **near)
+    edges = [(share + 1.96**2 / 2 / count + sign * 1.96 * sqrt(
+        share * (1 - share) / count + 1.96**2 / 4 / count**2)) / (1 + 1.96**2 / count)
+        for sign in (-1, 1)]  # fmt: skip
+    assert half == pytest.approx((edges[1] - edges[0]) / 2, **near)
 
 
 def test_a_job_without_its_chance_is_refused() -> None:

@@ -9,12 +9,16 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.msfq import at_load, one_or_all
+from builders.effort import examples
+from builders.msfq import at_load, of_classes, one_or_all
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from schedopt import check, solve
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.solvers.result import Result
-from schedopt.validation.msfq import bound
+from schedopt.validation.msfq import bellman, bound, class_bellman
+from schedopt.validation.msfq import packed as packing
 
 
 @cache
@@ -97,3 +101,179 @@ def test_numbers_that_overflow_show_nothing() -> None:
             "bends": [[bend, 0.0], [0.0, bend]], "values": packed(values),
         }  # fmt: skip
         assert bound.reproved(queue, (), forged, result.document()) is not None
+
+
+RATES = st.floats(0.2, 3.0)
+
+
+@given(
+    k=st.integers(2, 3),
+    rates=st.tuples(RATES, RATES, RATES, RATES),
+    sides=st.tuples(st.integers(1, 4), st.integers(1, 3)),
+    seed=st.integers(0, 2**31),
+    objective=st.sampled_from(["mean", "weighted"]),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_relative_values_show_the_least_over_states_spelled_out(
+    k: int, rates: tuple[float, ...], sides: tuple[int, int], seed: int, objective: str
+) -> None:
+    queue = one_or_all(k, *rates, objective=objective)
+    (l1, lk, m1, mk), (wide, deep) = rates, sides
+    small, large = (
+        w / job.arrival_rate for w, job in zip(queue.weights(), queue.classes, strict=True)
+    )
+    draw = np.random.default_rng(seed)
+    values = draw.normal(0, 3, (deep + 1, k + 2, wide + 1))
+    side, top = draw.normal(0, 3, 2).tolist()
+    w, b, e = (draw.random(3) * min(small, large) / (3 * k * max(rates))).tolist()
+
+    def at(c: int, i: int, j: int) -> float:
+        n, m, alone = max(0, i - wide), max(0, j - deep), c == k + 1
+        busy, i, j = 0 if alone else c, min(i, wide), min(j, deep)
+        found: float = values[j, c, i] + n * (side + w * busy + b * (j + alone))
+        found += m * (top + e * alone + b * (i + busy)) + b * n * m
+        return found + w * n * (n - 1) / 2 + e * m * (m - 1) / 2
+
+    def best(c: int, i: int, j: int) -> float:
+        found = at(c, i, j)
+        if c == 0 and j:
+            found = min(found, at(k + 1, i, j - 1))
+        return min(found, best(c + 1, i - 1, j)) if c < k and i else found
+
+    def change(c: int, i: int, j: int) -> float:
+        alone, here = c == k + 1, at(c, i, j)
+        found = small * (i + (0 if alone else c)) + large * (j + alone)
+        found += l1 * (best(c, i + 1, j) - here) + lk * (best(c, i, j + 1) - here)
+        if alone:
+            return found + mk * (best(0, i, j) - here)
+        return found + c * m1 * (best(c - 1, i, j) - here) if c else found
+
+    told = bellman.RelativeValues(
+        small_most=wide, large_most=deep, prices=(side, top), bends=(w, b, e), values=packed(values)
+    )
+    states = product(range(k + 2), range(wide + k + 2), range(deep + 2))
+    least = min(change(*state) for state in states)
+    shown = bellman.shown(queue, told)
+    assert least - 1e-9 * (1 + abs(least)) <= shown <= least
+
+
+@pytest.mark.parametrize("objective", ["mean", "weighted"])
+@pytest.mark.parametrize("which", range(4))
+def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> None:
+    """Each of the four inequalities on its own: what just keeps it is taken, and no more."""
+    l1, lk, m1, mk = 0.3, 0.2, 1.5, (0.8, 0.3, 0.8, 9.0)[which]
+    queue = one_or_all(2, l1, lk, m1, mk, objective=objective)
+    small, large = (
+        w / job.arrival_rate for w, job in zip(queue.weights(), queue.classes, strict=True)
+    )
+    more = 0.02 * min(small, large)
+    w, b, e = (
+        (0.0, more, (large + l1 * more) / (mk - lk)),
+        (0.0, (large + lk * more) / (2 * m1 - l1), more),
+        ((small + lk * more) / (2 * m1 - l1), more, 0.0),
+        (more, (small + l1 * more) / (mk - lk), 0.0),
+    )[which]
+
+    def judge(by: float) -> float:
+        bends = [(by * w, b, e), (w, by * b, e), (w, b, by * e)][(2, 1, 0, 1)[which]]
+        told = bellman.RelativeValues(
+            small_most=1, large_most=1, prices=(0.0, 0.0), bends=bends,
+            values=packed(np.zeros((2, 4, 2))),
+        )  # fmt: skip
+        return bellman.shown(queue, told)
+
+    judge(1 - 1e-9)
+    with pytest.raises(ValueError, match="bend too much"):
+        judge(1 + 1e-9)
+
+
+@given(
+    needs=st.sampled_from([(1, 2), (1, 2, 3), (2, 3)]),
+    rates=st.lists(RATES, min_size=6, max_size=6),
+    seed=st.integers(0, 2**31),
+    objective=st.sampled_from(["mean", "weighted"]),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_values_of_classes_show_the_least_over_states_spelled_out(
+    needs: tuple[int, ...], rates: list[float], seed: int, objective: str
+) -> None:
+    count, draw = len(needs), np.random.default_rng(seed)
+    arrive, serve = np.array(rates[:count]), np.array(rates[3 : 3 + count])
+    queue = of_classes(3, *zip(needs, arrive, serve, strict=True), objective=objective)
+    costs = np.array(queue.weights()) / arrive
+    room = [3 // need for need in needs]
+    most = tuple(r + int(draw.integers(0, 2)) for r in room)
+    ways = [s for s in product(*(range(r + 1) for r in room)) if np.dot(s, needs) <= 3]
+    values = draw.normal(0, 3, (*(n + 1 for n in most), len(ways)))
+    prices, bends = draw.normal(0, 3, count), draw.normal(0, 1, (count, count))
+    bends = (bends + bends.T) * costs.min() / (100 * max(rates))
+
+    def at(s: tuple[int, ...], n: tuple[int, ...]) -> float:
+        found = values[(*np.minimum(n, most), ways.index(s))] + prices @ n
+        return float(found + np.array(n) @ bends @ n / 2)
+
+    def best(s: tuple[int, ...], n: tuple[int, ...]) -> float:
+        return min(at(t, n) for t in ways if all(a <= b <= c for a, b, c in zip(s, t, n)))  # noqa: B905
+
+    def stepped(at: tuple[int, ...], c: int, by: int) -> tuple[int, ...]:
+        return (*at[:c], at[c] + by, *at[c + 1 :])
+
+    def change(s: tuple[int, ...], n: tuple[int, ...]) -> float:
+        found, here = float(costs @ n), at(s, n)
+        for c in range(count):
+            found += arrive[c] * (best(s, stepped(n, c, 1)) - here)
+            if s[c]:
+                after = best(stepped(s, c, -1), stepped(n, c, -1))
+                found += s[c] * serve[c] * (after - here)
+        return found
+
+    states = product(ways, product(*(range(n + 2) for n in most)))
+    least = min(change(s, n) for s, n in states if all(a <= b for a, b in zip(s, n, strict=True)))
+    told = class_bellman.ClassValues(
+        most=most, prices=tuple(prices), bends=tuple(map(tuple, bends)), values=packed(values)
+    )
+    shown = class_bellman.shown(queue, told)
+    assert least - 1e-9 * (1 + abs(least)) <= shown <= least
+
+
+BEND = 4 / 3 / 2.5
+"""At which costs of 4/3 are eaten up where three jobs that arrive at 0.5 are served at 1 each."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"most": (3,)}, "not of 2 classes"),
+        ({"prices": (0.0,)}, "not of 2 classes"),
+        ({"bends": ((0.0,),)}, "not of 2 classes"),
+        ({"bends": ((0.0, 1.0), (0.0, 0.0))}, "not symmetric"),
+        ({"prices": (0.0, np.inf)}, "not all numbers"),
+        ({"bends": ((0.0, np.inf), (np.inf, 0.0))}, "not all numbers"),
+        ({"most": (2, 1)}, "without room"),
+        ({"most": (3, 1)}, ""),
+        ({"bends": ((BEND * (1 - 1e-9), 0.0), (0.0, 0.0))}, ""),
+        ({"bends": ((BEND * (1 + 1e-9), 0.0), (0.0, 0.0))}, "that fall"),
+    ],
+    ids=str,
+)
+def test_what_is_not_of_these_classes_shows_nothing(changes: dict[str, Any], says: str) -> None:
+    queue = of_classes(3, (1, 0.5), (2, 0.25))
+    told = {"most": (3, 1), "prices": (0.0, 0.0), "bends": ((0.0, 0.0), (0.0, 0.0))} | changes
+    shape = (*(n + 1 for n in told["most"]), 6)
+    given = class_bellman.ClassValues(**told, values=packed(np.zeros(shape)))
+    if not says:
+        assert 0.0 <= class_bellman.shown(queue, given) < 0.2
+        return
+    with pytest.raises(ValueError, match=says):
+        class_bellman.shown(queue, given)
+
+
+def test_no_more_is_unpacked_than_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "MOST", 6)
+    assert packing.unpacked(packed(np.arange(6.0)), (2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    for count, shape in ((7, (7,)), (5, (2, 3)), (7, (2, 3))):
+        with pytest.raises(ValueError, match=r"more than 6|not 6"):
+            packing.unpacked(packed(np.zeros(count)), shape)
+    for number in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="no numbers"):
+            packing.unpacked(packed([1.0, number]), (2,))

@@ -1,6 +1,7 @@
 """Curves of thresholds are recomputed by another exact method, whatever a result claims."""
 
 import json
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -9,18 +10,22 @@ import numpy as np
 import pytest
 from builders.effort import examples
 from builders.msfq import at_load, one_or_all
+from builders.msfq_logs import queue_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import check, solve
 from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import Threshold
-from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import Instance, Partition
+from schedopt.instances.msfq.logs import Jobs as Log
 from schedopt.solvers.msfq.threshold.exact import exact_curve
 from schedopt.solvers.result import Document
+from schedopt.validation.msfq import bound
 from schedopt.validation.msfq import solved as solved_curves
 from schedopt.validation.msfq.chain import System, msfq_times, snap_bound
 from schedopt.validation.msfq.transforms import curve
+from schedopt.validation.report import Refuted
 
 
 @settings(max_examples=examples(40))
@@ -99,3 +104,131 @@ def test_beyond_what_is_recomputed_the_bound_is_believed() -> None:
     assert not result.bound_checked
     assert not result.checked
     assert "an approximation" in str(result.message)
+
+
+@settings(max_examples=examples(600), deadline=None)
+@given(seed=st.integers(0, 2**31), objective=st.sampled_from(["mean", "weighted"]))
+def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objective: str) -> None:
+    """Every start of each job is tried; the fast machine does one unit of work after another."""
+    draw = np.random.default_rng(seed)
+    count, servers = int(draw.integers(1, 6)), int(draw.integers(1, 5))
+    submit = np.sort(draw.integers(0, 8, count)) + int(draw.integers(0, 3))
+    log = Log.of(submit, draw.integers(1, servers + 1, count), draw.integers(1, 7, count) * 1.0)
+    jobs = bound.Jobs(queue_of(log, servers, objective=objective), Fraction(1))
+    cells = draw.integers(1, 5, int(draw.integers(1, 9))).tolist()
+    grid = np.cumsum([int(draw.integers(0, 5)), *cells]).tolist()
+    unit = int(draw.integers(1, 3))
+    other = draw.integers(0, 3, count).tolist()
+    held = {
+        bound.SERVERS: bound.Held(jobs.need, servers),
+        "gpu": bound.Held(other, int(draw.integers(0, 4))),
+    }
+    prices = {name: draw.integers(0, 20, len(cells)).tolist() for name in held}
+    before = [0] * grid[0]
+    paid = {
+        name: [*before, *np.repeat(prices[name], cells).tolist()] for name in held
+    }  # a tick each, and free after these
+    least = 0
+    for j, (came, run, weight) in enumerate(zip(jobs.submit, jobs.run, jobs.weight, strict=True)):
+        least += min(
+            unit * weight * (start + run - came)
+            + sum(one.needs[j] * sum(paid[name][start : start + run]) for name, one in held.items())
+            for start in range(came, max(came, grid[-1]) + 1)
+        )
+    least -= sum(one.amount * sum(paid[name]) for name, one in held.items())
+    assert bound.earned(jobs, unit, grid, held, prices) == least
+
+    for one in held.values():
+        if not one.amount:
+            continue
+        left: list[list[int]] = []  # what the fast machine has to do, with when it came
+        ends, now, twice = [], 0, 0
+        waiting = sorted(zip(jobs.submit, one.needs, jobs.run, strict=True))
+        while waiting or left:
+            while waiting and waiting[0][0] * one.amount <= now:
+                left.append([waiting[0][1] * waiting[0][2]])
+                waiting.pop(0)
+            ends += [now for work in left if not work[0]]
+            left = [work for work in left if work[0]]
+            now += 1
+            if left:
+                min(left)[0] -= 1
+                twice += 2 * now - 1
+        alone = sorted((a + p) * one.amount for a, p in zip(jobs.submit, jobs.run, strict=True))
+        both = sum(map(max, alone, sorted(ends)))
+        assert bound.squashed(jobs, one) == Fraction(both, one.amount) - sum(jobs.submit)
+        if one.needs is jobs.need and objective == "weighted":
+            works = [n * p for n, p in zip(jobs.need, jobs.run, strict=True)]
+            ran = sum(Fraction(w * p) for w, p in zip(works, jobs.run, strict=True))
+            shared = Fraction(twice, 2 * servers) + ran / 2
+            shared -= sum(w * a for w, a in zip(works, jobs.submit, strict=True))
+            assert bound.conserved(jobs, servers) == max(shared, ran)
+
+
+def test_ticks_of_any_length_show_the_same() -> None:
+    log = Log.of([0, 1, 1, 4], [2, 1, 2, 1], [3.0, 2.0, 4.0, 1.0], partition=["a", "b", "a", "b"])
+    parts = {"a": Partition(servers=2), "b": Partition(servers=1)}
+    for objective in ("mean", "weighted"):
+        queue = queue_of(log, 3, partitions=parts, objective=objective)
+
+        def shown(*scales: tuple[int, int], queue: Instance = queue, **prices: Any) -> Fraction:
+            named = [part.name for part in queue.parts()]
+            every = zip(named, scales, strict=True)
+            given = [bound.PartPrices(name, scale, 1, (0, 1), prices) for name, scale in every]
+            return bound.of_parts(queue, given)
+
+        # of a: 3 at once and 4 from 3 on; of b: each at once
+        whole = {"mean": Fraction(3 + 6 + 2 + 1, 4), "weighted": Fraction(18 + 48 + 4 + 1, 17)}
+        assert shown((1, 1), (1, 1)) == whole[objective]
+        assert shown((3, 1), (2, 1)) == whole[objective]
+        with pytest.raises(ValueError, match="prices of gpu"):
+            shown((1, 1), (1, 1), gpu=(0,))
+    jobs = bound.Jobs(queue_of(log, 3), Fraction(1, 3))
+    assert jobs.run == [1, 0, 1, 0]
+    assert jobs.mean(Fraction(9)) == Fraction(9 - 4, 4) * 3  # a tick of each may be lost
+
+
+@pytest.mark.parametrize(
+    ("unit", "grid", "prices", "fits"),
+    [
+        (1, (0, 1), (0,), True),
+        (1, (0, 2**62), (0,), False),
+        (2**62, (0, 1), (0,), False),
+        (2**59 // 3, (0, 1), (0,), True),
+        (2**60 // 3, (0, 1), (0,), False),
+        (1, (0, 1), (2**60,), True),
+        (1, (0, 1), (2**61,), False),
+        (1, (0, 2**59, 2**60), (1, 1), True),
+        (1, (0, 2**60, 2**61), (1, 1), False),
+        (1, (0, 1, 2**62 - 2), (0, 0), False),
+    ],
+)
+def test_what_does_not_fit_into_64_bits_is_refused(
+    unit: int, grid: tuple[int, ...], prices: tuple[int, ...], fits: bool
+) -> None:
+    """Jobs that run to 13 at the latest, one of them on two servers."""
+    queue = queue_of(Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0]), 2)
+    given = {bound.SERVERS: prices}
+    if fits:
+        shown, _ = bound.shown_of(queue, (1, 1), unit, grid, given)
+        assert shown >= 2
+        return
+    with pytest.raises(ValueError, match="too large"):
+        bound.shown_of(queue, (1, 1), unit, grid, given)
+
+
+def test_the_bound_is_of_what_may_keep_the_rules() -> None:
+    """At a rule's very limit a threshold may keep it, or not: neither is known, so neither held."""
+    queue = at_load(6, 0.7)
+    best = solve(queue).solution.threshold
+    limit = float(curve(System.of(queue))[1][best])
+    surely = [ResponseTime(need=6, at_most=limit * (1 - 1e-6))]
+    result = solve(queue, constraints=surely)
+    assert result.solution.threshold != best
+    claim = result.document()
+    assert bound.reproved(queue, surely, {}, claim) is None
+    wrong = bound.reproved(queue, [ResponseTime(need=6, at_most=limit)], {}, claim)
+    assert wrong is not None
+    assert not isinstance(wrong, Refuted)
+    lax = bound.reproved(queue, [ResponseTime(need=6, at_most=limit * (1 + 1e-6))], {}, claim)
+    assert isinstance(lax, Refuted)

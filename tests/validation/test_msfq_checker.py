@@ -4,15 +4,19 @@ import json
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from math import inf, sqrt
 from typing import Any
 
 import msgspec
 import pytest
-from builders.msfq import at_load, one_or_all
+from builders.msfq import at_load, of_classes, one_or_all
 
 from schedopt import check, evaluate, solve
 from schedopt.formulations.constraints import ResponseTime
+from schedopt.instances.msfq import ClassTime, Simulated
 from schedopt.solvers.result import Document
+from schedopt.validation.msfq import simulated
+from schedopt.validation.report import Report, same
 
 QUEUE = at_load(3, 0.5)
 
@@ -54,6 +58,14 @@ def strange(table: list[str]) -> None:
 
 def worse_threshold(d: Any) -> None:
     d["solution"]["threshold"] = (d["solution"]["threshold"] + 1) % 3
+
+
+def shifted(d: Any) -> None:
+    """Give to one class what another loses, so that their mean stays."""
+    small, large = d["solution"]["classes"]
+    small["mean_response_time"] += 0.01
+    large["mean_response_time"] -= 0.09
+    d["solution"]["weighted_response_time"] += (0.9 * 0.01 - 0.2 * 0.09) / 1.1
 
 
 @pytest.mark.parametrize(
@@ -102,6 +114,12 @@ def worse_threshold(d: Any) -> None:
             lambda d: d["solution"]["classes"][1].update(mean_response_time=5.0),
             "need 3: a mean response time of 5.0",
         ),
+        (
+            "simulated",
+            lambda d: d["solution"]["classes"][0].update(mean_response_time=0.8, jobs=1000),
+            "less than the mean service 1",
+        ),
+        ("table", shifted, "need 1: a mean response time of"),
         ("table", lambda d: strange(d["solution"]["at_empty"]), "letters that say nothing"),
         ("table", lambda d: strange(d["solution"]["admit"][0]), "letters that say nothing"),
         ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
@@ -139,3 +157,78 @@ def test_what_is_simulated_passes_and_what_is_doubled_does_not(arrivals: int) ->
         told: Any = json.loads(msgspec.json.encode(document))
         told["solution"]["utilization"] *= 0.6
         assert check(queue, msgspec.convert(told, Document)).ok == (arrivals < 10_000)
+
+
+SEEN = ClassTime(
+    need=1, mean_response_time=3.0, confidence=0.1, percentiles={}, jobs=1200, arrival_rate=2.0,
+    mean_number=6.0,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("edge", [7 / 0.85, 5 / 1.15])
+def test_littles_law_has_room_for_noise_and_no_more(edge: float) -> None:
+    """A twentieth of the number, what ends cut off (a tenth of it, here), and 5 · 0.2 of noise."""
+    for by, holds in ((1e-6, False), (-1e-6, True)):
+        report = Report()
+        number = edge * (1 + by) if edge > 6 else edge * (1 - by)
+        simulated._little(msgspec.structs.replace(SEEN, mean_number=number), 2.0, report)
+        assert report.ok == holds
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_servers_are_as_busy_as_what_arrives_makes_them(sign: int) -> None:
+    queue = of_classes(4, (1, 1.0, 2.0), (2, 0.5, 0.5))
+    classes = (
+        msgspec.structs.replace(SEEN, jobs=100, arrival_rate=1.0, mean_number=3.0),
+        msgspec.structs.replace(SEEN, jobs=50, arrival_rate=0.5, mean_number=2.0),
+    )
+    piled = (3 * 0.5 + 2 * 2 * 2) / (4 * 100) * 1.5
+    room = 0.01 + 6 * sqrt((1.0 * 0.5**2 * 2 + 0.5 * 4**2 * 2) / 100) / 4 + 4 * piled
+    for by, holds in ((1e-6, False), (-1e-6, True)):
+        run = Simulated(
+            mean_response_time=1.0, weighted_response_time=1.0, classes=classes, arrivals=150,
+            confidence=None, utilization=0.625 + sign * (room + by),
+        )  # fmt: skip
+        report = Report()
+        simulated._balance(queue, run, 1.5, report)
+        assert report.ok == holds
+
+
+def test_what_is_looked_at_in_a_simulation() -> None:
+    """Means of 1,000 jobs on, loads of 10,000 arrivals on, and ends by the number of runs."""
+    queue = of_classes(4, (1, 2.0, 1.0))
+
+    def judged(**changes: Any) -> list[str]:
+        own = {key: changes.pop(key) for key in list(changes) if key in ClassTime.__struct_fields__}
+        run = Simulated(
+            mean_response_time=1.0, weighted_response_time=1.0, arrivals=10_000, confidence=0.0,
+            utilization=0.5, classes=(msgspec.structs.replace(SEEN, **own),),
+        )  # fmt: skip
+        report = Report()
+        simulated.check(queue, msgspec.structs.replace(run, **changes), report)
+        return [line.partition(":")[0] for line in [*report.violations, *report.unjudged]]
+
+    assert not judged()
+    assert not judged(utilization=1 + 1e-10, arrivals=0)
+    assert not judged(utilization=0.0, arrivals=9_999)
+    assert judged(utilization=0.0) == ["load balance"]
+    assert judged(utilization=1 + 1e-8, arrivals=0) == ["utilization"]
+    assert judged(mean_number=60.0, jobs=1000, arrivals=0) == ["Little's law"]
+    assert not judged(mean_number=60.0, jobs=999, arrivals=0)
+    # |6 - 18| is 0.05 · 18 + 18 · 60 / 1200 · √runs + 1 from 125.5 runs on
+    assert judged(mean_number=18.0, arrivals=0, replications=125) == ["Little's law"]
+    assert not judged(mean_number=18.0, arrivals=0, replications=126)
+    assert judged(percentiles={"5": 2.0, "10": 1.0}) == ["percentiles"]
+    assert not judged(percentiles={"10": 2.0, "5": 1.0})
+    for lost in ("mean_number", "arrival_rate"):
+        assert judged(**{lost: msgspec.UNSET}) == ["need 1", "load balance"]
+    assert judged(percentiles=msgspec.UNSET) == ["need 1"]
+    assert judged(arrival_rate=0.0, mean_number=0.0) == ["load balance"]
+
+
+def test_what_is_infinite_is_the_same_as_nothing() -> None:
+    assert same(1.0, 1.0 + 1e-10)
+    assert same(1.0, 1.1, 1e9)
+    for other in (inf, -inf, float("nan"), 1.0 + 1e-8):
+        assert not same(1.0, other)
+        assert not same(other, 1.0)

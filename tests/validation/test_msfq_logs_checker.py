@@ -120,6 +120,9 @@ def test_other_claims_are_checked() -> None:
         assert f"by user a: {key}" in faults(by=right.by | {"user": user | {"a": a}})
     assert "not the names" in faults(by=right.by | {"user": {"a": user["a"]}})
     assert "confidence" in faults(confidence=-1.0)
+    assert not faults(confidence=0.0, resampled=(1.0, 2.0))
+    for number in (0.0, -1.0):
+        assert "resampled" in faults(resampled=(1.0, number))
     assert "slowdown_bound" in faults(slowdown_bound=-1.0)
     assert "slowdown_bound: not" in faults(slowdown_bound=0.0)
 
@@ -151,6 +154,9 @@ def test_a_window_is_checked() -> None:
     assert judged(QUEUE, good, options={"first": 1, "count": 2}).ok
     assert "options say" in str(judged(QUEUE, good, options={"first": 0}).violations)
     assert "not within the log" in str(judged(QUEUE, window(2, [(2, 2), (3, 9)], 7)))
+    for changes in ({"first": -1}, {"count": 0}, {"count": 10**12}, {"first": 10**30}):
+        other = msgspec.structs.replace(good, **changes)
+        assert "not within the log" in str(judged(QUEUE, other)), changes
 
 
 def test_what_preempts_is_checked_piece_by_piece() -> None:

@@ -19,7 +19,7 @@ method (see `validation.msfq.transforms`); nothing of the result is used but the
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import floor, gcd, isfinite
+from math import floor, gcd, inf, isfinite, isnan
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -162,22 +162,23 @@ def _of_threshold(
     claim: Document,
 ) -> str | None:
     """Re-prove the bound of a best threshold: the least of all, which are recomputed."""
-    if claim.sense != "minimize":
-        return f"response times are minimized, not {claim.sense}d"
-    if claim.formulation != "threshold" or certificate:
-        return f"no certificate says anything of {claim.formulation}"
+    if claim.sense != "minimize" or certificate:
+        return "response times are minimized, and no certificate says anything of thresholds"
     method = claim.solution.get("method", claim.options.get("method"))
     if method != "exact":
         return f"not of the exact curve, but by {method}"
     variant = claim.solution.get("variant", claim.options.get("variant"))
     curve = recomputed(instance, str(variant))
-    if curve is None:
+    if curve is None or any(map(isnan, curve[0] + curve[1])):  # what is no number may be the least
         return "the curve is not recomputed for as many servers"
     _, best = least(instance, constraints, curve)
     bound = claim.bound
     if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
         return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
-    return None
+    _, lower = least(instance, constraints, curve, surely=False)
+    if bound <= lower * (1 + curve[2]):
+        return None
+    return f"a threshold that just keeps the side constraints, or just not, gets {lower:.12g}"
 
 
 def _of_values(
@@ -196,7 +197,7 @@ def _of_values(
 
 
 def _reached(claim: Document, shown: float) -> str | None:
-    if claim.bound is not None and claim.bound <= shown * (1 + ROUNDING):
+    if claim.bound is not None and claim.bound <= shown * (1 + ROUNDING) < inf:
         return None
     return f"the bound {claim.bound}, where relative values show {shown:.12g}"
 

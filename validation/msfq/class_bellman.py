@@ -58,7 +58,7 @@ class ClassValues(Given, frozen=True, tag="class-values"):
 def shown(queue: Instance, given: ClassValues) -> float:
     """Return the bound that follows from relative values; `ValueError` says why none does."""
     count = len(queue.classes)
-    if queue.log is not None or not queue.memoryless:
+    if not queue.memoryless:
         raise ValueError("relative values are for classes with exponential sizes")
     prices, bends = np.array(given.prices), np.array(given.bends)
     if len(given.most) != count or prices.shape != (count,) or bends.shape != (count, count):

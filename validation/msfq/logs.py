@@ -85,11 +85,12 @@ def _starts(
     """Return which jobs a solution schedules, and when; what cannot be is noted."""
     count = len(queue.jobs)
     if isinstance(solution, Windowed):
+        if not (solution.first >= 0 and 1 <= solution.count <= count - solution.first):
+            report.violations.append(f"window: not within the log's {count} jobs")
+            return np.arange(0), np.empty(0)
         rows = np.arange(solution.first, solution.first + solution.count)
         named = [one.job for one in solution.starts]
         report.expect(named == rows.tolist(), "starts: not of the window's jobs, in their order")
-        fits = solution.first >= 0 and 1 <= solution.count <= count - solution.first
-        report.expect(fits, f"window: not within the log's {count} jobs")
         return rows, np.array([one.start for one in solution.starts], dtype=np.float64)
     if solution.jobs != count:
         report.violations.append(f"jobs: {solution.jobs}, where the log has {count}")

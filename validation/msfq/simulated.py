@@ -3,6 +3,8 @@
 from math import fsum, sqrt
 from typing import Any
 
+from msgspec import UNSET
+
 from schedopt.instances.msfq import Instance, Simulated
 from schedopt.validation.report import Report
 
@@ -25,7 +27,11 @@ def check(queue: Instance, solution: Simulated, report: Report) -> None:
     ends = sqrt(max(1, min(runs, MOST)))
     for time in solution.classes:
         if isinstance(time.jobs, int) and time.jobs >= ENOUGH:
-            _little(time, ends, report)
+            parts = (time.mean_response_time, time.mean_number, time.arrival_rate)
+            if all(isinstance(part, float) for part in parts) and time.percentiles is not UNSET:
+                _little(time, ends, report)
+            else:
+                report.unjudged.append(f"need {time.need}: {time.jobs} jobs, and not their times")
     if solution.arrivals >= 10 * ENOUGH:
         _balance(queue, solution, ends, report)
 
@@ -47,14 +53,16 @@ def _little(time: Any, several: float, report: Report) -> None:
 def _balance(queue: Instance, solution: Simulated, several: float, report: Report) -> None:
     """Compare the servers' mean use with the work that arrived, but for backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
-    if any(time.arrival_rate is None or time.mean_number is None for _, time in pairs):
+    told = [part for _, time in pairs for part in (time.arrival_rate, time.mean_number)]
+    if not all(isinstance(part, float) and part >= 0 for part in told):
+        report.unjudged.append("load balance: of classes without a rate or a number")
         return
     k = queue.servers
     asked = fsum(j.need * _rate(t) / j.service_rate for j, t in pairs) / k
     spread = fsum(
         _rate(t) * (j.need / j.service_rate) ** 2 * j.sizes.second_moment for j, t in pairs
     )
-    rate = fsum(_rate(t) for _, t in pairs)
+    rate = max(fsum(_rate(t) for _, t in pairs), 1e-300)
     jobs = fsum(t.jobs for _, t in pairs if isinstance(t.jobs, int))
     time = max(jobs, 1.0) / rate
     piled = fsum(j.need * _number(t) / j.service_rate for j, t in pairs) / (k * time) * several

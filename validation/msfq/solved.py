@@ -200,20 +200,20 @@ def sampled(queue: Instance, solution: Thresholded) -> Recomputed | None:
 
 
 def least(
-    queue: Instance, constraints: Sequence[Constraint], found: Recomputed
+    queue: Instance, constraints: Sequence[Constraint], found: Recomputed, *, surely: bool = True
 ) -> tuple[list[float], float]:
-    """Return the objective at each threshold, and the least that surely keeps the rules."""
+    """Return the objective at each threshold, and the least that surely, or maybe, keeps rules."""
     from schedopt.validation.msfq.chain import System
 
     small, large, near = found
+    room = 1 - near if surely else 1 + near
     system = System.of(queue)
     rules = [rule for rule in constraints if isinstance(rule, ResponseTime)]
     ours = [system.objective(queue.objective, *pair) for pair in zip(small, large, strict=True)]
     kept = [
         value
         for value, *pair in zip(ours, small, large, strict=True)
-        if isfinite(value)
-        and all(pair[rule.need != 1] <= rule.at_most * (1 - near) for rule in rules)
+        if isfinite(value) and all(pair[rule.need != 1] <= rule.at_most * room for rule in rules)
     ]
     return ours, min(kept, default=inf)
 
@@ -284,6 +284,12 @@ def check_table(queue: Instance, solution: OptimalTable, claim: Document, report
         limits = f"{FEW_SERVERS} servers, to load {LIGHT:.1f}"
         report.unjudged.append(f"what the tables get: it is recomputed up to {limits} alone")
         return
+    for job, each in zip(queue.classes, solution.classes, strict=True):
+        told, own = each.mean_response_time, pair[job.need > 1]
+        report.expect(
+            told is not None and abs(told - own) <= TRUNCATED * own,
+            f"need {job.need}: a mean response time of {told}, where the table's is {own:.9g}",
+        )
     ours = system.objective(queue.objective, *pair)
     report.expect(
         abs(ours - claim.objective) <= TRUNCATED * ours,
