@@ -97,6 +97,15 @@ def test_floors_hold_from_the_arrival_on() -> None:
         assert "floor: " in "".join(report.violations)
     rule = schedopt.Shares(jobs=("a", "late"), at_least=0.0, at_most=1.0)
     assert documents.check(instance, forged, [rule]).ok
+    ever = schedopt.Shares(jobs=("a",), at_least=0.1, name="floor")
+    short = [
+        {"start": 0.0, "end": 1e-10, "share": {}},
+        {"start": 1e-10, "end": 10.0, "share": {"a": 1.0}},
+        {"start": 10.0, "end": 11.0, "share": {"late": 1.0}},
+    ]
+    forged = broken(forged, epochs=short)
+    (said,) = documents.check(instance, forged, [ever]).violations
+    assert said == "floor: a has 0 in epochs[0], at least 0.1"
 
 
 def test_the_worst_epoch_is_named() -> None:
@@ -104,7 +113,9 @@ def test_the_worst_epoch_is_named() -> None:
     rule = schedopt.Shares(jobs=("j0",), at_most=0.1, name="cap")
     (said,) = documents.check(instance, result, [rule]).violations
     shares = [epoch["share"].get("j0", 0.0) for epoch in result.solution["epochs"]]
-    assert f"j0 has {max(shares):.6g} in epochs[{shares.index(max(shares))}]" in said
+    assert sum(share > 0.1 for share in shares) == 3
+    where = f"epochs[{shares.index(max(shares))}] (and in 2 more)"
+    assert said == f"cap: j0 has {max(shares):.6g} in {where}, at most 0.1"
 
 
 def test_proportions_are_played_back() -> None:
@@ -123,6 +134,9 @@ def test_proportions_are_played_back() -> None:
     assert not documents.check(many, result, [rule]).whole
     del logs[first]
     assert "for all jobs" in violations(many, broken(result, proportions=logs))
+    one = cluster([4], Power(p=0.5), 4, objective="makespan")
+    alone = broken(solved(one)[1], epochs=[], proportions={"j0": 0.0})
+    assert violations(one, alone) == ""
     _, own = solved(instance)
     mixed = msgspec.structs.replace(instance, speedup=Amdahl(parallel=0.5))
     forged = broken(own, epochs=[], proportions=dict.fromkeys(("j0", "j1", "j2"), 0.0))

@@ -229,16 +229,20 @@ def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
             assert best * (1 - 1e-9) <= bound <= best * 1.003 + 1e-9
 
 
-def test_a_teams_floor_counts_no_further_than_its_jobs_caps() -> None:
-    """Where jobs cannot have what their team must, these hold by a billionth of a thousandth."""
-    rules = (FairShare(by="team", at_least={"a": 0.9}), Shares(jobs=("j0", "j2"), at_most=0.4))
-    instance = cluster([3, 2, 1], Power(p=0.5))
-    machine = machine_of(instance, rules, "team")
-    prices, present = np.array([[0.0, 1.0, 0.0]]), np.ones((1, 3), dtype=bool)
+@pytest.mark.parametrize(("least", "most", "price"), [(0.9, None, 0.0), (None, 0.9, 1.0)])
+def test_what_a_team_has_is_no_more_than_its_jobs_may(
+    least: float | None, most: float | None, price: float
+) -> None:
+    """Where caps of jobs hold, and not their team's bound, earnings are right to the last digit."""
+    bounds = {"at_least": {"a": least} if least else {}, "at_most": {"a": most} if most else {}}
+    rules = (FairShare(by="team", **bounds), Shares(jobs=("j0", "j2"), at_most=0.4))
+    machine = machine_of(cluster([3, 2, 1], Power(p=0.5)), rules, "team")
+    prices, present = np.array([[price, 2.0**-7, price]]), np.ones((1, 3), dtype=bool)
     found = float(machine.most_earned(prices, present, np.ones((1, 1), dtype=bool))[0])
     with localcontext(prec=40):
-        held = sum(Decimal(float(most)) for most in machine.most[[0, 2]])
-        exact = (10 - held).sqrt()
+        held = [Decimal(float(machine.most[j])) for j in (0, 2)]
+        exact = (10 - sum(held)).sqrt() * Decimal("0.0078125")
+        exact += sum(Decimal(price) * each.sqrt() for each in held)
         assert exact <= Decimal(found) <= exact * (1 + Decimal("1e-9"))
 
 
@@ -295,6 +299,16 @@ def test_prices_beside_sets_are_nearly_the_best(own: Any, rules: tuple[Any, ...]
         kept = np.max([_kept(own[i], curves[i], 1.0 - k / 10.0) for i in inside], axis=0)
         best = ((weights[j] + weights[inside].sum() * (1.0 - kept)) / curves[j].about(k)).min()
         assert max(alone, best) * (1 - 1e-4) <= found <= max(alone, best) * (1 + 1e-9)
+
+
+def test_what_is_kept_is_bounded_on_both_sides() -> None:
+    """Where all is parallel, lines through any point bound all others, if only by a last digit."""
+    beside = Beside(machine_of(three(), (), None), Proof(three(), (), None).costs)
+    parts = np.array([0.01, 0.3, 0.5, 0.99])
+    value, right, left = beside._kept(("amdahl", np.ones(4)), parts)
+    for i, part in enumerate(map(Fraction, parts)):
+        assert Fraction(value[i]) + Fraction(right[i]) * (1 - part) >= 1
+        assert Fraction(value[i]) - Fraction(left[i]) * part >= 0
 
 
 def _kept(speedup: Any, curve: Any, part: Floats) -> Floats:

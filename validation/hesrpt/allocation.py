@@ -154,7 +154,6 @@ def _kept(
     else:
         report.unjudged.append(f"{name}: no checker for {constraint.kind()}")
     arrival = {job.name: job.arrival for job in instance.jobs}
-    rounding = 1e-9 * max(solution.completion.values())
     for who, mine, least, most in bounded:
         beyond = []
         for i, epoch in enumerate(solution.epochs):
@@ -163,7 +162,8 @@ def _kept(
                 j
                 for j in mine
                 if arrival[j] <= middle < solution.completion[j]
-                or min(epoch.end, solution.completion[j]) - max(epoch.start, arrival[j]) > rounding
+                or min(epoch.end, solution.completion[j]) - max(epoch.start, arrival[j])
+                > 1e-9 * epoch.end
             ]
             share = fsum(epoch.share.get(j, 0.0) for j in here)
             if here and not least - CLOSE <= share <= most + CLOSE:
