@@ -3,7 +3,7 @@
 import copy
 from decimal import Decimal, localcontext
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,11 +25,12 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
+from schedopt.validation.hesrpt.beside import Beside
 from schedopt.validation.hesrpt.bound import reproved
 from schedopt.validation.hesrpt.diagram import Diagram, Pass
 from schedopt.validation.hesrpt.intervals import Interval
 from schedopt.validation.hesrpt.kinds import Ranks
-from schedopt.validation.hesrpt.prices import Proof
+from schedopt.validation.hesrpt.prices import NotShownError, Proof
 from schedopt.validation.hesrpt.timelines import timelines
 
 BUNDLED = sorted(
@@ -204,6 +205,7 @@ def further() -> list[tuple[Instance, Document, dict[str, Any]]]:
 @pytest.mark.parametrize("which", [0, 3, 6, 7, 9])
 def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
     instance, claim, given_ = [*proofs(), *further()][which]
+    assert judged(instance, claim, given_) is None
     assert claim.objective is not None
     above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
     for i in range(len(numbers(given_))):
@@ -271,6 +273,28 @@ def test_strange_values_in_certificates_are_refused_in_a_line() -> None:
         assert isinstance(judged(four, claim, given_), str)
 
 
+def test_each_price_under_rents_is_for_later_ends_than_the_one_before() -> None:
+    instance, claim, given_ = further()[3]
+    assert judged(instance, claim, given_) is None
+    for j, key in product(range(len(instance.jobs)), ("until", "prices")):
+        forged = copy.deepcopy(given_)
+        one = forged["jobs"][j]
+        one[key].insert(1, one[key][0])
+        assert "may cost less" in str(judged(instance, claim, forged))
+        one["prices"], one["until"] = (
+            one["prices"][:1] * 9,
+            [*one["until"][:1] * 8, one["until"][-1]],
+        )
+        assert "may cost less" in str(judged(instance, claim, forged))
+        both = copy.deepcopy(given_)
+        for each in ("until", "prices"):
+            both["jobs"][j][each].insert(1, both["jobs"][j][each][0])
+        assert "may cost less" in str(judged(instance, claim, both))
+    low = msgspec.structs.replace(claim, bound=1e-9)
+    for times in ([0.1, *given_["times"][1:]], given_["times"][:-1], given_["times"][::-1]):
+        assert "rents: " in str(judged(instance, low, {**given_, "times": times}))
+
+
 def test_certificates_say_nothing_of_other_instances() -> None:
     for instance, claim, given_ in proofs():
         own = [
@@ -310,6 +334,32 @@ def test_a_branch_places_a_job_that_is_not_placed() -> None:
     for tree in ({"j0": [0.1, {"j0": [0.1, {}]}]}, {"j9": [0.1, {}]}):
         given_ = {"kind": "orders", "tree": tree}
         assert "cannot be placed there" in str(judged(instance, claim, given_))
+
+
+def test_trees_of_last_jobs_prove_the_least_of_their_leaves() -> None:
+    instance, claim, _ = proofs()[0]
+    proof = Proof(instance, (), None)
+    parts = Beside(proof.machine, proof.costs).prices * instance.sizes
+    orders = list(permutations(range(3)))
+    sums = [parts[0, a] + parts[1 << a, b] + parts[1 << a | 1 << b, c] for a, b, c in orders]
+    assert proof.of_orders({}) == pytest.approx(min(sums), rel=1e-9)
+    alone = {job.name: 1 / float(job.speedup.at(10)) for job in instance.jobs if job.speedup}
+    for name, own in alone.items():
+        tree = {other: [price * (1 - 1e-9), {}] for other, price in alone.items()}
+        assert proof.of_orders(tree) == pytest.approx(min(sums), rel=1e-6)
+        tree[name] = [own * 0.1, {}]
+        j, less = proof.index[name], 0.9 * own * instance.jobs[proof.index[name]].size
+        left = [whole - less * (order[0] == j) for whole, order in zip(sums, orders, strict=True)]
+        assert proof.of_orders(tree) == pytest.approx(min(left), rel=1e-6)
+        tree[name] = [own * 1.001, {}]
+        with pytest.raises(NotShownError, match="earn more"):
+            proof.of_orders(tree)
+    low = msgspec.structs.replace(claim, bound=1e-3)
+    some = [{"last_first": order, "prices": [1e-6] * 3} for order in orders]
+    dear = {"last_first": orders[0], "prices": [1.5 * alone["j0"], 1e-9, 1e-9]}
+    passes = {"kind": "diagram", "goal": 1e9, "passes": [{"rents": [1.0]}], "orders": some}
+    assert judged(instance, msgspec.structs.replace(claim, bound=1e-9), passes) is None
+    assert "earn more" in str(judged(instance, low, {**passes, "orders": [*some, dear]}))
 
 
 def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

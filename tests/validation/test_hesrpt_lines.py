@@ -2,7 +2,7 @@
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from operator import add, mul, sub, truediv
 from typing import Any
 
@@ -18,7 +18,7 @@ from schedopt.validation.hesrpt.diagram import Diagram, _View
 from schedopt.validation.hesrpt.earning import gain, machine_of
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.prices import NotShownError, Proof
-from schedopt.validation.hesrpt.rents import _of_one
+from schedopt.validation.hesrpt.rents import _Job, _of_one, ends_from
 
 SPEEDUPS = [
     Power(p=0.5),
@@ -356,6 +356,24 @@ def test_many_weights_are_added_up_from_below() -> None:
         proof.expect_feasible(prices, np.arange(count))
     prices[-1] = 1000.0 * (1 - 1e-10)
     proof.expect_feasible(prices, np.arange(count))
+
+
+def test_what_a_job_gains_is_added_up_from_above() -> None:
+    machine, count = machine_of(three(), (), None), 200
+    times = np.cumsum(np.random.default_rng(6).uniform(0.01, 0.3, count + 1))
+    lengths, prices = ends_from(Interval.exactly(times)), np.array([0.2, 3.0])
+    rents = np.linspace(0.5, 0.1, count)
+    one = _Job(machine, 1, Interval.exactly(np.ones(1)), Interval.exactly(np.ones(1)))
+    found = one._gains(prices, lengths, rents)
+    for row, price in zip(found, prices, strict=True):
+        rates = machine.most_gained(1, np.full(count, price), rents)
+        steps = map(mul, map(Fraction, rates), np.diff(list(map(Fraction, times))))
+        for at, exact in enumerate(accumulate(steps, initial=Fraction(0))):
+            assert (
+                exact
+                <= Fraction(row[at])
+                <= exact * (1 + Fraction(1, 10**11)) + Fraction(1, 10**15)
+            )
 
 
 def test_a_job_alone_has_no_more_than_its_team_and_no_less_if_it_is_one() -> None:

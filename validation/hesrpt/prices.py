@@ -185,8 +185,8 @@ class Proof:
         ends = Interval.decimals(starts)
         lengths = Interval(ends.low[1:], ends.high[1:]) - Interval(ends.low[:-1], ends.high[:-1])
         earned = (Interval.exactly(most[:-1]) * lengths).total()
-        last = Interval(ends.low[-1:], ends.high[-1:])
-        return float((last + Interval.exactly(self.worth(prices)) - earned).low[0])
+        last = Interval.exactly(ends.low[-1])
+        return float((last + Interval.exactly(self.worth(prices)) - earned).low)
 
     def of_orders(self, tree: Mapping[str, object]) -> float:
         """Return what a tree of last jobs proves for all orders."""
