@@ -384,18 +384,25 @@ def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
 TEAMS = FairShare(by="team", at_least={"b": 0.6}, at_most={"a": 0.3})
 
 
-@pytest.mark.parametrize(("rules", "by"), [((), None), ((TEAMS,), "team")])
+@pytest.mark.parametrize(
+    ("rules", "by", "cost_of_one"), [((), None, 1.0), ((), None, 1e-3), ((TEAMS,), "team", 1.0)]
+)
 @settings(max_examples=examples(20))
 @given(st.randoms(use_true_random=False))
 def test_passes_leave_the_best_order_and_close_what_costs_less(
-    rules: tuple[Any, ...], by: str | None, random: Random
+    rules: tuple[Any, ...], by: str | None, cost_of_one: float, random: Random
 ) -> None:
     instance, cost, first = best(bool(rules))
-    proof = Proof(instance, rules, by)
+    cheap = [msgspec.structs.replace(job, weight=cost_of_one) for job in instance.jobs]
+    cost *= cost_of_one
+    weighty = msgspec.structs.replace(instance, objective="weighted-flow-time", jobs=tuple(cheap))
+    proof = Proof(weighty, rules, by)
     for goal, left in ((cost * (1 + 1e-9), True), (0.8 * cost, False)):
         diagram = Diagram(proof.machine, proof.sizes, proof.costs, [0] * 4)
         for _ in range(3):
-            rents = np.geomspace(0.02, 2.0, 12 if left else 25) * random.uniform(0.9, 1.1)
+            rents = (
+                np.geomspace(0.02, 2.0, 12 if left else 25) * random.uniform(0.9, 1.1) * cost_of_one
+            )
             points = None
             if left or rules:
                 count = len(rents)
