@@ -137,9 +137,11 @@ def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
     if b"\\" in data and b"\\u003" in data:  # one byte is found ten times as fast as several
         return True
     colons = _colons(data)
-    if len(data) > LARGE and _tagged(data, wanted) and _adds_nulls_at_most(wanted):
+    tags = _tags_added(wanted) if len(data) > LARGE and _tagged(data, wanted) else None
+    if tags is not None:
         again = msgspec.json.encode(record)
-        if _colons(again) - again.count(b":null") >= colons:
+        added = sum(again.count(tag) - min(again.count(tag), data.count(tag)) for tag in tags)
+        if _colons(again) - again.count(b":null") - added >= colons:
             return False  # else some key was written that holds its default
     try:
         once = msgspec.json.encode(msgspec.json.decode(data))
@@ -167,10 +169,11 @@ def _tagged(data: bytes, wanted: Any) -> bool:
 
 
 @cache
-def _adds_nulls_at_most(wanted: Any) -> bool:
-    """Tell whether all keys that encoding a record gives, and decoding did not find, hold null.
+def _tags_added(wanted: Any) -> frozenset[bytes] | None:
+    """Return the tags that encoding a record may add to what was decoded.
 
-    So it is where fields that hold their default are left out, or are null by default.
+    None where it may add more than these and keys that hold null: where fields that hold their
+    default are not left out, nor null by default.
     """
     from msgspec import inspect
 
@@ -179,6 +182,7 @@ def _adds_nulls_at_most(wanted: Any) -> bool:
         inspect.LiteralType, inspect.AnyType,
     )  # fmt: skip
     seen: set[type] = set()
+    tags: set[bytes] = set()
 
     def fine(info: inspect.Type, alone: bool = True) -> bool:
         match info:
@@ -194,8 +198,10 @@ def _adds_nulls_at_most(wanted: Any) -> bool:
             case inspect.DictType():
                 sure = fine(info.key_type) and fine(info.value_type)
             case inspect.StructType():  # one that is alone in its place need not have its tag
-                tagged = info.cls.__struct_config__.tag is not None
-                sure = not (alone and tagged) and (info.cls in seen or whole(info))
+                config = info.cls.__struct_config__
+                if alone and config.tag is not None:
+                    tags.add(msgspec.json.encode({config.tag_field: config.tag})[1:-1])
+                sure = info.cls in seen or whole(info)
             case _:
                 sure = isinstance(info, plain)
         return sure
@@ -211,4 +217,5 @@ def _adds_nulls_at_most(wanted: Any) -> bool:
         )
 
     info = inspect.type_info(wanted)
-    return whole(info) if isinstance(info, inspect.StructType) else fine(info)
+    sure = whole(info) if isinstance(info, inspect.StructType) else fine(info)
+    return frozenset(tags) if sure else None

@@ -81,10 +81,12 @@ def met(names: Sequence[str]) -> bool:
     return not names or any(shutil.which(name) or installed(name) for name in names)
 
 
-def unmet(needs: Iterable[Sequence[str]]) -> InputError:
+def unmet(needs: Iterable[Sequence[str]], solver: str = "") -> InputError:
     """Return what to install for the first of some needs that is not met."""
     names = next(names for names in needs if not met(names))
     brought = next((name for name in names if name in EXTRAS), None)
     if brought is not None:
         return missing(brought)
-    return InputError(f"{' or '.join(names)} on this machine", found="none", place="solver")
+    return InputError(
+        f"{' or '.join(names)} on this machine", found="none", place=f"solver {solver}".strip()
+    )

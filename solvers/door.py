@@ -224,7 +224,7 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
         names = listing([engine.name for engine in table])
         raise InputError(f"a solver of {model.name}{names}", found=shown(solver), place="solver")
     if not engine.available:
-        raise unmet([engine.needs])
+        raise unmet([engine.needs], engine.name)
     read = engine.accepts(model)
     if read is None or read is False:
         others = listing([one.name for one in _accepting(table, model)])

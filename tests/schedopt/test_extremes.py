@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.effort import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedopt import evaluate, solve
@@ -46,6 +46,8 @@ def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @settings(max_examples=examples(150))
+@example(name="greedy-trap", places=[5, 1, 1, 1], values=[5e-324, 0, 0, 3])
+@example(name="greedy-trap", places=[5, 0, 2, 0], values=[5e-324, 0, 1e308, 3])
 @given(
     name=st.sampled_from(NAMES),
     places=st.lists(st.integers(0, 200), min_size=1, max_size=4),

@@ -234,4 +234,8 @@ def answers(seed: int, python: bool, monkeypatch: pytest.MonkeyPatch) -> list[ob
     policies = ("greedy", "greedy-half", "greedy-three-quarters", "core", "greedy+stcpu")
     results = [schedopt.solve(of) for of in (*asked, *nights)]
     results += [schedopt.evaluate(night, name) for night in nights for name in policies]
-    return [(of.objective, of.bound, of.solution, of.conflict) for of in results]
+    # Which of several best schedules is found depends on how long dispatchers were given.
+    return [
+        (of.objective, of.bound, of.formulation == "schedule" or of.solution, of.conflict)
+        for of in results
+    ]

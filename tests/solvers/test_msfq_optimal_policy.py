@@ -16,7 +16,7 @@ from schedopt.formulations.constraints import ResponseTime
 from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.formulations.msfq.process import Process, State
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import load
+from schedopt.instances.files import encode, load, parse
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
@@ -31,9 +31,13 @@ from schedopt.validation.msfq.chain import System as Raw
 BUNDLED = Path(__file__).parent.parent.parent / "instances" / "msfq"
 
 
-@cache
 def optimum(queue: Instance) -> Result:
-    result = solve(queue, formulation="optimal-policy", gap=1e-4)
+    return _optimum(encode(queue))
+
+
+@cache
+def _optimum(queue: bytes) -> Result:
+    result = solve(parse(queue), formulation="optimal-policy", gap=1e-4)
     assert not result.violations
     return result
 

@@ -13,6 +13,7 @@ by more than can be mistaken.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import frexp, ldexp
 
 import numpy as np
@@ -36,6 +37,8 @@ NEAR = 1e-6
 RATIOS, REFERENCES = 20, 8
 """Denominators that are tried, and numbers of a row that others are compared with."""
 _DENOMINATORS = np.arange(1.0, RATIOS + 1.0)
+HUGE = 1e15
+"""Stands for numbers that no scale brings into the range of doubles."""
 SHARP_REWARD = 1e-3
 """Rewards whose unit is at least this are told apart, by gaps of some thousands of duals."""
 
@@ -85,7 +88,9 @@ class Scaled:
     @property
     def sharp_rewards(self) -> bool:
         """Whether HiGHS can tell the least difference of two rewards from none."""
-        return self.cost_scale * self.step >= max(SHARP_REWARD, 4e-7 * len(self.cost))
+        least = Fraction(self.cost_scale) * self.step
+        exact = not np.any(np.abs(self.cost) >= HUGE)
+        return exact and least >= max(SHARP_REWARD, 4e-7 * len(self.cost))
 
     def matrix(
         self, arrays: Arrays, values: Values, *, unit: float = 1.0, offset: float = 0.0
@@ -144,7 +149,10 @@ def alike(coefficients: Integers) -> bool:
 
 def times(number: int, scale: float) -> float:
     """Return a whole number of any size times a power of two that is at most 1, rounded."""
-    return number / (1 << 1 - frexp(scale)[1])
+    try:
+        return number / (1 << 1 - frexp(scale)[1])
+    except OverflowError:  # beyond what a double holds at any scale: such costs are not sharp
+        return HUGE if number > 0 else -HUGE
 
 
 def _bounds(
