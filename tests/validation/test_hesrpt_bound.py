@@ -3,7 +3,7 @@
 import copy
 from decimal import Decimal, localcontext
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,14 +17,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.constraints import Shares
+from benchmarks.forging import STRANGE
+from benchmarks.fuzzing import places
+from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
+from schedopt.validation.hesrpt.beside import Beside
 from schedopt.validation.hesrpt.bound import reproved
+from schedopt.validation.hesrpt.diagram import Diagram, Pass
 from schedopt.validation.hesrpt.intervals import Interval
+from schedopt.validation.hesrpt.kinds import Ranks
+from schedopt.validation.hesrpt.prices import NotShownError, Proof
+from schedopt.validation.hesrpt.timelines import timelines
 
 BUNDLED = sorted(
     path
@@ -170,13 +177,39 @@ def test_no_forged_certificate_passes() -> None:
         assert judged(instance, claim, nothing) is not None
 
 
-@pytest.mark.parametrize("which", [0, 3])
+@cache
+def further() -> list[tuple[Instance, Document, dict[str, Any]]]:
+    """Return more of them: of teams, of late jobs until all are done, of passes, and by rents."""
+    teams = FairShare(by="team", at_least={"b": 0.6}, at_most={"a": 0.2})
+    mixed = proofs()[0][0]
+    late = [msgspec.structs.replace(job, arrival=0.2 * j) for j, job in enumerate(mixed.jobs)]
+    four = cluster([3, 2, 1, 2.5], Power(p=0.5), own=[Power(p=0.1 + 0.2 * j) for j in range(4)])
+    found = []
+    for instance in (
+        msgspec.structs.replace(mixed, constraints=(teams,)),
+        msgspec.structs.replace(
+            mixed, objective="makespan", jobs=tuple(late), constraints=(teams,)
+        ),
+        four,
+    ):
+        claim, given_ = made(instance)
+        assert given_ is not None and judged(instance, claim, given_) is None
+        found.append((instance, claim, given_))
+    capped = FairShare(by="team", at_most={"a": 0.3})
+    ruled = msgspec.structs.replace(mixed, constraints=(capped,))
+    claim = schedopt.solve(ruled, solver="rents", certificate=True).document()
+    assert isinstance(claim.certificate, dict) and claim.certificate["kind"] == "rents"
+    return [*found, (ruled, claim, claim.certificate)]
+
+
+@pytest.mark.parametrize("which", [0, 3, 6, 7, 9])
 def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
-    instance, claim, given_ = proofs()[which]
+    instance, claim, given_ = [*proofs(), *further()][which]
+    assert judged(instance, claim, given_) is None
     assert claim.objective is not None
     above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
     for i in range(len(numbers(given_))):
-        for factor in (1.02, 100.0):
+        for factor in (0.9, 1.02, 100.0):
             forged = copy.deepcopy(given_)
             where, key = numbers(forged)[i]
             where[key] *= factor
@@ -220,3 +253,175 @@ def test_logarithms_and_exponentials_are_enclosed() -> None:
         for i, value in enumerate(y.tolist()):
             exact = Decimal(value).exp()
             assert Decimal(float(powers.low[i])) <= exact <= Decimal(float(powers.high[i]))
+
+
+def test_strange_values_in_certificates_are_refused_in_a_line() -> None:
+    """None ends otherwise, and none proves more than the optimum."""
+    for instance, claim, given_ in [*proofs(), *further()]:
+        above = msgspec.structs.replace(claim, bound=(claim.objective or 0.0) * (1 + 1e-6))
+        every = range(len(list(places(given_))))
+        for i in every[:: 1 + len(every) // 20]:
+            for value in (*STRANGE[6:11], -1000, -1):
+                forged = copy.deepcopy(given_)
+                where, key = list(places(forged))[i]
+                where[key] = value
+                assert isinstance(judged(instance, above, forged), str)
+    rents = {"rents": [0.1, 1.0], "parts": 2}
+    for strange in ({"beyond": -1000}, {"beyond": 10**30}, {"block": 10**30}, {"parts": 65}):
+        given_ = {"kind": "diagram", "goal": 1e9, "passes": [{**rents, **strange}], "orders": []}
+        four, claim, _ = further()[2]
+        assert isinstance(judged(four, claim, given_), str)
+
+
+def test_each_price_under_rents_is_for_later_ends_than_the_one_before() -> None:
+    instance, claim, given_ = further()[3]
+    assert judged(instance, claim, given_) is None
+    for j, key in product(range(len(instance.jobs)), ("until", "prices")):
+        forged = copy.deepcopy(given_)
+        one = forged["jobs"][j]
+        one[key].insert(1, one[key][0])
+        assert "may cost less" in str(judged(instance, claim, forged))
+        one["prices"], one["until"] = (
+            one["prices"][:1] * 9,
+            [*one["until"][:1] * 8, one["until"][-1]],
+        )
+        assert "may cost less" in str(judged(instance, claim, forged))
+        both = copy.deepcopy(given_)
+        for each in ("until", "prices"):
+            both["jobs"][j][each].insert(1, both["jobs"][j][each][0])
+        assert "may cost less" in str(judged(instance, claim, both))
+    low = msgspec.structs.replace(claim, bound=1e-9)
+    for times in ([0.1, *given_["times"][1:]], given_["times"][:-1], given_["times"][::-1]):
+        assert "rents: " in str(judged(instance, low, {**given_, "times": times}))
+
+
+def test_certificates_say_nothing_of_other_instances() -> None:
+    for instance, claim, given_ in proofs():
+        own = [
+            msgspec.structs.replace(job, arrival=1e-3 * j) for j, job in enumerate(instance.jobs)
+        ]
+        if given_["kind"] not in ("timelines", "together"):
+            late = msgspec.structs.replace(instance, jobs=tuple(own))
+            assert "timelines are for" in str(judged(late, claim, given_))
+        if given_["kind"] == "timelines":
+            own = [msgspec.structs.replace(job, arrival=0.0) for job in instance.jobs]
+            early = msgspec.structs.replace(instance, jobs=tuple(own))
+            assert "timelines are for" in str(judged(early, claim, given_))
+    alike, claim, ranks = proofs()[1]
+    assert ranks["kind"] == "ranks"
+    weighty = [msgspec.structs.replace(job, weight=1.0 + j) for j, job in enumerate(alike.jobs)]
+    slow = [msgspec.structs.replace(alike.jobs[0], speedup=Power(p=0.1)), *alike.jobs[1:]]
+    for change, says in (
+        ({"jobs": tuple(slow)}, "more than their sizes"),
+        ({"constraints": (Shares(jobs=("j0",), at_most=0.5),)}, "more than their sizes"),
+        ({"jobs": tuple(weighty), "objective": "weighted-flow-time"}, "in weight"),
+    ):
+        assert says in str(judged(msgspec.structs.replace(alike, **change), claim, ranks))
+    by_place = {**ranks, "prices": [*ranks["prices"], 1.0]}
+    assert "for each place" in str(judged(alike, claim, by_place))
+
+
+def test_a_claim_may_be_a_billionth_above_what_is_shown() -> None:
+    alike, claim, ranks = proofs()[1]
+    proven = Proof(alike, (), None).of_ranks(msgspec.convert(ranks, Ranks), ())
+    for above, fine in ((9e-10, True), (1.1e-9, False)):
+        near = msgspec.structs.replace(claim, bound=proven * (1 + above))
+        assert (judged(alike, near, ranks) is None) is fine
+
+
+def test_a_branch_places_a_job_that_is_not_placed() -> None:
+    instance, claim = proofs()[0][:2]
+    for tree in ({"j0": [0.1, {"j0": [0.1, {}]}]}, {"j9": [0.1, {}]}):
+        given_ = {"kind": "orders", "tree": tree}
+        assert "cannot be placed there" in str(judged(instance, claim, given_))
+
+
+def test_trees_of_last_jobs_prove_the_least_of_their_leaves() -> None:
+    instance, claim, _ = proofs()[0]
+    proof = Proof(instance, (), None)
+    parts = Beside(proof.machine, proof.costs).prices * instance.sizes
+    orders = list(permutations(range(3)))
+    sums = [parts[0, a] + parts[1 << a, b] + parts[1 << a | 1 << b, c] for a, b, c in orders]
+    assert proof.of_orders({}) == pytest.approx(min(sums), rel=1e-9)
+    alone = {job.name: 1 / float(job.speedup.at(10)) for job in instance.jobs if job.speedup}
+    for name, own in alone.items():
+        tree = {other: [price * (1 - 1e-9), {}] for other, price in alone.items()}
+        assert proof.of_orders(tree) == pytest.approx(min(sums), rel=1e-6)
+        tree[name] = [own * 0.1, {}]
+        j, less = proof.index[name], 0.9 * own * instance.jobs[proof.index[name]].size
+        left = [whole - less * (order[0] == j) for whole, order in zip(sums, orders, strict=True)]
+        assert proof.of_orders(tree) == pytest.approx(min(left), rel=1e-6)
+        tree[name] = [own * 1.001, {}]
+        with pytest.raises(NotShownError, match="earn more"):
+            proof.of_orders(tree)
+    low = msgspec.structs.replace(claim, bound=1e-3)
+    some = [{"last_first": order, "prices": [1e-6] * 3} for order in orders]
+    dear = {"last_first": orders[0], "prices": [1.5 * alone["j0"], 1e-9, 1e-9]}
+    passes = {"kind": "diagram", "goal": 1e9, "passes": [{"rents": [1.0]}], "orders": some}
+    assert judged(instance, msgspec.structs.replace(claim, bound=1e-9), passes) is None
+    assert "earn more" in str(judged(instance, low, {**passes, "orders": [*some, dear]}))
+
+
+def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = cluster([1, 1], Power(p=0.5))
+    jobs = (instance.jobs[0], msgspec.structs.replace(instance.jobs[1], arrival=2.0))
+    late = msgspec.structs.replace(instance, jobs=jobs)
+    both = ([0], 2.0), ([0, 1], None)
+    every = [
+        [*both, ([1], None)],
+        [*both, ([0], None)],
+        [([0], None), ([], 2.0), ([1], None)],
+    ]
+    assert list(timelines(late)) == every
+    assert list(timelines(late, [1, 0])) == [every[0], every[2]]
+    monkeypatch.setattr("schedopt.validation.hesrpt.timelines.MOST", 3)
+    assert len(list(timelines(late))) == 3
+    monkeypatch.setattr("schedopt.validation.hesrpt.timelines.MOST", 2)
+    with pytest.raises(ValueError, match="more than 2"):
+        list(timelines(late))
+
+
+TEAMS = FairShare(by="team", at_least={"b": 0.6}, at_most={"a": 0.3})
+
+
+@pytest.mark.parametrize(
+    ("rules", "by", "cost_of_one"), [((), None, 1.0), ((), None, 1e-3), ((TEAMS,), "team", 1.0)]
+)
+@settings(max_examples=examples(20))
+@given(st.randoms(use_true_random=False))
+def test_passes_leave_the_best_order_and_close_what_costs_less(
+    rules: tuple[Any, ...], by: str | None, cost_of_one: float, random: Random
+) -> None:
+    instance, cost, first = best(bool(rules))
+    cheap = [msgspec.structs.replace(job, weight=cost_of_one) for job in instance.jobs]
+    cost *= cost_of_one
+    weighty = msgspec.structs.replace(instance, objective="weighted-flow-time", jobs=tuple(cheap))
+    proof = Proof(weighty, rules, by)
+    for goal, left in ((cost * (1 + 1e-9), True), (0.8 * cost, False)):
+        diagram = Diagram(proof.machine, proof.sizes, proof.costs, [0] * 4)
+        for _ in range(3):
+            rents = (
+                np.geomspace(0.02, 2.0, 12 if left else 25) * random.uniform(0.9, 1.1) * cost_of_one
+            )
+            points = None
+            if left or rules:
+                count = len(rents)
+                every = list(product(range(count), repeat=len(proof.machine.teams) + 1))
+                points = [list(point) for point in (random.sample(every, 12) if left else every)]
+            parts = random.choice((1, 2, 5))
+            how = {"parts": parts, "beyond": random.randrange(3), "block": random.randrange(2)}
+            diagram.narrow(Pass(rents=rents.tolist(), points=points, **how), goal)
+            if not left:
+                break
+        assert (first in list(diagram.orders(100))) is left
+
+
+@cache
+def best(ruled: bool) -> tuple[Instance, float, tuple[int, ...]]:
+    """Return an instance, its least cost, and its best order from the last job."""
+    own = [Power(p=0.7), Amdahl(parallel=0.9), Power(p=0.4), Power(p=0.9)]
+    instance = cluster([3, 2, 1, 2.5], Power(p=0.5), own=own)
+    found = schedopt.solve(instance, constraints=[TEAMS] * ruled)
+    assert found.proven and found.objective is not None and found.solution is not None
+    names = [job.name for job in instance.jobs]
+    return instance, found.objective, tuple(names.index(n) for n in reversed(found.solution.order))

@@ -10,6 +10,7 @@ from builders.hesrpt import cluster
 import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.solvers.result import Document
+from schedopt.validation import documents
 
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
@@ -73,6 +74,50 @@ def test_service_before_arrival_is_seen() -> None:
     assert "before it arrives" in violations(early, result)
 
 
+def test_floors_hold_from_the_arrival_on() -> None:
+    """Also where a job comes after the middle of an epoch."""
+    late = Job(name="late", size=1.0, arrival=5.1)
+    instance = Instance(
+        name="n", servers=1, speedup=Power(p=0.5), jobs=(Job(name="a", size=10.0), late)
+    )
+    result = schedopt.evaluate(instance, "equi").document()
+    epochs = [
+        {"start": 0.0, "end": 10.0, "share": {"a": 1.0}},
+        {"start": 10.0, "end": 11.0, "share": {"late": 1.0}},
+    ]
+    ends = {"a": 10.0, "late": 11.0}
+    forged = broken(result, epochs=epochs, completion=ends, order=["a", "late"])
+    forged = msgspec.structs.replace(forged, objective=(10.0 + 5.9) / 2)
+    assert violations(instance, forged) == ""
+    for rule in (
+        schedopt.Shares(jobs=("late",), at_least=0.3, name="floor"),
+        schedopt.Shares(jobs=("a",), at_most=0.5, name="floor"),
+    ):
+        report = documents.check(instance, forged, [rule])
+        assert "floor: " in "".join(report.violations)
+    rule = schedopt.Shares(jobs=("a", "late"), at_least=0.0, at_most=1.0)
+    assert documents.check(instance, forged, [rule]).ok
+    ever = schedopt.Shares(jobs=("a",), at_least=0.1, name="floor")
+    short = [
+        {"start": 0.0, "end": 1e-10, "share": {}},
+        {"start": 1e-10, "end": 10.0, "share": {"a": 1.0}},
+        {"start": 10.0, "end": 11.0, "share": {"late": 1.0}},
+    ]
+    forged = broken(forged, epochs=short)
+    (said,) = documents.check(instance, forged, [ever]).violations
+    assert said == "floor: a has 0 in epochs[0], at least 0.1"
+
+
+def test_the_worst_epoch_is_named() -> None:
+    instance, result = solved()
+    rule = schedopt.Shares(jobs=("j0",), at_most=0.1, name="cap")
+    (said,) = documents.check(instance, result, [rule]).violations
+    shares = [epoch["share"].get("j0", 0.0) for epoch in result.solution["epochs"]]
+    assert sum(share > 0.1 for share in shares) == 3
+    where = f"epochs[{shares.index(max(shares))}] (and in 2 more)"
+    assert said == f"cap: j0 has {max(shares):.6g} in {where}, at most 0.1"
+
+
 def test_proportions_are_played_back() -> None:
     instance = cluster([3, 2, 1], Power(p=0.5), objective="mean-flow-time")
     many = schedopt.generate("hesrpt", seed=1, options={"jobs": 2000})
@@ -82,8 +127,16 @@ def test_proportions_are_played_back() -> None:
     first = result.solution["order"][0]
     logs[first] -= 0.1
     assert "complete at other times" in violations(many, broken(result, proportions=logs))
+    for strange in (-1e6, 1e6):
+        forged = broken(result, proportions={**result.solution["proportions"], first: strange})
+        assert "complete at other times" in violations(many, forged)
+    rule = schedopt.Shares(jobs=(first,), at_most=0.5)
+    assert not documents.check(many, result, [rule]).whole
     del logs[first]
     assert "for all jobs" in violations(many, broken(result, proportions=logs))
+    one = cluster([4], Power(p=0.5), 4, objective="makespan")
+    alone = broken(solved(one)[1], epochs=[], proportions={"j0": 0.0})
+    assert violations(one, alone) == ""
     _, own = solved(instance)
     mixed = msgspec.structs.replace(instance, speedup=Amdahl(parallel=0.5))
     forged = broken(own, epochs=[], proportions=dict.fromkeys(("j0", "j1", "j2"), 0.0))

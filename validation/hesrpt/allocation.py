@@ -158,7 +158,13 @@ def _kept(
         beyond = []
         for i, epoch in enumerate(solution.epochs):
             middle = (epoch.start + epoch.end) / 2
-            here = [j for j in mine if arrival[j] <= middle < solution.completion[j]]
+            here = [
+                j
+                for j in mine
+                if arrival[j] <= middle < solution.completion[j]
+                or min(epoch.end, solution.completion[j]) - max(epoch.start, arrival[j])
+                > 1e-9 * epoch.end
+            ]
             share = fsum(epoch.share.get(j, 0.0) for j in here)
             if here and not least - CLOSE <= share <= most + CLOSE:
                 beyond.append((max(least - share, share - most), share, i))
@@ -197,12 +203,12 @@ def _proportional(instance: Instance, solution: Allocated, report: Report) -> No
         high, low = max(total, logs[name]), min(total, logs[name])
         total = high if low == -inf else high + _log1p_exp(low - high)
         sums.append(total)
-    now, before = 0.0, -inf
+    now, before, servers = 0.0, -inf, instance.servers**p
     wrong = []
     for (clock, name), log_sum in zip(clocks, reversed(sums), strict=True):
-        step = exp(clock + p * log_sum) * (1 - exp(before - clock)) / instance.servers**p
+        step = exp(min(700.0, clock + p * log_sum)) * (1 - exp(before - clock)) / servers
         now, before = now + step, clock
-        if abs(now - solution.completion[name]) > 1e-7 * now:
+        if not abs(now - solution.completion[name]) <= 1e-7 * now:
             wrong.append(name)
     report.expect(not wrong, f"work: {len(wrong)} jobs complete at other times, {wrong[:3]}")
 

@@ -86,7 +86,7 @@ class Beside:
             if len(mine):
                 asked = np.stack([self.level[others[mine]], par[mine], room[mine]])
                 (level, shape, most), at = np.unique(asked, axis=1, return_inverse=True)
-                price = self._beside(j, most, level, (kind, shape))[at.reshape(-1)]
+                price = self._beside(j, most, level, (kind, shape))[at.ravel()]
                 both[mine] = np.minimum(both[mine], price)
         both[~np.isfinite(both)] = 0.0
         self.prices[others, j] = np.where(fine, np.maximum(both, alone), np.inf)

@@ -68,7 +68,7 @@ def reproved(
             proven = _proven(instance, constraints, given, claim)
     except msgspec.ValidationError as error:
         return f"the certificate cannot be read: {error}"
-    except (ValueError, KeyError, FloatingPointError) as reason:
+    except (ValueError, LookupError, ArithmeticError) as reason:
         return str(reason)
     bound = claim.bound
     if bound is None or not isfinite(bound) or not bound <= proven * (1.0 + ROUNDING):

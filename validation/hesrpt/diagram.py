@@ -131,7 +131,7 @@ class Diagram:
             none = np.zeros(0, dtype=np.int64)
             return layer, _Nodes(none, none, np.zeros(0), nodes.gains[:0])
         old, end = np.unique(goes[begin, job], return_inverse=True)
-        end = end.reshape(-1)
+        end = end.ravel()
         values = np.zeros(len(begin))
         if given.parts > 1:
             values = self._compared(nodes, view, given, (begin, job, end))
@@ -210,8 +210,8 @@ class _View:
         ends = float(diagram.least[j]), float(diagram.most[j])
         paid, rent = np.broadcast_arrays(np.maximum(price, 1e-300)[:, None], self.rents)
         k = np.clip(curve.wish(rent / paid), *ends)
-        k = k.reshape(-1)
-        most = gain(curve.above(k), paid.reshape(-1), rent.reshape(-1), k, ends)
+        k = k.ravel()
+        most = gain(curve.above(k), paid.ravel(), rent.ravel(), k, ends)
         return np.asarray(most.reshape(paid.shape))
 
     def _chunks(self, job: Ints) -> Iterator[tuple[int, Ints]]:
@@ -310,4 +310,4 @@ def _parted(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Int
     width = np.where(high - low > DIGITS * np.abs(high), high - low, np.inf)
     part = np.minimum((values - low) / width * parts + DIGITS, parts - 1)
     keys, ends = np.unique(end * parts + part.astype(np.int64), return_inverse=True)
-    return ends.reshape(-1), old[keys // parts]
+    return ends.ravel(), old[keys // parts]

@@ -113,8 +113,7 @@ class Machine:
 
         A rent under that of all needs the team's least, which holds in rows where it is firm.
         """
-        everyone = np.maximum(self.most, 0.0) * present
-        sums = everyone @ self.teams.T.astype(float)
+        sums = (self.most * present) @ self.teams.T.astype(float)
         tops = np.minimum(sums * (1.0 + OUTWARDS), self.team_most)
         lows = np.where(firm, np.minimum(self.team_least, sums * (1.0 - OUTWARDS)), 0.0)
         loose = ~self.teams.any(axis=0)

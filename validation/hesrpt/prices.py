@@ -161,7 +161,7 @@ class Proof:
     def expect_rows(self, prices: Floats, present: Bools) -> None:
         """Raise if in some row those present can earn more than they cost."""
         most = self.machine.most_earned(prices, present, self.firm(present))
-        beyond = most > self.levels(present)
+        beyond = ~(most <= self.levels(present))
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
             names = [self.names[j] for j in np.flatnonzero(present[row])]
@@ -185,8 +185,8 @@ class Proof:
         ends = Interval.decimals(starts)
         lengths = Interval(ends.low[1:], ends.high[1:]) - Interval(ends.low[:-1], ends.high[:-1])
         earned = (Interval.exactly(most[:-1]) * lengths).total()
-        last = Interval(ends.low[-1:], ends.high[-1:])
-        return float((last + Interval.exactly(self.worth(prices)) - earned).low[0])
+        last = Interval.exactly(ends.low[-1])
+        return float((last + Interval.exactly(self.worth(prices)) - earned).low)
 
     def of_orders(self, tree: Mapping[str, object]) -> float:
         """Return what a tree of last jobs proves for all orders."""
@@ -351,7 +351,7 @@ class Proof:
                 spare = Interval.exactly(float(left[first : e + 1].min())) * (end - start)
                 proven = _number((Interval.exactly(proven) + spare).low)
                 start, first = end, e + 1
-        if (left[first:] < 0).any():
+        if not (left[first:] >= 0).all():
             raise NotShownError("timelines: some can earn more than they cost after the arrivals")
         return proven
 

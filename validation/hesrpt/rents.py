@@ -111,7 +111,7 @@ class _Job:
         gains = self._gains(every, lengths, rents)
         begins = np.append(0, until)
         low = [self._least(every, gains, times, at) for at in (begins, np.append(until, until[-1]))]
-        return bool((low[0][:-1] >= job.cost).all() and (low[1] >= job.cost).all())
+        return bool(all((each >= job.cost).all() for each in low))
 
     def _gains(self, prices: Floats, lengths: Interval, rents: Floats) -> Floats:
         """Return what it gains at most until each end of a cell, shape (S, E + 1)."""
