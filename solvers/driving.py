@@ -4,6 +4,8 @@ import platform
 from functools import cache
 from typing import Protocol
 
+import numpy as np
+
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import NOISE, Termination, gap
 from schedopt.solvers.running import Run
@@ -40,6 +42,11 @@ def version() -> str:
 
     python = f"Python {platform.python_version()}"
     return f"numba {installed('numba')}, {python}" if COMPILES else python
+
+
+def plain_version() -> str:
+    """Return the version of what searches without compiled code run on."""
+    return f"numpy {np.__version__}, Python {platform.python_version()}"
 
 
 def drive(search: Search, run: Run, *, noise: float = NOISE) -> tuple[Termination, str]:

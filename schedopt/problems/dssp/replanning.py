@@ -5,8 +5,7 @@ within the part of that reward that stability may cost; then the best reward wit
 The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nextafter
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.tasks import Floats
 from schedopt.instances.errors import InputError
@@ -52,7 +51,7 @@ class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
 
     def broken(self, _: Instance, chosen: frozenset[str]) -> Iterator[str]:
         """Yield that it is worth less."""
-        worth = _sum(reward for name, reward in self.rewards.items() if name in chosen)
+        worth = total(reward for name, reward in self.rewards.items() if name in chosen)
         if worth < as_written(self.at_least):
             yield f"{float(worth):g} of {self.at_least:g}"
 
@@ -94,10 +93,6 @@ def _rows(columns: Plan) -> dict[str, PlanRow]:
     titles = [column.title for column in columns]
     cells = zip(*(column.cells for column in columns), strict=True)
     return {str(row[0]): dict(zip(titles, row, strict=True)) for row in cells}
-
-
-def _sum(numbers: Iterable[float]) -> Fraction:
-    return sum(map(as_written, numbers), Fraction(0))
 
 
 def replan(
@@ -144,7 +139,7 @@ def _solved(
         return best, dropped
     free = [job for job in night.jobs if job.name not in rest.sure]
     chosen = {*best.solution.selected}
-    worth = _sum(job.reward for job in free if job.name in chosen) * (1 - as_written(stay))
+    worth = total(job.reward for job in free if job.name in chosen) * (1 - as_written(stay))
     names = [job.name for job in free if job.name in was]
     least = float(worth)
     while as_written(least) > worth:

@@ -26,6 +26,8 @@ MANY = 500
 SMALL = 60
 """Open columns up to which branching in whole numbers goes before HiGHS."""
 
+TRIED = 10
+"""Open jobs up to which all selections under risk are tried."""
 SUBSETS = 14
 """Open columns up to which all subsets are tried."""
 
@@ -124,11 +126,7 @@ def under_risk(model: Selection) -> Sample | None:
 
 def few_at_risk(model: Selection) -> Sample | None:
     """Return the scenarios of few jobs, all of whose selections can be tried."""
-    if under_risk(model) is None:
-        return None
-    from schedopt.solvers.dssp.selection.sampled import few_open
-
-    return few_open(model)
+    return under_risk(model) if int(model.open.sum()) <= TRIED else None
 
 
 def certain(engine: Engine) -> Engine:
@@ -224,7 +222,7 @@ EVERY = Engine(
     "every",
     solve="schedopt.solvers.dssp.selection.sampled:every",
     accepts=few_at_risk,
-    when="any declared rules under --risk, up to 10 open jobs",
+    when=f"any declared rules under --risk, up to {TRIED} open jobs",
     proves="the optimum, in whole numbers",
     confirmed_by="model",
 )

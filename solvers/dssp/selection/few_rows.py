@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import best_in_order
 from schedopt.solvers.columns.whole import Integers
 from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Result, Termination
@@ -102,7 +102,7 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
         run,
         decided,
         solver=given.name,
-        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+        version=plain_version(),
     )
     return result if found.proven or patient else HandOn(result, exact)
 

@@ -9,6 +9,7 @@ taken on a chord above it.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -61,6 +62,13 @@ class Relaxation:
         self.asked = [_asked(row, sample, self.at) for row in tight[:PRICED]]
         self.tail = float((1 - sample.measure.level) * sample.count)
         self.possible = self.fits.sum(axis=0) >= sample.least  # else it has no chance
+
+    @cached_property
+    def place(self) -> NDArray[np.intp]:
+        """Where each job stands among the open ones; -1 where it is none."""
+        place = np.full(len(self.sample.rewards), -1, dtype=np.intp)
+        place[self.at] = np.arange(len(self.at))
+        return place
 
     @property
     def size(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -17,6 +16,7 @@ from schedopt.instances.recipes import stream
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
+from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
@@ -31,8 +31,6 @@ ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
 PASSES = 5
 """How often prices and selections are improved in turn."""
-TRIED = 10
-"""Open jobs up to which all selections are tried."""
 SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
@@ -56,17 +54,12 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
         model,
         run,
         solver=given.name,
-        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+        version=plain_version(),
         stopped="optimal" if search.closed else "time-limit" if late else "completed",
         solution=solution,
         bound=bound,
     )
     return result if ended or late else HandOn(result, bound)
-
-
-def few_open(model: Selection) -> Sample | None:
-    """Return the scenarios of a selection of few jobs under risk, as it was declared."""
-    return model.sample if int(model.open.sum()) <= TRIED and not model.changed else None
 
 
 def every(model: Selection, given: Given) -> Result | HandOn:
@@ -88,7 +81,7 @@ def every(model: Selection, given: Given) -> Result | HandOn:
         model,
         run,
         solver=given.name,
-        version=f"numpy {np.__version__}, Python {platform.python_version()}",
+        version=plain_version(),
         stopped="time-limit" if late else "optimal" if best else "completed",
         solution=None if best is None else model.selected(best[1]),
         bound=best[0] if best and not late else None,
@@ -203,8 +196,7 @@ class _Search:
         if self.best is None or self.program.lifting:
             return
         chosen, draw, vain = self.best.copy(), stream(self.limits.seed), 0
-        place = np.full(len(chosen), -1)
-        place[relaxed.at] = np.arange(len(relaxed.at))
+        place = relaxed.place
         tail = self.sample.tail(chosen)
         jobs = tail.jobs[place[tail.jobs] >= 0]
         value, used = self.value, relaxed.rows @ chosen[relaxed.at]
@@ -265,8 +257,7 @@ class _Search:
     def _added(self, chosen: Mask, allowed: Mask) -> Iterator[None]:
         """Add jobs by reward for their demand, as long as everyone keeps his chance."""
         rows, room = self.relaxation.rows, self.relaxation.room
-        place = np.full(len(chosen), -1)
-        place[self.relaxation.at] = np.arange(len(self.relaxation.at))
+        place = self.relaxation.place
         used = rows @ chosen[self.relaxation.at]
         order = np.argsort(-self.sample.rewards / np.maximum(1e-300, self.model.instance.demands))
         for j in order[allowed[order] & ~chosen[order]].tolist():
