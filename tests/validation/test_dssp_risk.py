@@ -173,6 +173,34 @@ def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     assert half == pytest.approx((edges[1] - edges[0]) / 2, **near)
 
 
+@pytest.mark.parametrize("formulation", ["selection", "schedule"])
+@pytest.mark.parametrize("told", MEASURES)
+def test_prices_of_scenarios_re_prove_bounds_and_no_lower_ones(formulation: str, told: str) -> None:
+    night = msgspec.structs.replace(NIGHT, processors=1)
+    engine = {"selection": "sampled", "schedule": "played"}[formulation]
+    result = schedopt.solve(
+        night, formulation=formulation, risk=told, solver=engine, certificate=True, time_limit=9
+    )
+    document = result.document()
+    if result.bound_checked is not True:  # what serves in order proves more
+        assert told == "chance:0.9"
+        assert "no certificate" in str(result.message)
+        return
+    assert check(night, document).ok
+    lower = (result.objective or 0.0) + 0.9 * (document.bound - (result.objective or 0.0))
+    forged: list[dict[str, Any]] = [
+        {"bound": lower if lower < document.bound else 0.99 * document.bound}
+    ]
+    given = document.certificate
+    forged += [{"certificate": given | {key: "-1"}} for key in ("parts", "planned")]
+    if told.startswith("cvar"):
+        one = [str(int(s == 0)) for s in range(100)]
+        forged.append({"certificate": given | {"weights": one}})
+    forged.append({"certificate": given | {"prices": given["prices"][1:]}})
+    for change in forged:
+        assert not check(night, msgspec.structs.replace(document, **change)).ok, change
+
+
 def test_a_job_without_its_chance_is_refused() -> None:
     all_of_them = schedopt.dssp.Selection(NIGHT).selected([0, 1, 2])
     result = schedopt.solve(NIGHT, risk="chance:0.9")
