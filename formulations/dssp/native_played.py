@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar
 
     from schedopt.formulations.dssp.played import Played
-    from schedopt.formulations.dssp.schedule import Schedule
     from schedopt.formulations.protocol import Variable
 
 
-def declare(model: Schedule, sample: Played) -> None:
-    """State every scenario, and the measure as the objective."""
-    cp, x, rewards = model.model, list(model.x.values()), model.rewards
-    planned, tasks = [model.starts[i] for i in sample.long.tolist()], range(len(sample.long))
+def declare(
+    cp: CpModel,
+    x: Sequence[IntVar],
+    rewards: Sequence[int],
+    planned: Sequence[Variable],
+    sample: Played,
+) -> None:
+    """State every scenario, and the measure as the objective.
+
+    ``x``: whether each job is run; ``planned``: when each task of some length starts as planned.
+    """
+    tasks = range(len(planned))
     first = {(i, m): _at_most(cp, planned[i], planned[m]) for m in tasks for i in range(m)}
     in_time = [
         [cp.new_bool_var(f"in time[{s},{j}]") for j in range(len(x))] for s in range(sample.count)

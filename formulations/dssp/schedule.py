@@ -183,7 +183,8 @@ class Schedule(WholeModel):
         if self.sample is not None:
             from schedopt.formulations.dssp.native_played import declare
 
-            declare(self, self.sample)
+            planned = [self._starts[i] for i in self.sample.long.tolist()]
+            declare(model, self._x, self.rewards, planned, self.sample)
         else:
             model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
