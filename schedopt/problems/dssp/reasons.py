@@ -91,7 +91,7 @@ def _at_risk(reason: Reason) -> Reason:
     """Return a reason as it is under risk, where room by planned times is not all that counts."""
     if reason.kind != "overlooked":
         return reason
-    return Reason("risk", words=f"{reason.words}, but run times are uncertain")
+    return Reason("risk", words=f"{reason.words}; run times are uncertain")
 
 
 def _explained(result: Result) -> dict[str, Reason]:
