@@ -200,10 +200,12 @@ def facts_of(night: Instance, claim: Document) -> Facts:
     return facts
 
 
-def alone(season: Instance) -> Instance:
-    """Return the jobs of a season as those of one night without side constraints."""
-    jobs = (msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs)
-    return msgspec.structs.replace(season, nights=1, constraints=(), jobs=tuple(jobs))
+def alone(season: Instance, n: int = 0) -> Instance:
+    """Return the jobs of a season as those of one night without rules, or of no certain one."""
+    replace = msgspec.structs.replace
+    jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
+    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    return replace(season, nights=1, constraints=(), jobs=jobs, down=down)
 
 
 def nights_of(season: Instance) -> Nights:

@@ -122,23 +122,30 @@ def _season(
     report: Report,
 ) -> None:
     one, nights = alone(season), nights_of(season)
-    facts = facts_of(one, claim)
+    facts, own = facts_of(one, claim), {down.night for down in season.down}
+    every = [
+        facts_of(alone(season, n), claim) if n in own else facts
+        for n in range(1, season.nights + 1)
+    ]
     given = len(solution.nights)
     report.expect(given == season.nights, f"nights: {given}, and there are {season.nights}")
     worth = Fraction(0)
-    for n, night in enumerate(solution.nights, start=1):
+    report.expect(
+        same(float(facts.capacity), solution.capacity),
+        f"capacity: {float(facts.capacity):.12g}, not {solution.capacity:.12g}",
+    )
+    for n, (night, room, tonight) in enumerate(
+        zip(solution.nights, solution.capacities, every, strict=False), start=1
+    ):
         chosen = Selected(
-            selected=night.selected,
-            demand=night.demand,
-            capacity=solution.capacity,
-            shares=night.shares,
+            selected=night.selected, demand=night.demand, capacity=room, shares=night.shares
         )
         known = [name for name in night.selected if name in facts.demand]
         reward = sum((as_written(one.jobs[one.index[name]].reward) for name in known), Fraction(0))
         worth += reward
-        own = Report()
-        _night(chosen, facts, float(reward), (), own)
-        report.violations += [f"night {n}: {what}" for what in own.violations]
+        found = Report()
+        _night(chosen, tonight, float(reward), (), found)
+        report.violations += [f"night {n}: {what}" for what in found.violations]
     _once(nights, solution, report)
     stated = claim.objective if claim.objective is not None else float("nan")
     least, most = float(worth), float(worth)
@@ -149,11 +156,11 @@ def _season(
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            found = list(_broken(constraint, facts, nights, solution))
+            wrong = list(_broken(constraint, every, nights, solution))
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
-            report.violations.extend(f"{name}: {what}" for what in found)
+            report.violations.extend(f"{name}: {what}" for what in wrong)
 
 
 def _run(
@@ -176,7 +183,7 @@ def _run(
             set(known) == set(ran.selected), "the schedule is of other jobs than are selected"
         )
         if known:
-            tonight = one_night(season, known, constraints)
+            tonight = one_night(season, known, constraints, n)
             ends, slack = schedule.run(tonight, ran, claim, tonight.constraints, own)
             low, high = schedule.earned(tonight, ends, slack)
             least, most = least + low, most + high
@@ -200,21 +207,24 @@ def _once(nights: Nights, solution: SelectedNights, report: Report) -> None:
 
 
 def _broken(
-    rule: Constraint, facts: Facts, nights: Nights, solution: SelectedNights
+    rule: Constraint, every: Sequence[Facts], nights: Nights, solution: SelectedNights
 ) -> Iterator[str]:
-    """Say how a season breaks a side constraint."""
+    """Say how a season breaks a side constraint; ``every``: the facts of each night."""
+    facts = every[0]
     run = frozenset(solution.selected)
     chosen = [frozenset(night.selected) for night in solution.nights]
 
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(
-            facts.fits(name) and facts.demand[name] > 0 and any(n in nights[name] for n in counted)
+            facts.demand[name] > 0
+            and any(n in nights[name] and every[n - 1].fits(name) for n in counted)
             for name in members
             if name not in run
         )
 
     if isinstance(rule, FairShare):
-        for gets, when, asked in unfair(rule, facts, chosen, wanting):
+        rooms = [tonight.capacity for tonight in every]
+        for gets, when, asked in unfair(rule, facts, chosen, wanting, rooms):
             yield f"{gets} of what counts {when}, {asked}"
     elif isinstance(rule, Resource | Seats):
         for n, night in enumerate(chosen, start=1):

@@ -130,8 +130,8 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
         base = [0.0] * len(at)
         for group, colour in look.items():
             heights = [
-                night.shares[by].get(group, 0.0) if by else night.demand / found.capacity
-                for night in found.nights
+                night.shares[by].get(group, 0.0) if by else night.demand / room
+                for night, room in zip(found.nights, found.capacities, strict=True)
             ]
             axes.bar(at, heights, bottom=base, color=colour, label=label(group), width=0.8)
             base = [low + height for low, height in zip(base, heights, strict=True)]

@@ -92,14 +92,14 @@ class _Resting:
     def rest(self) -> Rest:
         night, at = self.night, self.at
         held = [one for begun in self.begun for one in begun.running(at)]
-        total = Steps.of(night.processors, night.changes)
+        total = Steps.of(night.changes, night.processors)
         now, holding = total.at(as_written(at)), sum(count for _, count in held)
         if holding > now:
             expected = f"at most {float(now):g} processors at work at {at:g}: say what failed"
             raise InputError(expected, found=f"{holding} at work", place="state")
         for name, given in night.resources.items():
-            steps = Steps.of(0, given) if isinstance(given, tuple) else Steps.of(given)
-            self._resource(name, steps, {job.name: job.holds.get(name, 0.0) for job in night.jobs})
+            use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
+            self._resource(name, Steps.of(given), use)
         for position, rule in enumerate(self.rules):
             if isinstance(rule, Seats):
                 name = self._unused(label(rule, position), self.resources)
