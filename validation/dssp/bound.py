@@ -33,7 +33,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.facts import Facts, alone, facts_of
+from schedopt.validation.dssp.facts import Facts, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, Program, Row, Whole, whole
 
 ROUNDING = Fraction(1, 10**14)
@@ -291,7 +291,7 @@ def _bounded(
     if instance.beyond:
         raise NotShownError(f"branchings say nothing of `{next(iter(instance.beyond))}`")
     if claim.formulation == "season":
-        return facts_of(alone(instance), claim), constraints
+        return facts_of(instance, claim, nights=True), constraints
     if claim.formulation == "selection":
         return facts_of(instance, claim), constraints
     if claim.formulation != "schedule":
