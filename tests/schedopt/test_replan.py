@@ -32,7 +32,7 @@ def some_machine(draw: Random) -> dict[str, Any]:
         given = {"pools": {"p": draw.randint(1, 2), "q": draw.randint(1, 2)}}
     if kind in ("down", "both"):
         start = draw.randint(0, HORIZON - 2)
-        end, pool = draw.randint(start + 1, HORIZON), "q" if kind == "both" else None
+        end, pool = draw.randint(start + 1, HORIZON - 1), "q" if kind == "both" else None
         given["down"] = (
             Down(start=float(start), end=float(end), processors=draw.randint(1, 2), pool=pool),
         )
@@ -407,21 +407,21 @@ def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     plan = schedopt.solve(night)
     rows = schedopt.plan(night, plan)
     first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
-    made = replan(rows, at=1, instance=night)  # a table does not say in which pool
+    made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
     assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)
-    assert not replan(plan, at=1, instance=night).notes
+    assert not replan(plan, at=0.5, instance=night).notes
     told = pl.DataFrame(
         {"job": [first, ""], "status": ["running", ""], "start": ["0", ""],
          "processors": ["1", "1"], "pool": ["gpu", "cpu"]}
     )  # fmt: skip
-    made = replan(rows, at=1, instance=night, state=told)
+    made = replan(rows, at=0.5, instance=night, state=told)
     assert not any(f"{first} is taken" in note for note in made.notes)
     assert made.rest.pools["cpu"][-1][1] == 1  # and not 2, as in the file
     assert made.rest.pools["gpu"][1][1] == 0
     for pool, says in (("ram", "`pools`"), ("", "which `pool`")):
         wrong = pl.DataFrame({"job": [""], "status": [""], "processors": ["1"], "pool": [pool]})
         with pytest.raises(InputError, match=says):
-            replan(rows, at=1, instance=night, state=wrong)
+            replan(rows, at=0.5, instance=night, state=wrong)
 
 
 @pytest.mark.parametrize(
