@@ -23,11 +23,12 @@ from builders.effort import examples
 
 import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
-from schedopt.instances.constraints import FairShare
+from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Instance, Job, Scheduled
 from schedopt.instances.errors import InputError
 from schedopt.policies.registry import registered
 from schedopt.solvers.door import engines
+from schedopt.validation.dssp.bound import reproved
 
 
 @SETS
@@ -53,6 +54,21 @@ def test_seasons_are_those_of_trial(keys: tuple[str, ...]) -> None:
             found = schedopt.evaluate(season, policy)
             assert found.violations == ()
             assert found.objective <= result.objective + 1e-9
+
+
+@SETS
+def test_bounds_are_re_proved_and_lower_ones_are_not(keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(10), seed=5):
+        some = [job.name for job in night.jobs[::2]]
+        seats = Seats(name="seats", capacity=1, use=dict.fromkeys(some, 1))
+        night = msgspec.structs.replace(night, constraints=(seats,))  # noqa: PLW2901
+        result = schedopt.solve(Selection(night), certificate=True)
+        assert schedopt.check(night, result).bound == "re-proved"
+        claim = result.document()
+        for lower in (result.objective - 1, result.objective / 2):
+            forged = msgspec.structs.replace(claim, bound=lower, objective=lower)
+            shown = reproved(night, night.constraints, claim.certificate, forged)
+            assert (shown is None) == (lower == result.objective == 0)
 
 
 @SETS

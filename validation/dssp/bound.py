@@ -288,8 +288,8 @@ def _bounded(
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
     is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
-    if instance.beyond:
-        raise NotShownError(f"branchings say nothing of `{next(iter(instance.beyond))}`")
+    if claim.formulation == "season" and any(down.night for down in instance.down):
+        raise NotShownError("branchings say nothing of nights on machines of their own")
     if claim.formulation == "season":
         return facts_of(instance, claim, nights=True), constraints
     if claim.formulation == "selection":
@@ -299,6 +299,9 @@ def _bounded(
     last = as_written(instance.late[-1][0]) if instance.late else Fraction(0)
     if not last and not any(job.stages and _predicted(job) for job in instance.jobs):
         return Facts(instance, 1.0), constraints
+    if instance.beyond:
+        what = next(iter(instance.beyond))
+        raise NotShownError(f"branchings of late or predicted jobs say nothing of `{what}`")
     jobs = [
         msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job
         for job in instance.jobs

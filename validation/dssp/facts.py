@@ -63,6 +63,13 @@ class Facts:
         return There(self.night)
 
     @cached_property
+    def rates(self) -> Fraction | Points:
+        """What there is in a unit of time: r·P, or what that changes to."""
+        if not self.night.beyond:
+            return self.rate
+        return [(time, self.fill * amount) for time, amount in self.there.everything]
+
+    @cached_property
     def earliest(self) -> dict[str, Fraction]:
         """When each job ends at the earliest, were a machine that changes its own."""
         return self.there.earliest(self.demand)

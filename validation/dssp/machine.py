@@ -142,20 +142,29 @@ class There:
     def overfull(self, chosen: Collection[str], work: Mapping[str, Fraction],
                  part: Fraction) -> Iterator[str]:  # fmt: skip
         """Say where pools, filled to a part, or resources, are too small for what is chosen."""
-        allowed = {n: frozenset(self.allowed(self.jobs[n])) for n in chosen}
-        unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
-        for own in set(allowed.values()):
-            unions |= {own, *(own | other for other in unions)}
-        for union in sorted(unions - {frozenset(self.pools)}, key=sorted):
-            inside = {n: work[n] for n in chosen if allowed[n] <= union}
+        for union in self.unions(chosen):
+            inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}
             points = [(time, part * amount) for time, amount in self.together(union)]
-            yield from self._short(f"pools {', '.join(sorted(union))}", inside, points)
+            yield from self._short(self.named(union), inside, points)
         for name, points in self.resources.items():
-            held = {}
-            for n in chosen:
-                job = self.jobs[n]
-                held[n] = as_written(job.holds.get(name, 0.0)) * work[n] / job.processors
+            held = {n: self.held(n, name) * work[n] for n in chosen}
             yield from self._short(f"resource {name}", held, points)
+
+    def unions(self, names: Collection[str]) -> list[frozenset[str]]:
+        """Return the pools that some jobs may run on, and those that several may together."""
+        unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
+        for own in {frozenset(self.allowed(self.jobs[n])) for n in names}:
+            unions |= {own, *(own | other for other in unions)}
+        return sorted(unions - {frozenset(self.pools)}, key=sorted)
+
+    def named(self, union: Collection[str]) -> str:
+        """Return what some pools are called together."""
+        return f"pools {', '.join(name for name in self.pools if name in union)}"
+
+    def held(self, name: str, resource: str) -> Fraction:
+        """Return what a job holds of a resource for each processor that it has."""
+        job = self.jobs[name]
+        return as_written(job.holds.get(resource, 0.0)) / job.processors
 
     def _short(self, what: str, work: Mapping[str, Fraction], points: Points) -> Iterator[str]:
         due = {
