@@ -68,7 +68,7 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
 def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
     assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
     assert all(len(row.resampled) == 20 for row in rows)
-    for suffix in (".jsonl", ".csv", ".parquet"):
+    for suffix in (".jsonl", ".csv", ".parquet", ".xlsx"):
         path = tmp_path / f"rows{suffix}"
         path.write_bytes(table(rows, suffix))
         assert read_rows(path) == list(rows)
