@@ -36,7 +36,8 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
         The selection parameter r, of whose capacity shares are taken.
     """
     mask = np.zeros(len(night.jobs), dtype=np.bool_)
-    mask[np.asarray(chosen)] = True
+    if (given := np.asarray(chosen)).size:  # an empty list is no list of positions to numpy
+        mask[given] = True
     picked = np.flatnonzero(mask)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
