@@ -1,7 +1,6 @@
 """What all results are asked: names, demand, shares, side constraints, and what fits a night."""
 
 from collections.abc import Collection, Iterator, Sequence
-from fractions import Fraction
 from math import fsum
 
 from schedopt.instances.constraints import Constraint, label
