@@ -157,6 +157,8 @@ def test_a_window_is_checked() -> None:
     for changes in ({"first": -1}, {"count": 0}, {"count": 10**12}, {"first": 10**30}):
         other = msgspec.structs.replace(good, **changes)
         assert "not within the log" in str(judged(QUEUE, other)), changes
+    with pytest.raises(InputError, match="servers alone for a window"):
+        judged(queue_of(QUEUE.jobs, 4, resources={"gpu": 1}), good)
 
 
 def test_what_preempts_is_checked_piece_by_piece() -> None:
