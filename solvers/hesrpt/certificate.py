@@ -106,7 +106,7 @@ ENOUGH = 5e-10
 """The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
 MOST_ORDERS = 2_000
 """Orders that are left to prices of their own."""
-MOST_IN_TEAMS = 6
+MOST_IN_TEAMS = 7
 """Jobs up to which every order has prices of its own where there are teams: of what rents of teams
 close, another's arithmetic closes less."""
 FEW = 3
