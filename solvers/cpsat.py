@@ -16,7 +16,7 @@ from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.engine import Given
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, make_result, value_of
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -75,7 +75,7 @@ def solve(
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
     run = _Run(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
-    met = None if hint is None else formulation.instance.objective_of(hint)
+    met = None if hint is None else value_of(formulation, hint)
     status, solution = cp_model.UNKNOWN, hint
     if gap(met, snap_bound(met, bound)) == 0.0:
         status, search = cp_model.OPTIMAL, False
@@ -88,9 +88,7 @@ def solve(
         status = run.go(copy)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
-            worse = (
-                solution is None or sign * formulation.instance.objective_of(solution) < sign * met
-            )
+            worse = solution is None or sign * (value_of(formulation, solution) or 0.0) < sign * met
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
     if result.termination == "infeasible" and formulation.asked:
@@ -195,7 +193,7 @@ def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
 
 
 def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any) -> Result:
-    objective = None if solution is None else formulation.instance.objective_of(solution)
+    objective = None if solution is None else value_of(formulation, solution)
     stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
     if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
         stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"

@@ -357,7 +357,7 @@ def start_times(
 
     Parameters
     ----------
-    at : The time, in the log's own unit.
+    at : The time, in the log's own unit, or a date such as 2026-11-22T14:00.
     policy : One of those that replay logs.
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
@@ -371,13 +371,12 @@ def start_times(
     from schedopt.problems.starts import COLUMNS
     from schedopt.terminal.console import show
     from schedopt.verbs.start_times import start_times as run
-    from schedopt.verbs.start_times import time_of
 
     writable(output, (".csv",))
     delivering.ready(output, [file])
     queue: Any = load(file)
     own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
-    told = run(queue, time_of(at), policy, **own)
+    told = run(queue, at, policy, **own)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())

@@ -51,9 +51,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reference_proven : bool
         Whether the reference is the optimum.
     gap : float or None
-        How far the policy falls short of the reference, as a fraction of it; None where one of
-        them is missing, and where the policy breaks side constraints, since then the two are not
-        answers to the same question.
+        How far the policy falls short of the reference, as a fraction of it, or of a log's bound;
+        None where one of them is missing, and where the policy breaks side constraints, since then
+        the two are not answers to the same question.
     seconds, reference_seconds : float
         Time of the policy and of the reference.
     seed : int
@@ -73,7 +73,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         How the policy ended: ``completed``, ``not-applicable``, ``unstable``, or ``time-limit``
         where its process was ended since it went on beyond the time limit and the grace.
     confidence : float or None
-        Where the objective was simulated: the half-width of its 95% interval.
+        Where the objective was simulated: the half-width of its 95% interval; None of replays,
+        which are exact.
     bound_checked : bool
         Whether the checker has re-proved the reference's bound.
     measures : dict of str to float
