@@ -2,7 +2,7 @@
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import by_job, class_thresholds, one_or_all, rules, static_quickswap
-from schedopt.policies.msfq.logs import log_policy, preemptive, registered
+from schedopt.policies.msfq.logs import log_policy, preemptive, registered, tuned
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import Rule, Seen, Twin
 from schedopt.policies.msfq.state import Job, Running, State
@@ -23,6 +23,7 @@ __all__ = [
     "registered",
     "rules",
     "static_quickswap",
+    "tuned",
 ]
 
 registry.settle("msfq")

@@ -1,4 +1,4 @@
-"""Start-times: when the jobs that wait at a time will start."""
+"""Start-times: when the jobs that wait at a time will start; and why one started no earlier."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.starts import Told
+from schedopt.problems.starts import Because, Told
 
 
 def start_times(
@@ -53,6 +53,39 @@ def start_times(
     """
     given = {"level": level, "model": model, "options": options or {}, "seed": seed}
     return problem_of(queue).start_times(queue, at, policy, **given)
+
+
+def explain_start(
+    queue: AnyInstance,
+    job: str | int,
+    policy: str = "easy",
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> Because:
+    """Say who ran in a job's place between its submit and its start, and by which rule.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    job : str or int
+        The job's name, or where the log has no names its row from 0.
+    policy : str
+        One of those that replay logs.
+    options : mapping, optional
+        The policy's own.
+
+    Returns
+    -------
+    Because
+        Beside it what it had cost, had the job been first in line from its submit on.
+
+    Raises
+    ------
+    InputError
+        If the instance has no log, or no such job, or the policy does not replay one.
+    """
+    return problem_of(queue).explain_start(queue, str(job), policy, options=options or {})
 
 
 def time_of(text: str) -> float:

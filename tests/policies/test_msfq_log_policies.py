@@ -19,7 +19,7 @@ from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
-from schedopt.policies.msfq.logs.plain import play_plainly
+from schedopt.policies.msfq.logs.plain import limited, play_plainly
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.registry import NotApplicableError, forget, registered
@@ -39,6 +39,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
         "qos": {"3": 1.5}, "backfill": "easy"}"""}),
     ("weighted", {"priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
         "max_age": 20, "backfill": "skip"}"""}),
+    ("weighted", {"priority": """{"weights": {"area": -1, "usage": -1},
+        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""}),
     ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
 ]  # fmt: skip
 
@@ -55,9 +57,8 @@ def test_compiled_starts_are_those_of_the_definition(
     for _, rows, one in queue.parts():
         planned = one.jobs.planned(estimates if policy.plans else "exact")
         rule, site = policy.make(**options), order.priority
-        plain = play_plainly(
-            one.jobs, one.servers, rule, planned, site.half_life, one.amounts, site.by
-        )
+        jobs, amounts = limited(one.jobs, one.servers, planned, one.amounts, site.limits)
+        plain = play_plainly(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
         assert starts[rows].tolist() == plain.starts
 
 
@@ -112,7 +113,7 @@ def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) 
         group = Labels(draw.integers(-1, 3, count).astype(np.int32), ("low", "high", "other"))
         jobs = dataclasses.replace(one.jobs, queue=queue, group=group)
         quotas = random_quotas(draw, {"servers": one.servers, **one.resources})
-        order = Order("quotas", quotas=quotas)
+        order = Order("quotas", quotas=quotas, first=int(draw.integers(-1, count)))
         starts = replay(jobs, one.servers, order, amounts=one.amounts)
         plain = play_plainly(jobs, one.servers, rules.of(order), amounts=one.amounts)
         assert starts.tolist() == plain.starts
