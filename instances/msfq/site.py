@@ -203,7 +203,7 @@ class Quotas(Record, kw_only=True, omit_defaults=True):
         return Tree((*self.queues, *cohorts), parent, total, most)
 
 
-T = TypeVar("T", Priority, Quotas)
+T = TypeVar("T", bound=Priority | Quotas)
 KINDS: Mapping[str, type[Priority | Quotas]] = {"priority": Priority, "quotas": Quotas}
 """By the option that takes them."""
 
@@ -215,6 +215,6 @@ def site(given: str, wanted: type[T]) -> T:
     return decode(read_bytes(given), wanted, file=given)
 
 
-def inline(given: str, wanted: type[T]) -> str:
+def inline(given: str, wanted: type[Priority | Quotas]) -> str:
     """Return the same as JSON in a line, which needs no file."""
     return msgspec.json.encode(site(given, wanted)).decode()

@@ -8,6 +8,7 @@ import numpy as np
 
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.instances.msfq.site import Quotas
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.plain import Machine, limited
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started_under
@@ -94,6 +95,13 @@ class _Replayed:
         self.jobs, self.starts, self.ends = jobs, starts, starts + jobs.run
         self.machine, self.order = machine, order
         self.key = rules.key_of(order) if order is not None else None
+        if order is not None and order.key == "quotas":
+            self.key = self._level
+
+    def _level(self, machine: Machine, job: int) -> float:
+        """Return minus the priority of a job in queues with quotas."""
+        quotas = self.order.quotas if self.order is not None else Quotas()
+        return -quotas.priority.get(machine.label(job, quotas.priority_by) or "", 0.0)
 
     def running(self, now: float) -> Any:
         """Tell of each job whether it runs, once all that starts at this time has."""
