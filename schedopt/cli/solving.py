@@ -167,7 +167,8 @@ def evaluate(
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
     if explain is not None:
-        _explain_start(instance, explain, names, options, json, output)
+        own = {"options": options, "policy_files": policy_file or ()}
+        _explain_start(instance, explain, names, own, json, output)
         return
     rules = declared(constraints, instance)
     with bar("arrivals") as watch:
@@ -201,7 +202,7 @@ def evaluate(
 
 
 def _explain_start(
-    instance: Any, job: str, names: list[str], options: Any, json: bool, output: Path | None
+    instance: Any, job: str, names: list[str], own: Any, json: bool, output: Path | None
 ) -> None:
     """Tell why a job of a log started no earlier."""
     from schedopt.problems import problem_of
@@ -212,7 +213,7 @@ def _explain_start(
         raise InputError("one policy", found=", ".join(names), place="--explain")
     if delivering.is_plan(output):
         raise InputError("a .json, with --explain", found=str(output), place="--output")
-    found = explain_start(instance, job, names[0], options=options)
+    found = explain_start(instance, job, names[0], **own)
     lines, table = problem_of(instance).why(found)
 
     def shown() -> None:

@@ -1,10 +1,12 @@
 """Start-times: when the jobs that wait at a time will start; and why one started no earlier."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
+from schedopt.policies import from_file
 from schedopt.problems import problem_of
 from schedopt.problems.starts import Because, Told
 
@@ -61,6 +63,7 @@ def explain_start(
     policy: str = "easy",
     *,
     options: Mapping[str, Any] | None = None,
+    policy_files: Iterable[str | Path] = (),
 ) -> Because:
     """Say who ran in a job's place between its submit and its start, and by which rule.
 
@@ -74,6 +77,8 @@ def explain_start(
         One of those that replay logs.
     options : mapping, optional
         The policy's own.
+    policy_files : iterable of paths
+        Python files that register policies; they are run.
 
     Returns
     -------
@@ -85,6 +90,8 @@ def explain_start(
     InputError
         If the instance has no log, or no such job, or the policy does not replay one.
     """
+    for path in policy_files:
+        from_file.load(from_file.read(path))
     return problem_of(queue).explain_start(queue, str(job), policy, options=options or {})
 
 

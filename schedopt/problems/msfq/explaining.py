@@ -5,6 +5,7 @@ from typing import Any
 
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.msfq import Instance
+from schedopt.instances.options import checked
 from schedopt.problems.shown import ShownTable
 from schedopt.problems.starts import Because, InItsPlace, Sooner
 
@@ -14,7 +15,7 @@ MOST_ROWS = 20
 def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[str, Any]) -> Because:
     """Return why a job waited, as `schedopt.explain_start` says."""
     from schedopt.policies.msfq.logs.explained import explained
-    from schedopt.policies.msfq.logs.registration import LOG_POLICIES
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, OPTIONS
     from schedopt.policies.registry import registered
 
     if queue.log is None:
@@ -22,10 +23,11 @@ def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[st
     known = registered("msfq")
     if policy not in LOG_POLICIES:
         raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
-    own = dict(options)
-    asked = own.pop("estimates", None)
-    own = {key: value for key, value in own.items() if key in known[policy].options}
-    estimates = "given" if queue.jobs.estimated and asked != "exact" else "exact"
+    given = checked(options, known[policy].options, policy)
+    exact = given.pop("estimates", None) == "exact" or not queue.jobs.estimated
+    estimates = "exact" if exact else "given"
+    beside = known[policy].suits == "beside"  # else its options are of random arrivals
+    own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
     found = explained(queue, policy, _row(queue, job), estimates, own)
     named = _names(queue)
     sooner = found.earlier
@@ -76,7 +78,7 @@ def lines(found: Because) -> Iterator[str]:
     )
     one = found.first
     if one is None:
-        yield "what an earlier start would have cost is not known: the policy keeps reservations"
+        yield "what an earlier start would have cost is not known under this policy"
         return
     yield (
         f"first in line from its submit on, it would have started after "
