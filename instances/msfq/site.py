@@ -54,6 +54,22 @@ class Weights(Record, kw_only=True, omit_defaults=True):
     qos: float = 0.0
 
 
+class Limit(Record, kw_only=True):
+    """How much of the machine long jobs may hold together.
+
+    Attributes
+    ----------
+    longer_than : float
+        The planned run time beyond which a job is long, in the log's unit.
+    most : float
+        The part of the servers that all those jobs together may hold; one that needs more counts as
+        if it needed that.
+    """
+
+    longer_than: Annotated[float, msgspec.Meta(ge=0)]
+    most: Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+
 class Priority(Record, kw_only=True, omit_defaults=True):
     """A job's priority, the greatest first: a weighted sum of factors, taken anew at each event.
 
@@ -74,6 +90,8 @@ class Priority(Record, kw_only=True, omit_defaults=True):
         The quality of service of jobs; 0 for those not named.
     qos_by : {"queue", "user", "group"}
         The column that has these names.
+    limits : tuple of Limit
+        What long jobs may hold, for each length that matters; EASY counts with them.
     """
 
     weights: Weights = Weights()
@@ -84,6 +102,7 @@ class Priority(Record, kw_only=True, omit_defaults=True):
     shares: dict[Name, Positive] = msgspec.field(default_factory=dict)
     qos: dict[Name, float] = msgspec.field(default_factory=dict)
     qos_by: Grouping = "queue"
+    limits: tuple[Limit, ...] = ()
 
 
 class Cohort(Record, kw_only=True, omit_defaults=True):
@@ -184,7 +203,7 @@ class Quotas(Record, kw_only=True, omit_defaults=True):
         return Tree((*self.queues, *cohorts), parent, total, most)
 
 
-T = TypeVar("T", Priority, Quotas)
+T = TypeVar("T", bound=Priority | Quotas)
 KINDS: Mapping[str, type[Priority | Quotas]] = {"priority": Priority, "quotas": Quotas}
 """By the option that takes them."""
 
@@ -196,6 +215,6 @@ def site(given: str, wanted: type[T]) -> T:
     return decode(read_bytes(given), wanted, file=given)
 
 
-def inline(given: str, wanted: type[T]) -> str:
+def inline(given: str, wanted: type[Priority | Quotas]) -> str:
     """Return the same as JSON in a line, which needs no file."""
     return msgspec.json.encode(site(given, wanted)).decode()

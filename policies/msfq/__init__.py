@@ -9,7 +9,7 @@ from schedopt.policies.msfq import (
     rules,
     static_quickswap,
 )
-from schedopt.policies.msfq.logs import log_policy, preemptive, registered
+from schedopt.policies.msfq.logs import log_policy, preemptive, registered, tuned
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import Rule, Seen, Twin
 from schedopt.policies.msfq.state import Job, Running, State
@@ -31,6 +31,7 @@ __all__ = [
     "registered",
     "rules",
     "static_quickswap",
+    "tuned",
 ]
 
 registry.settle("msfq")

@@ -135,6 +135,7 @@ def evaluate(
     option: list[str] | None = None,
     constraints: list[Path] | None = None,
     jobs: int = 1,
+    explain: str | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
@@ -149,6 +150,7 @@ def evaluate(
     policy : One name, or several with commas between.
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
+    explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
     output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
@@ -164,6 +166,10 @@ def evaluate(
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
+    if explain is not None:
+        own = {"options": options, "policy_files": policy_file or ()}
+        _explain_start(instance, explain, names, own, json, output)
+        return
     rules = declared(constraints, instance)
     with bar("arrivals") as watch:
         results = run(
@@ -193,6 +199,30 @@ def evaluate(
     if any(result.termination == "interrupted" for result in results):
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
+
+
+def _explain_start(
+    instance: Any, job: str, names: list[str], own: Any, json: bool, output: Path | None
+) -> None:
+    """Tell why a job of a log started no earlier."""
+    from schedopt.problems import problem_of
+    from schedopt.terminal.console import show
+    from schedopt.verbs.start_times import explain_start
+
+    if len(names) != 1:
+        raise InputError("one policy", found=", ".join(names), place="--explain")
+    if delivering.is_plan(output):
+        raise InputError("a .json, with --explain", found=str(output), place="--output")
+    found = explain_start(instance, job, names[0], **own)
+    lines, table = problem_of(instance).why(found)
+
+    def shown() -> None:
+        for line in lines:
+            print(printable(line))
+        if table is not None and table.rows:
+            show(table)
+
+    deliver(found, json, output, shown)
 
 
 @verb("schedopt check instances/dssp/night.json.gz result.json")

@@ -1,15 +1,18 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from builders.cli import refused, run
 from builders.msfq_logs import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
@@ -18,10 +21,12 @@ from schedopt.instances.msfq.site import Cohort, Queue, Quotas
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
+from schedopt.policies.msfq.logs.explained import explained
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
-from schedopt.policies.msfq.logs.plain import play_plainly
+from schedopt.policies.msfq.logs.plain import limited, play_plainly
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
 from schedopt.policies.msfq.logs.replay import Order, replay
+from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
 LOGS = 200
@@ -39,6 +44,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
         "qos": {"3": 1.5}, "backfill": "easy"}"""}),
     ("weighted", {"priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
         "max_age": 20, "backfill": "skip"}"""}),
+    ("weighted", {"priority": """{"weights": {"area": -1, "usage": -1},
+        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""}),
     ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
 ]  # fmt: skip
 
@@ -55,9 +62,8 @@ def test_compiled_starts_are_those_of_the_definition(
     for _, rows, one in queue.parts():
         planned = one.jobs.planned(estimates if policy.plans else "exact")
         rule, site = policy.make(**options), order.priority
-        plain = play_plainly(
-            one.jobs, one.servers, rule, planned, site.half_life, one.amounts, site.by
-        )
+        jobs, amounts = limited(one.jobs, one.servers, planned, one.amounts, site.limits)
+        plain = play_plainly(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
         assert starts[rows].tolist() == plain.starts
 
 
@@ -112,7 +118,7 @@ def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) 
         group = Labels(draw.integers(-1, 3, count).astype(np.int32), ("low", "high", "other"))
         jobs = dataclasses.replace(one.jobs, queue=queue, group=group)
         quotas = random_quotas(draw, {"servers": one.servers, **one.resources})
-        order = Order("quotas", quotas=quotas)
+        order = Order("quotas", quotas=quotas, first=int(draw.integers(-1, count)))
         starts = replay(jobs, one.servers, order, amounts=one.amounts)
         plain = play_plainly(jobs, one.servers, rules.of(order), amounts=one.amounts)
         assert starts.tolist() == plain.starts
@@ -134,6 +140,78 @@ def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bo
         one.jobs, one.servers, rules.of(order), planned, site.half_life, one.amounts, site.by
     )
     assert starts.tolist() == plain.starts
+
+
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
+def test_who_ran_in_a_jobs_place(
+    seed: int, policy: tuple[str, dict[str, Any]], several: bool
+) -> None:
+    name, own = policy
+    queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    jobs, row = queue.jobs, seed % len(queue.jobs)
+    starts = started(queue, name, "exact", **own)
+    found = explained(queue, name, row, "exact", own)
+    rows = next(part.rows for part in queue.parts() if row in part.rows)
+    others = rows[(starts[rows] >= jobs.submit[row]) & (starts[rows] < starts[row])]
+    assert [one.row for one in found.in_its_place] == others.tolist()
+    assert found.alone <= found.start == starts[row]
+    make = LOG_POLICIES[name].order
+    assert make is not None
+    order = make(**own)
+    passed = [one for one in found.in_its_place if one.rule == "passed"]
+    if order.fill == "stop" and order.key not in ("conservative", "quotas"):
+        assert not passed
+    if order.key == "conservative":
+        assert found.earlier is None
+        return
+    assert found.earlier is not None
+    assert found.earlier.start >= found.alone
+    if order.fill != "skip" and order.key != "quotas" and not order.priority.limits:
+        assert found.earlier.start == found.alone  # nobody delays who is first in line
+    total = found.earlier.delay - found.earlier.gain + found.earlier.start - found.start
+    assert found.earlier.change * len(rows) == pytest.approx(total, abs=1e-6)
+
+
+def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    schedopt.dump(queue_of(SMALL, 4), file)
+    said = run("evaluate", file, "--policy", "easy", "--explain", "3").stdout
+    assert "4 servers, planned 3; came at 2, started at 29 under easy, after 27" in said
+    assert "had nobody started since, it would have started after 8" in said
+    assert "2 others later by 7 together (at most 4, 4)" in said
+    assert "came before it" in said
+    assert "it needs 4 servers, and 2 were idle" in said
+    asked = ("evaluate", file, "--policy", "easy", "--explain", "3", "--json")
+    told = json.loads(run(*asked).stdout)
+    assert [one["rule"] for one in told["in_its_place"]] == ["order", "passed"]
+    for words, why in (
+        (["--policy", "easy", "--explain", "9"], "a row from 0 to 4"),
+        (["--policy", "easy,fcfs", "--explain", "0"], "one policy"),
+        (["--policy", "msfq", "--explain", "0"], "a policy that replays logs"),
+    ):
+        assert why in refused("evaluate", file, *words)
+
+
+def test_weights_are_tuned_on_the_past(tmp_path: Path) -> None:
+    queue = queue_of(*random_jobs(5, 400, servers=6))
+    while len(queue.jobs) < 100:
+        queue = queue_of(*random_jobs(len(queue.jobs) + 7, 400, servers=6))
+    seen, rest = halves(queue, 0.5)
+    assert len(seen.jobs) + len(rest.jobs) == len(queue.jobs)
+    found = tune(seen, "given", 30, 1)
+    assert found == tune(seen, "given", 30, 1)
+    first = tune(seen, "given", 1, 1)
+    assert found.objective <= first.objective or found.worst < first.worst
+    replayed = POLICIES["tuned"].run(queue, evaluations=30, search=1)
+    written = tmp_path / "site.json"
+    written.write_text(replayed.note.partition("priority=")[2])
+    again = POLICIES["weighted"].run(queue, priority=str(written))
+    assert again.schedule == replayed.schedule
+    result = schedopt.evaluate(queue, "weighted", options={"priority": str(written)})
+    assert json.loads(result.options["priority"]) == json.loads(written.read_text())
+    with pytest.raises(NotApplicableError, match="from 20 jobs"):
+        halves(queue_of(SMALL, 4), 0.5)
 
 
 @settings(max_examples=LOGS, deadline=None)

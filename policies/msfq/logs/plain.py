@@ -4,13 +4,15 @@ At an instant, first all that ends there ends, then all that is submitted there 
 order, and only then does a rule say what starts.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log
 
 import numpy as np
 
-from schedopt.instances.msfq.logs import Floats, Ints, Jobs
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Needs
+from schedopt.instances.msfq.site import Limit
 
 
 class Machine:
@@ -134,6 +136,8 @@ class Machine:
 Rule = Callable[[Machine], None]
 """Starts what is to start now."""
 
+LONG = "long jobs' servers, limit "
+"""How the names of resources begin that stand for limits."""
 DAY = 86400.0
 HALF_LIFE = 7 * DAY
 """Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
@@ -180,6 +184,20 @@ def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
     return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
 
 
+def limited(
+    jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
+) -> tuple[Jobs, Sequence[int]]:
+    """Return jobs and amounts with one more resource for each limit: servers of its long jobs."""
+    if not limits:
+        return jobs, amounts
+    columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
+    most = [max(1, int(limit.most * servers)) for limit in limits]
+    for number, (limit, few) in enumerate(zip(limits, most, strict=True)):
+        held = np.where(planned > limit.longer_than, np.minimum(jobs.need, few), 0)
+        columns[f"{LONG}{number}"] = held.astype(np.int64)
+    return dataclasses.replace(jobs, needs=Needs.of(columns)), (*amounts, *most)
+
+
 def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
     """Return each job's servers; with other resources its largest share of any, in servers.
 
@@ -187,6 +205,8 @@ def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
     """
     found: Floats | Ints = jobs.need
     if jobs.needs is not None:
-        for column, most in zip(jobs.needs.amounts.T, amounts, strict=True):
+        for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
+            if name.startswith(LONG):
+                continue
             found = np.maximum(found, column * (servers / max(most, 1)))
     return found

@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 from schedopt.instances.msfq.site import Priority, Quotas
-from schedopt.policies.msfq.logs.plain import accounts, sizes
+from schedopt.policies.msfq.logs.plain import accounts, limited, sizes
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
@@ -83,11 +83,13 @@ def replay(
     ``planned``, by default the run times, is how long the policy believes that jobs run, never less
     than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
     """
+    known = jobs.run if planned is None else planned
+    jobs, amounts = limited(jobs, servers, known, amounts, order.priority.limits)
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
         return _conservative(jobs, site, log)
     if order.key == "quotas":
-        return _quotas(jobs, site, order.quotas, log)
+        return _quotas(jobs, site, order, log)
     if order.key in ("wfp3", "weighted"):
         return _weighed(jobs, site, order, log)
     return _ordered(jobs, site, order, log)
@@ -226,9 +228,10 @@ def _levels(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
     return found
 
 
-def _quotas(jobs: Jobs, site: Site, quotas: Quotas, log: Log) -> Floats:
+def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import quota_kernels as kernels
 
+    quotas = by.quotas
     n, count = len(jobs), len(quotas.queues)
     tree = quotas.tree(("servers", *(jobs.needs.names if jobs.needs else ())))
     # After the queues that are named comes one, without limits, for all others.
@@ -245,7 +248,10 @@ def _quotas(jobs: Jobs, site: Site, quotas: Quotas, log: Log) -> Floats:
     queue = np.full(n, count)
     if names is not None:
         queue = np.array([*(at.get(name, count) for name in names.names), count])[names.codes]
-    order = np.argsort(-_levels(jobs, quotas.priority_by, quotas.priority), kind="stable")
+    levels = _levels(jobs, quotas.priority_by, quotas.priority)
+    if by.first >= 0:
+        levels[by.first] = np.inf
+    order = np.argsort(-levels, kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
     strict = np.array([*(one.strict for one in quotas.queues.values()), False])

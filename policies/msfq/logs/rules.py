@@ -112,21 +112,29 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
     return rule
 
 
+KEYS: dict[str, Key] = {
+    "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
+    "widest": widest, "f1": f1, "wfp3": wfp3,
+}  # fmt: skip
+
+
+def key_of(order: Order) -> Key | None:
+    """Return what an order goes by; None where that is more than a key."""
+    return weighted(order.priority) if order.key == "weighted" else KEYS.get(order.key)
+
+
 def of(order: Order) -> Rule:
     """Return the plain definition of a compiled replay."""
-    keys: dict[str, Key] = {
-        "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
-        "widest": widest, "f1": f1, "wfp3": wfp3, "weighted": weighted(order.priority),
-    }  # fmt: skip
-    if order.key == "conservative":
-        return Conservative()
     if order.key == "quotas":
-        return Borrowing(order.quotas)
-    key = keys[order.key]
-    if order.first >= 0:
-        usual = key
-        key = lambda machine, job: -inf if job == order.first else usual(machine, job)  # noqa: E731
-    return ordered(key, order.fill, keys[order.fill_key] if order.fill_key else None)
+        return Borrowing(order.quotas, order.first)
+    if (usual := key_of(order)) is None:
+        return Conservative()
+
+    def key(machine: Machine, job: int) -> float:
+        return -inf if job == order.first else usual(machine, job)
+
+    fill_key = KEYS[order.fill_key] if order.fill_key else None
+    return ordered(key, order.fill, fill_key)
 
 
 def _sorted(machine: Machine, key: Key) -> list[int]:
@@ -204,8 +212,8 @@ class Borrowing:
     turn, unless the queue is strict; who did at the turn's beginning is looked at once more.
     """
 
-    def __init__(self, quotas: Quotas) -> None:
-        self.quotas, self.used = quotas, dict[int, list[int]]()
+    def __init__(self, quotas: Quotas, first: int = -1) -> None:
+        self.quotas, self.first, self.used = quotas, first, dict[int, list[int]]()
 
     def __call__(self, machine: Machine) -> None:
         """Give back what has ended, then take turns."""
@@ -217,6 +225,7 @@ class Borrowing:
         lines: dict[str, list[tuple[float, int]]] = {}
         for job in machine.waiting:
             level = self.quotas.priority.get(machine.label(job, self.quotas.priority_by) or "", 0.0)
+            level = inf if job == self.first else level
             lines.setdefault(machine.label(job, by) or "", []).append((-level, job))
         for line in lines.values():
             line.sort()

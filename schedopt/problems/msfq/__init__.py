@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.options import Options
 from schedopt.problems.question import Question
@@ -56,6 +56,15 @@ class Msfq(Problem["Instance"]):
     def default_formulation(self, instance: Instance) -> str:
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
+
+    def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
+        """Return a policy's options, with a site's own policy as JSON in place of its file."""
+        from schedopt.instances.msfq.site import KINDS, inline
+
+        return {
+            key: inline(value, KINDS[key]) if value and key in KINDS else value
+            for key, value in settings.items()
+        }
 
     def question(
         self,
