@@ -1,5 +1,6 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
@@ -48,6 +50,15 @@ def test_compiled_starts_are_those_of_the_definition(
         rule, more = policy.make(**options), {"amounts": one.amounts, **half_life}
         plain = play_plainly(one.jobs, one.servers, rule, planned, **more)
         assert starts[rows].tolist() == plain.starts
+        assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
+
+
+def shares(queue: Instance) -> list[float]:
+    """Return each job's largest share of what there is of anything, in servers."""
+    most = [queue.servers, *(max(amount, 1) for amount in queue.amounts)]
+    held = [queue.jobs.need, *([] if queue.jobs.needs is None else queue.jobs.needs.amounts.T)]
+    each = zip(*(column.tolist() for column in held), strict=True)
+    return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
 
 
 @settings(max_examples=LOGS, deadline=None)
