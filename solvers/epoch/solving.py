@@ -196,15 +196,7 @@ class _Work:
         )
 
     def infeasible(self, possible: Callable[[Items], bool], **options: object) -> Result[Any]:
-        """Return the result with a smallest set of side constraints that nothing keeps.
-
-        Parameters
-        ----------
-        possible : callable
-            Tells whether anything keeps side constraints, which are given as items.
-        options : object
-            What the result says beside the formulation's own.
-        """
+        """Return the result with a smallest set of side constraints that nothing keeps."""
         rules = self.model.rules
 
         def holds(wanted: frozenset[str]) -> bool:
