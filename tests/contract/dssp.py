@@ -151,8 +151,12 @@ def season(draw: Random) -> Season:
 
 
 def schedule(draw: Random) -> Schedule:
-    """Draw a schedule of staged jobs."""
+    """Draw a schedule of staged jobs, some of which earn half of their reward a little late."""
+    import msgspec
+
     night, rules = _ruled(draw, some_night(draw, staged=True), most=2)
+    if draw.random() < 0.25:
+        night = msgspec.structs.replace(night, late=((0.0, 0.5), (night.deadline / 4, 0.0)))
     return Schedule(night).add(*rules)
 
 
