@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from ortools.sat.python import cp_model
 
+from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
@@ -99,9 +100,7 @@ def solve(
 
 def copied(formulation: CpSatFormulation) -> cp_model.CpModel:
     """Return a copy of the model; variables of the model itself stand for those of the copy."""
-    copy = cp_model.CpModel()
-    copy.proto.CopyFrom(formulation.model.proto)
-    return copy
+    return formulation.model.clone()
 
 
 def _tell(
@@ -117,7 +116,7 @@ def _tell(
     ):  # maximization is stored as minimization of the negative
         scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
-        model.proto.objective.domain[:] = [-most, 2**62]
+        set_domain(model.proto.objective, [-most, 2**62])
     if hint is not None:
         model.clear_hints()
         for variable, value in formulation.hint(hint):
@@ -244,11 +243,11 @@ def _said(formulation: CpSatFormulation, run: _Run, status: Any) -> str:
 def _asker(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
     model = copied(formulation)  # without the bound, which may rest on side constraints
-    domains = {name: model.proto.variables[x.index].domain for name, x in formulation.asked.items()}
+    asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}
 
     def holds(wanted: frozenset[str]) -> bool:
-        for name, domain in domains.items():
-            domain[:] = [int(name in wanted)] * 2
+        for name, variable in asked.items():
+            set_domain(variable, [int(name in wanted)] * 2)
         solver, rest = cp_model.CpSolver(), replace(left(limits, began), gap=0.0)
         if rest.time_limit == 0:
             raise TimeoutError

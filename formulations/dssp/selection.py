@@ -87,7 +87,7 @@ class Selection(Declared):
 
     def _mask(self, solution: Selected) -> NDArray[np.bool_]:
         chosen = np.zeros(self.width, dtype=np.bool_)
-        chosen[list(self.columns(solution))] = True
+        chosen[self.instance.positions(solution)] = True
         return chosen
 
     def value_of(self, solution: Selected) -> float | None:
@@ -116,7 +116,8 @@ class Selection(Declared):
 
     def columns(self, solution: Selected | SelectedNights) -> Iterable[int]:
         """Yield the columns that are 1 in a solution."""
-        return (self.instance.index[name] for name in solution.selected)
+        found: list[int] = self.instance.positions(solution).tolist()
+        return found
 
     @property
     def single_capacity(self) -> bool:
