@@ -35,7 +35,7 @@ NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 """Nights of the second table, scenarios that decide, and those that the clairvoyant is asked of."""
 SECONDS = 20.0
 """For each choice under risk of the second table."""
-JOBS, LOGGED, LEARNED = 80, 6, 500
+JOBS, LOGGED, LEARNED = 40, 4, 500
 """Jobs of a night of a log, how many such nights, and jobs before the first of them."""
 
 
