@@ -172,7 +172,9 @@ class Relaxation:
             else:
                 high = middle
         found = np.clip(weights - high, 0, 1 / self.tail)
-        return np.asarray(found / found.sum(), dtype=np.float64)
+        room = 1 / self.tail - found  # what rounding leaves short of 1 goes where no cap is passed
+        short = max(0.0, 1 - float(found.sum()))
+        return np.asarray(found + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
 
 
 def _planned(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -147,7 +147,8 @@ class Search:
     def proof(self) -> dict[str, Any] | None:
         """Return a certificate of the bound; None where rules or windows have prices too."""
         model, sample, relaxed = self.model, self.sample, self.relaxation
-        if model.stated or not model.single_capacity or not np.isfinite(self.bound):
+        several = max(len(relaxed.room), len(relaxed.asked)) > 1 or not model.single_capacity
+        if model.stated or several or not np.isfinite(self.bound):
             return None
         own = self.prices[len(relaxed.room) :]
         priced = self.weights * own if len(relaxed.asked) else np.zeros(sample.count)
