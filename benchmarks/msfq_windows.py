@@ -17,13 +17,13 @@ import msgspec
 import typer
 
 import schedopt
-from benchmarks.msfq_logs import LOGS
 from benchmarks.tables import Measured, measurement, resumed, row
 from benchmarks.timing import best_of, spent
 from schedopt.formulations.msfq import Window
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_converters import convert
 
+LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 COUNT = 40
 TARGET = 0.9
 
