@@ -224,7 +224,8 @@ class First:
 def tests(room: str, *, own: bool) -> list[str]:
     """Return the tests of a room: also those of its own, or that import it, which solve."""
     if room == "documents":
-        return ["tests/validation/test_questions.py", "tests/validation/test_forged.py"]
+        files = ("test_questions.py", "test_forged.py", "test_dssp_selection_checker.py")
+        return [f"tests/validation/{file}" for file in files]
     fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
     forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
     files = [file for part in ("validation", "solvers")

@@ -8,6 +8,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
+from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import (
     MOST_TASKS,
@@ -43,8 +44,9 @@ class Rows:
         Jobs that were released before the start.
     """
 
-    def __init__(self, columns: Columns, clock: Clock) -> None:
-        self.columns, self.clock = columns, clock
+    def __init__(self, columns: Columns, clock: Clock, *, higher: bool = False) -> None:
+        self.columns, self.clock, self.higher = columns, clock, higher
+        self.top = 0.0
         self.use: dict[str, dict[str, int]] = {}
         self.over: list[str] = []
         self.released = 0
@@ -57,6 +59,9 @@ class Rows:
         holds = [f"{HOLDS}{name}" for name in self.columns.resources]
         titles = [*self.columns.fields, *self.columns.groupings, *seats, *holds]
         at = {title: self.columns.at[title] for title in titles}
+        if self.higher:
+            found = (row[at["priority"]] for _, row in cells.rows)
+            self.top = max((float(text) for text in found if NUMBER.fullmatch(text)), default=0.0)
         for place, texts in cells.rows:
             row = _Row(place, texts, at)
             job = self._job(row)
@@ -66,6 +71,14 @@ class Rows:
 
     def notes(self, read: int) -> Iterator[str]:
         """Yield what there is to say about times, and how many jobs were read and left out."""
+        if "priority" in self.columns.fields and self.higher:
+            yield (
+                "column 'priority': higher is more important, as asked: the highest, "
+                f"{self.top:g}, becomes 0, and others what they are below it"
+            )
+        elif "priority" in self.columns.fields:
+            other = "--option priority=higher where a higher one is, as in OpenCue and Deadline"
+            yield f"column 'priority': a lower one is more important; {other}"
         if self.clock.told:
             plain = ", ".join(sorted(self.clock.plain))
             also = f"; plain numbers ({plain}) are taken in them too" if plain else ""
@@ -93,6 +106,8 @@ class Rows:
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
         reward = None if self.columns.reward else row.number("reward")
         priority = row.number("priority", least=None) if row.text("priority") else None
+        if self.higher and priority is not None:
+            priority = float(as_written(self.top) - as_written(priority))
         with placed(row.place):
             job = of_checked(
                 Job,
@@ -103,9 +118,8 @@ class Rows:
                 stages=stages,
                 demand=demand,
                 critical_path=path,
-                after=tuple(
-                    map(str.strip, row.text("after").split(";") if row.text("after") else ())
-                ),
+                after=row.names("after"),
+                pools=row.names("pools") or None,
                 max_processors=self._count(row, "max_processors"),
                 processors=self._count(row, "processors") or 1,
                 spread=spread,
@@ -187,6 +201,10 @@ class _Row:
     def text(self, column: str) -> str:
         """Return a cell; an empty text where there is no such column."""
         return self._cells[self._at[column]] if column in self._at else ""
+
+    def names(self, column: str) -> tuple[str, ...]:
+        """Return the names of a cell, with semicolons between."""
+        return tuple(map(str.strip, self.text(column).split(";"))) if self.text(column) else ()
 
     def wrong(self, column: str, expected: str) -> InputError:
         """Return the error that names this cell."""

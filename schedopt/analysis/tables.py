@@ -12,7 +12,7 @@ from schedopt.analysis.averages import FEW
 from schedopt.analysis.changes import Changes
 from schedopt.analysis.contenders import SAME
 from schedopt.analysis.markup import as_csv
-from schedopt.analysis.measured import Measured, beside, measured
+from schedopt.analysis.measured import Measured, measured
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import TAUS, Profile
 from schedopt.analysis.summary import Overview, Standing
@@ -76,9 +76,9 @@ def standing_table(found: Iterable[Standing], title: str = "") -> ShownTable:
 
 
 def _about(what: Overview) -> str:
-    return (
-        f"{what.problem}: {counted(what.instances, 'instance')}, optimum proven for {what.proven:,}"
-    )
+    gaps = "; gaps are over the bound" if what.from_bounds else ""
+    instances = counted(what.instances, "instance")
+    return f"{what.problem}: {instances}, optimum proven for {what.proven:,}{gaps}"
 
 
 def _standing(of: Standing) -> Cells:
@@ -193,8 +193,9 @@ def for_papers(
     """Yield the tables of a bench, with the names of policies that papers print."""
     for what in overviews:
         mine = in_print(standing for standing in found if standing.problem == what.problem)
+        gaps = "" if what.from_bounds else " Gaps to the best solution known;"
         title = (
-            f"{_about(what)}. Gaps to the best solution known; bootstrap intervals over "
+            f"{_about(what)}.{gaps} Bootstrap intervals over "
             "instances; SGM: shifted geometric mean, with shifts of 1% and 1 ms"
         )
         yield _table(title, PRINTED_STANDING, map(_standing, mine), NONE)
@@ -266,13 +267,12 @@ def measures(of: Measured) -> ShownTable:
         bound = f"; no schedule is below {number(of.bound)}{proved}"
     return ShownTable(
         title=f"{of.instance}{bound}",
-        heads=("policy", first, "± (95%)", "over the bound", *others, "time"),
+        heads=("policy", first, "over the bound", *others, "time"),
         rows=tuple(
             (
                 name,
                 number(row.measures.get(first)),
-                number(row.confidence) if row.confidence else "",
-                _over(row, of.bound),
+                "" if row.gap is None else percent(row.gap),
                 *(_short(row.measures.get(key)) for key in others),
                 duration(row.seconds),
             )
@@ -300,12 +300,6 @@ def differences(of: Measured) -> ShownTable:
             for one in of.differences
         ),
     )
-
-
-def _over(row: Row, bound: float | None) -> str:
-    if row.objective is None or not bound or beside(row):
-        return ""
-    return percent(row.objective / bound - 1)
 
 
 def _short(value: float | None) -> str:

@@ -119,7 +119,7 @@ def convert(
 
     Parameters
     ----------
-    files : A table of jobs (.csv, .parquet), workflows, or a log.
+    files : A table of jobs (.csv, .xlsx, .parquet), workflows, or a log.
     name : The instance's name.
     """
     from schedopt.verbs.convert import convert as run

@@ -79,7 +79,7 @@ def solve(
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
@@ -151,7 +151,7 @@ def evaluate(
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
     explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
@@ -284,14 +284,14 @@ def replan(
 
     Parameters
     ----------
-    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
+    plan : The old plan: a result (.json), or a plan as .csv, .xlsx or .parquet.
     at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
     state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
         processors, end; a row without a job says how many processors there are.
     instance : The night; looked for beside a result by its digest.
     stay : The part of the reward still to be earned that keeping jobs may cost.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
-    output : The new plan: .csv, .parquet or .sh; or .json, the result on the rest of the night.
+    output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import dump, load
@@ -387,7 +387,7 @@ def start_times(
 
     Parameters
     ----------
-    at : The time, in the log's own unit.
+    at : The time, in the log's own unit, or a date such as 2026-11-22T14:00.
     policy : One of those that replay logs.
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
@@ -401,13 +401,12 @@ def start_times(
     from schedopt.problems.starts import COLUMNS
     from schedopt.terminal.console import show
     from schedopt.verbs.start_times import start_times as run
-    from schedopt.verbs.start_times import time_of
 
     writable(output, (".csv",))
     delivering.ready(output, [file])
     queue: Any = load(file)
     own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
-    told = run(queue, time_of(at), policy, **own)
+    told = run(queue, at, policy, **own)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.pictures.style import colours, label, lines
+from schedopt.pictures.style import colours, entitle, label, lines, panels, sheet
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
@@ -24,9 +24,8 @@ FARTHEST = 4.0  # ratios beyond this are not drawn: nobody that far behind is cl
 def profiles(found: Sequence[Profile]) -> Figure:
     """Draw for each contender the share of instances on which it is within a factor of the best."""
     problems = list(dict.fromkeys(profile.problem for profile in found))
-    figure = Figure(figsize=(9, 4.5 * len(problems)), layout="constrained")
-    panels = figure.subplots(len(problems), 1, squeeze=False)[:, 0]
-    for axes, problem in zip(panels, problems, strict=True):
+    figure, grid = panels((9, 4.5 * len(problems)), len(problems))
+    for axes, problem in zip(grid[:, 0], problems, strict=True):
         mine = [profile for profile in found if profile.problem == problem]
         steps = {profile.contender: profile.steps() for profile in mine}
         far = max(ratios[-1] for ratios, _ in steps.values())
@@ -56,9 +55,9 @@ def variations(rows: Sequence[Variation]) -> Figure:
     along = max(places, key=lambda place: len({row.values[place] for row in rows}))
     others = [place for place in places if place != along]
     groupings = list(dict.fromkeys(by for row in rows for by in row.shares))
-    panels = 1 + (len(groupings) if not others else 0)
-    figure = Figure(figsize=(8, 0.8 + 3 * panels), layout="constrained")
-    axes = figure.subplots(panels, squeeze=False, sharex=True)[:, 0]
+    count = 1 + (len(groupings) if not others else 0)
+    figure, grid = panels((8, 0.8 + 3 * count), count, sharex=True)
+    axes = grid[:, 0]
     lines: dict[str, list[tuple[object, float]]] = {}
     for row in rows:
         name = ", ".join(f"{place} {row.values[place]}" for place in others)
@@ -75,7 +74,7 @@ def variations(rows: Sequence[Variation]) -> Figure:
     axes[-1].set_xlabel(label(along))
     if all(isinstance(row.values[along], int) for row in rows):
         axes[-1].xaxis.get_major_locator().set_params(integer=True)
-    figure.suptitle(label(rows[0].instance), fontsize=10)
+    entitle(figure, label(rows[0].instance))
     return figure
 
 
@@ -100,8 +99,7 @@ WIDTHS = {"says": 44, "paper": 24, "ours": 44}
 
 def curves(outcome: Outcome, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((9, 5))
     look = colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
     for name, (x, y) in outcome.curves.items():
         colour = look[name.split(",")[0]]
@@ -121,8 +119,7 @@ def claims(judged: Sequence[Claim], title: str) -> Figure:
         for claim in judged
     ]
     heights = [1 + max(cell.count("\n") for cell in row) for row in rows]
-    figure = Figure(figsize=(12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)))
     axes.set_axis_off()
     axes.set_title(title, fontsize=10)
     table = axes.table(

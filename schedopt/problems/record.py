@@ -81,6 +81,9 @@ class Problem(Generic[I]):
         Those whose prices are known, for ``solve --explain``.
     converters : mapping of str to Converter
         By format: ``table`` (.csv, .tsv), ``log`` (.swf) or ``workflow`` (.json).
+    from_bounds : sequence of str
+        Formulations whose solutions are only the best of what policies do: gaps to them are from
+        their bounds.
     printed : mapping of str to str
         The names of policies as papers print them, where these differ from ours.
     """
@@ -93,6 +96,7 @@ class Problem(Generic[I]):
     formulation_homes: ClassVar[Mapping[str, str]]
     explained: ClassVar[Sequence[str]] = ()
     converters: ClassVar[Mapping[str, Converter]] = {}
+    from_bounds: ClassVar[Sequence[str]] = ()
     printed: ClassVar[Mapping[str, str]] = {}
 
     # What there is, by name.

@@ -1,9 +1,11 @@
 """Start-times: when the jobs that wait at a time will start; and why one started no earlier."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies import from_file
@@ -13,7 +15,7 @@ from schedopt.problems.starts import Because, Told
 
 def start_times(
     queue: AnyInstance,
-    at: float,
+    at: float | str,
     policy: str = "easy",
     *,
     level: float = 0.9,
@@ -30,8 +32,9 @@ def start_times(
     ----------
     queue : Instance
         Of a log.
-    at : float
-        The time, in the log's unit.
+    at : float or str
+        The time, in the log's unit; or a date, by the clock of the log's ``start`` if it has no
+        offset of its own.
     policy : str
         One of those that replay logs.
     level : float
@@ -54,7 +57,8 @@ def start_times(
         If the instance has no log, or the policy does not replay one, or a value cannot be.
     """
     given = {"level": level, "model": model, "options": options or {}, "seed": seed}
-    return problem_of(queue).start_times(queue, at, policy, **given)
+    time = time_of(at, queue) if isinstance(at, str) else at
+    return problem_of(queue).start_times(queue, time, policy, **given)
 
 
 def explain_start(
@@ -95,10 +99,20 @@ def explain_start(
     return problem_of(queue).explain_start(queue, str(job), policy, options=options or {})
 
 
-def time_of(text: str) -> float:
-    """Return a time of the command line; `InputError` if it is no number of the log's unit."""
+def time_of(text: str, queue: AnyInstance) -> float:
+    """Return a time in a log's unit, of a number or a date; `InputError` if it is neither."""
     try:
         return float(text)
     except ValueError:
-        expected = "a number in the log's unit, whose 0 `convert` tells as a date"
-        raise InputError(expected, found=shown(text), place="--at") from None
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        expected = "a number in the log's unit, or a date such as 2026-11-22T14:00"
+        raise InputError(expected, found=shown(text), place="at") from None
+    start = getattr(queue, "start", None)
+    if start is None:
+        expected = "a number in the log's unit: it has no `start`, which says when its 0 is"
+        raise InputError(expected, found=shown(text), place="at")
+    zero = Dates.of(start)
+    return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))

@@ -251,7 +251,7 @@ class _Maker:
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""
         count, costs = len(self.names), self.instance.costs
-        _, after, sets = alike(self.instance, self.rules)
+        after, sets = alike(self.instance, self.rules)
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
         if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None

@@ -188,7 +188,10 @@ def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> Non
     assert convert(frame, **given) == night
     assert convert(tmp_path / "jobs.parquet", **given) == night
     pandas = pytest.importorskip("pandas")
-    assert convert(pandas.DataFrame(frame.to_dicts()), **given) == night
+    same = pandas.DataFrame(frame.to_dicts())
+    assert convert(same, **given) == night
+    same.to_excel(tmp_path / "jobs.xlsx", index=False)
+    assert convert(tmp_path / "jobs.xlsx", **given) == night
     with pytest.raises(InputError, match="a name of its own: row 1 has it already") as caught:
         convert(pl.concat([frame, frame]), **given)
     assert (caught.value.file, caught.value.place) == ("the frame", "row 4, column 'name'")

@@ -3,7 +3,7 @@
 import functools
 from collections import Counter
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +16,7 @@ from builders.effort import examples
 
 import schedopt
 from schedopt.instances.constraints import Apart, AtMost, FairShare, Imply, Seats
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Down, Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.verbs import plan as plans
 from schedopt.verbs.replan import Replanned, replan
@@ -24,8 +24,24 @@ from schedopt.verbs.replan import Replanned, replan
 HORIZON = 8
 
 
+def some_machine(draw: Random) -> dict[str, Any]:
+    """Draw processors that stay, pools of them, or some that are away for a time."""
+    kind = draw.choice(("processors", "processors", "pools", "down", "both"))
+    given: dict[str, Any] = {"processors": draw.randint(1, 3)}
+    if kind in ("pools", "both"):
+        given = {"pools": {"p": draw.randint(1, 2), "q": draw.randint(1, 2)}}
+    if kind in ("down", "both"):
+        start = draw.randint(0, HORIZON - 2)
+        end, pool = draw.randint(start + 1, HORIZON - 1), "q" if kind == "both" else None
+        given["down"] = (
+            Down(start=float(start), end=float(end), processors=draw.randint(1, 2), pool=pool),
+        )
+    return given
+
+
 def some_night(draw: Random) -> Instance:
     jobs: list[Job] = []
+    machine = some_machine(draw)
     for n in range(draw.randint(2, 4)):
         stages = [
             tuple(float(draw.choice((1, 1, 2, 3))) for _ in range(draw.choice((1, 1, 2, 2, 3))))
@@ -36,6 +52,8 @@ def some_night(draw: Random) -> Instance:
             own["max_processors"] = draw.randint(1, 2)
         if draw.random() < 0.2:
             own["deadline"] = float(draw.randint(4, HORIZON + 1))
+        if "pools" in machine and draw.random() < 0.5:
+            own["pools"] = tuple(draw.choice(("p", "q", "qp")))
         if draw.random() < 0.2:
             own["release"] = float(draw.randint(1, 3))
         if jobs and draw.random() < 0.2:
@@ -56,9 +74,8 @@ def some_night(draw: Random) -> Instance:
     if draw.random() < 0.3:
         rules.append(Seats(name="seats", capacity=1, use={names[0]: 1, names[-1]: 1}))
     return Instance(
-        name="small", processors=draw.randint(1, 3), deadline=float(HORIZON), jobs=tuple(jobs),
-        constraints=tuple(rules),
-    )  # fmt: skip
+        name="small", deadline=float(HORIZON), jobs=tuple(jobs), constraints=tuple(rules), **machine
+    )
 
 
 class Facts:
@@ -68,6 +85,16 @@ class Facts:
         self.night = night
         self.now = draw.randint(0, HORIZON - 1)
         self.ends: dict[str, dict[tuple[int, int], float]] = {}
+        pools = night.pools or {"": night.processors}
+        self.there = {
+            name: [size - sum(d.processors for d in night.down
+                              if (d.pool or "") == name and d.start <= t < d.end)
+                   for t in range(2 * HORIZON)]
+            for name, size in pools.items()
+        }  # fmt: skip
+        self.there = {name: [max(0, n) for n in level] for name, level in self.there.items()}
+        pool_of = [name for name, level in self.there.items() for _ in range(max(level))]
+        on = {(t.job, t.stage, t.task): pool_of[t.processor] for t in tasks}
         self.spent: Counter[str] = Counter()
         self.rows: list[dict[str, Any]] = []
         for job in night.jobs:
@@ -88,16 +115,30 @@ class Facts:
                 begun |= {key: (begun[key][0], late) for key in lasting}
             self.ends[job.name] = {key: end for key, (_, end) in begun.items()}
             self.spent[job.groups["team"]] += sum(e - s for s, e in begun.values())
-        self.busy = [end for ends in self.ends.values() for end in ends.values() if end > self.now]
-        self.processors = night.processors
+        self.busy = [
+            (end, on[name, *key])
+            for name, ends in self.ends.items()
+            for key, end in ends.items()
+            if end > self.now
+        ]
+        self.whole = sum(level[t] for level in self.there.values() for t in range(self.now))
         if draw.random() < 0.3:
-            self.processors = max(len(self.busy), 1, draw.randint(1, 3))
-            self.rows.append({"processors": str(self.processors)})
+            pool = draw.choice([*self.there])
+            count = max(sum(of == pool for _, of in self.busy), 1, draw.randint(1, 3))
+            self.rows.append({"processors": str(count), "pool": pool})
+            changes = [t for d in night.down if (d.pool or "") == pool for t in (d.start, d.end)]
+            until = int(min((t for t in changes if t > self.now), default=2 * HORIZON))
+            self.there[pool][self.now : until] = [count] * (until - self.now)
+        self.whole += sum(sum(level[self.now : HORIZON]) for level in self.there.values())
 
     def state(self) -> pl.DataFrame | None:
-        titles = ("job", "status", "start", "processors", "end")
+        titles = ("job", "status", "start", "processors", "end", "pool")
         rows = [{title: row.get(title, "") for title in titles} for row in self.rows]
         return pl.DataFrame(rows) if rows else None
+
+    def left(self, pool: str, t: int) -> int:
+        """How many processors of a pool are there at a time beside what runs already."""
+        return max(0, self.there[pool][t] - sum(of == pool and end > t for end, of in self.busy))
 
     def over(self, name: str) -> bool:
         """Whether a job ends whatever is done."""
@@ -150,9 +191,7 @@ def _allowed(facts: Facts, chosen: set[str]) -> bool:
                 for i, length in enumerate(stage)
                 if (s, i) not in facts.ends.get(n, {})
             )
-            before = night.processors * facts.now
-            whole = before + facts.processors * (HORIZON - facts.now)
-            if left and left + facts.spent["x"] > Fraction(rule.at_most["x"]) * whole:
+            if left and left + facts.spent["x"] > Fraction(rule.at_most["x"]) * facts.whole:
                 return False
     return all({*night.jobs[night.index[n]].after} <= chosen for n in chosen if n not in facts.ends)
 
@@ -186,14 +225,16 @@ def _can(facts: Facts, chosen: frozenset[str]) -> bool:
 
     def fits(t: int, on: Any) -> bool:
         now = Counter(name for name, _, end in on if end > t)
-        if sum(now.values()) > facts.processors:
-            return False
         if any((most := by_name[n].max_processors) and k > most for n, k in now.items()):
             return False
         return not seats or sum(seats.use.get(n, 0) * k for n, k in now.items()) <= seats.capacity
 
+    def ways(started: Any) -> Any:
+        """Yield in which pool each of some tasks may run."""
+        return product(*(by_name[n].pools or (*facts.there,) for n, _, _ in started))
+
     @functools.cache
-    def done(t: int, left: tuple[tuple[str, int, int], ...], on: Any) -> bool:
+    def done(t: int, left: tuple[tuple[str, int, int], ...], on: Any, where: Any) -> bool:
         if not left:
             return True
         if any(
@@ -211,13 +252,21 @@ def _can(facts: Facts, chosen: frozenset[str]) -> bool:
                     continue
                 now = tuple(sorted(one for one in (*on, *ends) if one[2] > t))
                 rest = tuple(task for task in left if task not in started)
-                if (not started or fits(t, now)) and done(t + 1, rest, now):
-                    return True
+                if started and not fits(t, now):
+                    continue
+                for pools in {*ways(started)}:
+                    held = (*where, *((end, p) for (_, _, end), p in zip(ends, pools, strict=True)))
+                    held = tuple(sorted(one for one in held if one[0] > t))
+                    used = Counter((p, u) for end, p in held for u in range(t, int(end)))
+                    if all(n <= facts.left(*at) for at, n in used.items()) and done(
+                        t + 1, rest, now, held
+                    ):
+                        return True
         return False
 
     if any(end > _due(night, name) for name, _, end in running if name in chosen):
         return False
-    return done(facts.now, todo, tuple(sorted(one for one in running if one[2] > facts.now)))
+    return done(facts.now, todo, tuple(sorted(one for one in running if one[2] > facts.now)), ())
 
 
 def cases(count: int, seed: int) -> list[Any]:
@@ -230,7 +279,7 @@ def test_the_rest_of_a_small_night_is_the_best_there_is(seed: int) -> None:
     night = some_night(draw)
     plan = schedopt.solve(night, formulation="schedule")
     facts = Facts(draw, night, plan.solution.tasks)
-    if sum(end >= HORIZON for end in facts.busy) == facts.processors:
+    if not any(facts.left(p, t) for p in facts.there for t in range(facts.now, HORIZON)):
         with pytest.raises(InputError, match="comes free"):
             replan(plan, at=facts.now, state=facts.state(), instance=night)
         return
@@ -268,11 +317,14 @@ def _holds(night: Instance, made: Replanned, facts: Facts) -> None:
                 before = [o.end for o in tasks if o.stage < t.stage]
                 assert t.start >= max(before, default=job.release) - 1e-9
     for time in range(facts.now, HORIZON):
-        held = sum(end > time for end in facts.busy)
-        held += sum(
-            t.start <= time < t.end for ts in spans.values() for t in ts if t.start >= facts.now
-        )
-        assert held <= facts.processors
+        for pool in facts.there:
+            held = sum(
+                t.start <= time < t.end and t.pool == pool
+                for ts in spans.values()
+                for t in ts
+                if t.start >= facts.now
+            )
+            assert held <= facts.left(pool, time)
 
 
 def a_night(**more: Any) -> Instance:
@@ -348,6 +400,28 @@ def test_shares_count_what_was_used() -> None:
     rest = replan(plan, at=5, instance=night).rest
     rule = next(rule for rule in rest.constraints if rule.name == "cap")
     assert rule.past_total + rest.capacity() == pytest.approx(20)
+
+
+def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
+    night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
+    plan = schedopt.solve(night)
+    rows = schedopt.plan(night, plan)
+    first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
+    made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
+    assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)
+    assert not replan(plan, at=0.5, instance=night).notes
+    told = pl.DataFrame(
+        {"job": [first, ""], "status": ["running", ""], "start": ["0", ""],
+         "processors": ["1", "1"], "pool": ["gpu", "cpu"]}
+    )  # fmt: skip
+    made = replan(rows, at=0.5, instance=night, state=told)
+    assert not any(f"{first} is taken" in note for note in made.notes)
+    assert made.rest.pools["cpu"][-1][1] == 1  # and not 2, as in the file
+    assert made.rest.pools["gpu"][1][1] == 0
+    for pool, says in (("ram", "`pools`"), ("", "which `pool`")):
+        wrong = pl.DataFrame({"job": [""], "status": [""], "processors": ["1"], "pool": [pool]})
+        with pytest.raises(InputError, match=says):
+            replan(rows, at=0.5, instance=night, state=wrong)
 
 
 @pytest.mark.parametrize(

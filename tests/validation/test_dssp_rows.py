@@ -27,7 +27,7 @@ from schedopt.instances.dssp import Instance, Job, selected, selected_nights
 from schedopt.instances.fair_share import Each
 from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
-from schedopt.validation.dssp.facts import Facts, alone
+from schedopt.validation.dssp.facts import Facts
 from schedopt.validation.dssp.program import Program
 
 
@@ -139,7 +139,7 @@ def test_rows_of_seasons_hold_where_the_checker_finds_nothing(seed: int) -> None
     season = Instance(
         name="rows", processors=1, deadline=5, jobs=jobs, constraints=tuple(rules), nights=2
     )
-    program = Program(Facts(alone(season), fill), season.constraints, [], season)
+    program = Program(Facts(season, fill), season.constraints, [], season)
     columns = [n for n in program.names if n.partition(", night ")[0] in season.index]
     verdicts = []
     for when in product((0, 1, 2), repeat=len(jobs)):

@@ -41,6 +41,7 @@ class Msfq(Problem["Instance"]):
         "bound": "schedopt.formulations.msfq.log_bound:LogBound",
         "window": "schedopt.formulations.msfq.window:Window",
     }
+    from_bounds: ClassVar = ("bound",)
     printed: ClassVar = {
         "fcfs": "FCFS",
         "first-fit": "First-Fit",
@@ -76,8 +77,7 @@ class Msfq(Problem["Instance"]):
 
         The threshold is exact where there are not too many, and without side constraints, since
         policies know none. Where neither applies (several classes, other sizes, an unstable
-        system) nothing is known. A log's policies are measured against the best of them, beside
-        which is told how much better any schedule could have been.
+        system) nothing is known. A log's policies are measured from what no schedule is below.
         """
         if instance.log is not None:
             return Question(instance, "bound")

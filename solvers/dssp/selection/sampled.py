@@ -44,7 +44,7 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     sample = given.read
     began, run = now(), Run(given.limits)
     few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
-    search = _Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
+    search = Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
     search.run()
     ended = search.closed or not few
     late = left(given.limits, began).time_limit == 0
@@ -89,16 +89,23 @@ def every(model: Selection, given: Given) -> Result | HandOn:
     return result if best or late or given.alone else HandOn(result)
 
 
-class _Search:
-    """Prices and knapsacks in turn."""
+class Search:
+    """Prices and knapsacks in turn; with ``each``, the bound holds for schedules too."""
 
     def __init__(
-        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
+        self,
+        model: Selection,
+        sample: Sample,
+        limits: Limits,
+        began: float,
+        *,
+        rounds: int,
+        each: bool = False,
     ) -> None:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         self.program = model.program()
-        self.relaxation = Relaxation(model, sample, self.program)
+        self.relaxation = Relaxation(model, sample, self.program, each=each)
         self.best: Mask | None = None
         self.value = -np.inf
         self.bound = np.inf
@@ -307,8 +314,9 @@ class _Search:
             prices = following
             if sample.measure.kind == "cvar":
                 away = found.earned - float(weights @ found.earned)
-                part = steps.length * (value - goal) / max(1e-300, float(away @ away))
-                weights = relaxed.capped(weights - 0.3 * part * away)
+                if (square := float(away @ away)) > 1e-200:
+                    part = steps.length * (value - goal) / square
+                    weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
 
     def _adjusted(self) -> Floats:
