@@ -64,6 +64,8 @@ class Sample:
     """
 
     judges = JUDGES
+    proof: dict[str, Any] | None = None
+    """What a bound follows from, as the engine that found it left it."""
 
     def __init__(
         self, night: Instance, open_: Mask, fill: float, measure: Measure, drawn: Integers

@@ -29,6 +29,7 @@ left out, and `convert` says so. A job whose deadline is over before the night s
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
@@ -160,9 +161,7 @@ def convert(
         missing = "deadline" if deadline is None else "processors"
         raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
     clock, due = _clock(start, unit, deadline)
-    changes = _counts(clock, capacity or "", "option capacity")
-    pools = {name: _size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()}
-    away = tuple(_down(clock, down)) if down else ()
+    machine = _machine(clock, capacity, sizes, down)
     with placed("option end"):
         last = None if end is None else clock.end(end.strip(), "option end")
     file = path if isinstance(path, str | Path) else None
@@ -175,21 +174,18 @@ def convert(
             raise InputError("a column 'priority', which is higher where it is more important")
         reading = Rows(columns, clock, higher=priority == "higher")
         jobs = tuple(reading.jobs(cells))
-        described = bool(clock.told or start)
         instance = Instance(
             name=name or (stem(file) if file else "jobs"),
-            description=f"Times are {clock.words}." if described else None,
+            description=f"Times are {clock.words}." if clock.told or start else None,
             processors=processors or 0,
             deadline=due,
             jobs=jobs,
             constraints=tuple(_seats(columns, reading, held)),
-            changes=changes,
             resources={
                 name: _points(clock, n, f"option {HOLDS}{name}") if isinstance(n, str) else n
                 for name, n in _amounts(HOLDS, columns.resources, held)
             },
-            pools=pools,
-            down=away,
+            **machine,
             end=last,
             start=_zoned(clock),
             unit=clock.unit if _zoned(clock) else "s",
@@ -213,6 +209,17 @@ def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, 
         if end <= 0:
             raise InputError("a time after the start", found=shown(deadline))
     return clock, end
+
+
+def _machine(
+    clock: Clock, capacity: str | None, sizes: Mapping[str, float | str], down: str | None
+) -> dict[str, Any]:
+    """Return an instance's fields of the machine, as options say them."""
+    return {
+        "changes": _counts(clock, capacity or "", "option capacity"),
+        "pools": {name: _size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
+        "down": tuple(_down(clock, down)) if down else (),
+    }
 
 
 def _points(

@@ -5,7 +5,9 @@ So the runs that end make up a schedule that preempts nobody.
 """
 
 from collections import deque
+from collections.abc import Reversible
 from itertools import islice
+from typing import cast
 
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
@@ -59,7 +61,7 @@ class _Killing(Rule):
         """Return what starts next: after an event, what is to start is found all at once."""
         if self._due is None:
             came = []
-            for job in reversed(state.jobs):  # type: ignore[call-overload]  # of a dict's values
+            for job in reversed(cast("Reversible[Job]", state.jobs)):
                 if job.number <= self._last:
                     break
                 came.append(job)

@@ -251,11 +251,11 @@ def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
         raise InputError("--json for what changed", found="--csv" if csv else "--latex")
     profiles, pairs = found.get("profiles", []), found.get("pairs", [])
     if not csv:
-        tables = for_papers(found["summary"], overview(rows), profiles, pairs)
+        tables = for_papers(found["summary"], overview(rows), profiles, pairs, rows)
         return "\n".join(map(latex, tables))
     if profiles and pairs:
         raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
-    return spreadsheet(profiles or pairs or found["summary"])
+    return spreadsheet(profiles or pairs or found["summary"], rows)
 
 
 def _two(text: str) -> tuple[str, str]:

@@ -268,6 +268,7 @@ def replan(
     constraints: list[Path] | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
+    threads: int | None = None,
     seed: int = 0,
     option: list[str] | None = None,
     rest: Path | None = None,
@@ -287,9 +288,10 @@ def replan(
     plan : The old plan: a result (.json), or a plan as .csv, .xlsx or .parquet.
     at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
     state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
-        processors, end; a row without a job says how many processors there are.
+        processors, end, pool; a row without a job says how many processors there are.
     instance : The night; looked for beside a result by its digest.
     stay : The part of the reward still to be earned that keeping jobs may cost.
+    threads : Threads of the engine; with one the answer is the same each time.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
     output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
@@ -315,6 +317,7 @@ def replan(
         options=options,
         time_limit=time_limit,
         gap=gap,
+        threads=threads,
         seed=seed,
     )
     with finishing():

@@ -25,13 +25,13 @@ SHARE = 0.75
 """The part of the time limit for a search of our own, where CP-SAT may follow."""
 
 LONGEST = 30.0
-"""Seconds that it may have at most then."""
+"""Most seconds of that part."""
 
 MOST_JOBS = 1_000
-"""Jobs up to which CP-SAT is told who may lead whom, which grows with their square."""
+"""Most jobs for which CP-SAT's model is written, which grows with their square."""
 
 MOST_ASKED = 20_000_000
-"""Steps in which it is to be told whether some side constraints can hold."""
+"""Most steps spent on whether some side constraints can hold together."""
 
 TRIVIAL = "nothing had to be searched"
 
@@ -196,15 +196,7 @@ class _Work:
         )
 
     def infeasible(self, possible: Callable[[Items], bool], **options: object) -> Result[Any]:
-        """Return the result with a smallest set of side constraints that nothing keeps.
-
-        Parameters
-        ----------
-        possible : callable
-            Tells whether anything keeps side constraints, which are given as items.
-        options : object
-            What the result says beside the formulation's own.
-        """
+        """Return the result with a smallest set of side constraints that nothing keeps."""
         rules = self.model.rules
 
         def holds(wanted: frozenset[str]) -> bool:

@@ -8,13 +8,13 @@ from schedopt.instances.hesrpt import Instance
 
 Ints = NDArray[np.int64]
 MOST_JOBS = 60
-"""Jobs up to which sets of jobs are binary numbers."""
+"""Most jobs for which sets of jobs are held as bits."""
 MOST_SETS = 1 << 18
 """Sets of last jobs up to which diagrams are made."""
 MANY = 15
 """Jobs from which on rents leave a small gap."""
 MOST_SUBSETS = 22
-"""Jobs of one speedup k^p up to which orders are searched by their sets."""
+"""Most jobs of one speedup k^p whose orders are searched by sets of last jobs."""
 
 
 def shortest_first(instance: Instance, rules: Rules) -> bool:

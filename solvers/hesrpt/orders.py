@@ -35,14 +35,14 @@ from schedopt.solvers.hesrpt.tree_kernels import (
 from schedopt.solvers.result import Result, Termination
 
 MOST_SHARES = 1_000_000
-"""Shares that are written epoch by epoch; beyond, proportions stand for them where they can."""
+"""Most shares that are written epoch by epoch; beyond, proportions replace them where possible."""
 MOST_LEAVES = 20_000
 TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
 WORTH = 1.1
-"""How much worse an order of a diagram may be than the best that jobs are moved in it."""
+"""An order of a diagram is improved if it costs at most this many times the best."""
 TOGETHER = 1e-12
 """Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
 NOTHING = np.zeros((0, 0))

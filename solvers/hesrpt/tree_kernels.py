@@ -70,7 +70,7 @@ def there(late: Late, done: int, group: int, out: Ints) -> int:
 
 
 @njit(cache=True)
-def prices_ahead(late: Late) -> Floats:
+def result_room(late: Late) -> Floats:
     """Return room for the results of `closed`."""
     return np.zeros(len(late.sizes) + len(late.starts))
 
@@ -191,7 +191,7 @@ def _branch(c: Curves, late: Late, t: Tree, lam: Floats, done: int, now: int, d:
     """Put the children of a node in order of their bounds: none where its own is met."""
     limit, p = t.best[0] * (1.0 - NEAR), late.paths
     if t.proven[d] == -inf:
-        t.proven[d] = closed(c, late, lam, done, now, t.base[d], prices_ahead(late))
+        t.proven[d] = closed(c, late, lam, done, now, t.base[d], result_room(late))
     t.at[d] = t.children[d] = 0
     if not t.proven[d] < limit:
         return
@@ -272,7 +272,7 @@ def _raised(
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
-        return closed(c, late, lam, done, now, t.base[d], prices_ahead(late))
+        return closed(c, late, lam, done, now, t.base[d], result_room(late))
     here = 0
     for j in range(len(late.sizes)):
         if (done >> j) & 1 and late.groups[j] <= now:
@@ -282,7 +282,7 @@ def _raised(
         t.prices[t.placed[i]] = lam[t.placed[i]]
     length = late.starts[now + 1] - late.starts[now]
     t.base[d] = t.base[first] + worth - at * length
-    return closed(c, late, lam, everyone, now, t.base[d], prices_ahead(late))
+    return closed(c, late, lam, everyone, now, t.base[d], result_room(late))
 
 
 @njit(cache=True)
@@ -347,7 +347,7 @@ def _place(
     limit = t.best[0] * (1.0 - NEAR)
     if now == 0 and not t.base[d] + price * late.sizes[j] < limit:
         return inf
-    out = prices_ahead(late)
+    out = result_room(late)
     t.caps[j] = inf
     lam[j] = price
     value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)

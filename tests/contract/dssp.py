@@ -150,7 +150,7 @@ def season(draw: Random) -> Season:
 
 
 def schedule(draw: Random) -> Schedule:
-    """Draw a schedule of staged jobs."""
+    """Draw a schedule of staged jobs, under risk, or of which some pay half a little late."""
     night = some_night(draw, staged=True)
     if few := draw.random() < 0.4:
         tasks = np.cumsum(np.bincount(night.tasks.job_of))
@@ -160,6 +160,8 @@ def schedule(draw: Random) -> Schedule:
     if few and not any(isinstance(rule, Seats) for rule in (*night.constraints, *rules)):
         night, asked = at_risk(draw, night, 3)
         return Schedule(night, **asked).add(*rules)
+    if draw.random() < 0.25:
+        night = msgspec.structs.replace(night, late=((0.0, 0.5), (night.deadline / 4, 0.0)))
     return Schedule(night).add(*rules)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,15 @@ def test_compiled_starts_are_those_of_the_definition(
         jobs, amounts = limited(one.jobs, one.servers, planned, one.amounts, site.limits)
         plain = play_plainly(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
         assert starts[rows].tolist() == plain.starts
+        assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
+
+
+def shares(queue: Instance) -> list[float]:
+    """Return each job's largest share of what there is of anything, in servers."""
+    most = [queue.servers, *(max(amount, 1) for amount in queue.amounts)]
+    held = [queue.jobs.need, *([] if queue.jobs.needs is None else queue.jobs.needs.amounts.T)]
+    each = zip(*(column.tolist() for column in held), strict=True)
+    return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
 
 
 def random_quotas(draw: np.random.Generator, amounts: dict[str, int]) -> Quotas:

@@ -14,11 +14,10 @@ from builders.dssp_moving import (
     Slots,
     a_night,
     best_moving_schedule,
-    best_moving_season,
     best_moving_selection,
     nights,
-    some_moving_season,
 )
+from builders.dssp_season import best_moving_season, some_moving_season
 from builders.effort import examples
 
 import schedopt

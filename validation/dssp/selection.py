@@ -215,8 +215,9 @@ def _broken(
 ) -> Iterator[str]:
     """Say how a season breaks a side constraint; ``every``: the facts of each night."""
     facts = every[0]
-    run = frozenset(solution.selected)
-    chosen = [frozenset(night.selected) for night in solution.nights]
+    known = facts.night.index
+    run = frozenset(solution.selected).intersection(known)
+    chosen = [frozenset(night.selected).intersection(known) for night in solution.nights]
 
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(

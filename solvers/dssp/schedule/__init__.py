@@ -53,6 +53,9 @@ ENGINES = (
         accepts=under_risk,
         when="any declared rules under --risk",
         proves="a bound, by prices of scenarios; the optimum where an order meets it",
+        certificate="prices of scenarios, without side constraints and windows of jobs' own; or "
+        "branching, where the bound is the selection's by planned times",
+        certify=f"{_HERE}.at_risk:certify",
         confirmed_by="model",
     ),
     Engine(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
-from schedopt.solvers.dssp.selection.sampled import Search
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.dssp.selection import sampled
+from schedopt.solvers.engine import Certificate, Given, HandOn, NoCertificateError
 from schedopt.solvers.result import Limits, Result
 
 if TYPE_CHECKING:
@@ -66,6 +67,18 @@ def solve(model: Schedule, given: Given) -> Result | HandOn:
     return HandOn(result, bound) if few else result
 
 
+def certify(
+    model: Schedule, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
+) -> Certificate | None:
+    """Return prices of scenarios, or branchings of the selection by planned times."""
+    from schedopt.solvers.dssp.schedule import solving
+
+    try:
+        return sampled.certify(model, result, limits, holds)
+    except NoCertificateError:
+        return solving.certify(model, result, limits, holds)
+
+
 def _priced(model: Schedule, limits: Limits) -> float:
     """Return the bound of prices: no schedule earns more in a scenario than what fits there."""
     from schedopt.formulations.dssp import Selection
@@ -77,8 +90,10 @@ def _priced(model: Schedule, limits: Limits) -> float:
         return float("inf")
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PRICED * limits.time_limit)
-    search = Search(selection, selection.sample, limits, now(), rounds=2, each=True)
+    search = sampled.Search(selection, selection.sample, limits, now(), rounds=2, each=True)
     search.run()
+    if model.sample is not None:
+        model.sample.proof = search.proof()
     return search.bound
 
 
