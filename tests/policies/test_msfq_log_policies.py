@@ -355,6 +355,17 @@ def test_a_policy_says_why_it_does_not_apply() -> None:
     nobody = queue_of(Jobs.of([0], [1], [1]), 1)
     with pytest.raises(NotApplicableError, match="whose the jobs are"):
         POLICIES["multifactor"].run(nobody)
+    for weights, why in (("usage", "whose the jobs are"), ("qos", "qos goes by queue")):
+        with pytest.raises(NotApplicableError, match=why):
+            POLICIES["weighted"].run(nobody, priority=json.dumps({"weights": {weights: 1}}))
+    with pytest.raises(NotApplicableError, match="goes by group, which"):
+        POLICIES["weighted"].run(nobody, priority='{"weights": {"fair_share": 1}, "by": "group"}')
+    for quotas, why in (("q", "no quota for jobs whose user is b"), ("b", "1 jobs need more")):
+        said = json.dumps({"by": "user", "queues": {"a": {"nominal": {"servers": 2}}, quotas: {}}})
+        with pytest.raises(NotApplicableError, match=why):
+            POLICIES["kueue"].run(
+                queue_of(Jobs.of([0, 0], [1, 1], [1, 1], user=["a", "b"]), 2), quotas=said
+            )
     with pytest.raises(NotApplicableError, match="random clock"):
         POLICIES["nmsr"].run(queue_of(SMALL, 4))
     with pytest.raises(NotApplicableError, match="needs classes of 1 and of 4"):

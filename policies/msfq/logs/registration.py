@@ -133,7 +133,10 @@ def run(
     if queue.log is None:
         raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
     policy = LOG_POLICIES[name]
-    if policy.by_user and queue.jobs.user is None:
+    by = policy.order(**own).accounts if policy.order is not None else None
+    if by not in (None, "user") and queue.jobs.labels(by) is None:
+        raise NotApplicableError(f"{name} goes by {by}, which this log does not say")
+    if (policy.by_user or by == "user") and queue.jobs.user is None:
         raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
     believed, note = _believed(queue, policy, estimates)
     return replayed(

@@ -43,11 +43,16 @@ class Order:
     quotas: Quotas = field(default_factory=Quotas)
     first: int = -1
 
+    @property
+    def accounts(self) -> str | None:
+        """The column of those whose usage counts; None where nobody's does."""
+        weights = self.priority.weights
+        return self.priority.by if weights.fair_share or weights.usage else None
+
     def expect_suits(self, queue: Instance) -> None:
         """Raise `NotApplicableError` if a log lacks a column that weights or quotas go by."""
         weights, quotas, jobs = self.priority.weights, self.quotas, queue.jobs
         for what, column, asked in (
-            ("usage", self.priority.by, weights.fair_share or weights.usage),
             ("qos", self.priority.qos_by, weights.qos),
             ("a quota", quotas.by, quotas.queues),
             ("priority", quotas.priority_by, quotas.priority),
