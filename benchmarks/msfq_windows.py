@@ -17,7 +17,6 @@ import msgspec
 import typer
 
 import schedopt
-from benchmarks.msfq_logs import LOGS
 from benchmarks.tables import Measured, measurement, resumed, row
 from benchmarks.timing import best_of, spent
 from schedopt.formulations.msfq import Window
@@ -27,6 +26,7 @@ from schedopt.instances.msfq.log_converters import convert
 COUNT = 40
 TARGET = 0.9
 
+LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 Key = tuple[str, int, float]
 """Log, first row and time limit."""
 
