@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import mul
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
     from ortools.sat.python.cp_model import CpModel, IntVar
 
     from schedopt.formulations.dssp.played import Played
-    from schedopt.formulations.dssp.schedule import Schedule
     from schedopt.formulations.protocol import Variable
+
+Schedule = Any
+"""`schedule.Schedule`, of which this states a part."""
 
 
 def declare(model: Schedule, sample: Played) -> None:
