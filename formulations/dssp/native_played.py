@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import mul
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from schedopt.formulations.dssp.played import Played
     from schedopt.formulations.protocol import Variable
+
+Schedule = Any
+"""`schedule.Schedule`, of which this states a part."""
 
 
 def declare(

@@ -39,7 +39,9 @@ def test_no_policy_beats_a_bound_and_each_is_re_proved(
 ) -> None:
     jobs, servers = random_jobs(seed, 12)
     times = [jobs.submit * big, jobs.run * big]
-    queue = queue_of(Jobs.of(times[0], jobs.need, times[1]), servers, objective=objective)
+    users = [f"u{i % 2}" for i in range(len(jobs))]
+    jobs = Jobs.of(times[0], jobs.need, times[1], user=users)
+    queue = queue_of(jobs, servers, objective=objective)
     result = schedopt.solve(LogBound(queue, rounds=60), certificate=True)
     assert result.violations == ()
     assert result.bound_checked or result.options["best_bound"] == "busy-dates"
