@@ -189,8 +189,12 @@ def for_papers(
     overviews: Iterable[Overview],
     profiled: Sequence[Profile] = (),
     pairs: Sequence[Pair] = (),
+    rows: Iterable[Row] = (),
 ) -> Iterator[ShownTable]:
     """Yield the tables of a bench, with the names of policies that papers print."""
+    for of in measured(rows):
+        called = [(printed(row.problem, name), row) for name, row in of.rows]
+        yield measures(structs.replace(of, rows=called))
     for what in overviews:
         mine = in_print(standing for standing in found if standing.problem == what.problem)
         gaps = "" if what.from_bounds else " Gaps to the best solution known;"
@@ -227,9 +231,16 @@ def printed(of: str, contender: str) -> str:
     return "+".join(names.get(part, part) for part in name.split("+")) + blank + options
 
 
-def spreadsheet(found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair]) -> str:
-    """Return standings, pairs or the steps of profiles as CSV, every number with all its digits."""
+def spreadsheet(
+    found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair], rows: Iterable[Row] = ()
+) -> str:
+    """Return standings, pairs or the steps of profiles as CSV, every number with all its digits.
+
+    Beside the standing on a log stands what is measured on it, and the bound, taken from ``rows``.
+    """
     records: list[dict[str, object]] = []
+    told = {(row.problem, name): row for of in measured(rows) for name, row in of.rows}
+    heads = dict.fromkeys(key for row in told.values() for key in row.measures)
     for one in found:
         fields = {key: _plain(getattr(one, key)) for key in one.__struct_fields__}
         if isinstance(one, Profile):
@@ -237,6 +248,10 @@ def spreadsheet(found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair]) 
             steps = zip(*one.steps(), strict=True)
             records += ({**fields, "ratio": ratio, "share": share} for ratio, share in steps)
         else:
+            if told and isinstance(one, Standing):  # of several logs it is of none of them
+                row = told.get((one.problem, one.contender)) if one.instances == 1 else None
+                fields["bound"] = row and row.reference_bound
+                fields |= {key: row and row.measures.get(key) for key in heads}
             records.append(fields)
     return as_csv([*records[0]], ([*record.values()] for record in records))
 

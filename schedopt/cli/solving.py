@@ -79,7 +79,7 @@ def solve(
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
@@ -149,7 +149,7 @@ def evaluate(
     policy : One name, or several with commas between.
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
@@ -238,6 +238,7 @@ def replan(
     constraints: list[Path] | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
+    threads: int | None = None,
     seed: int = 0,
     option: list[str] | None = None,
     rest: Path | None = None,
@@ -254,14 +255,15 @@ def replan(
 
     Parameters
     ----------
-    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
+    plan : The old plan: a result (.json), or a plan as .csv, .xlsx or .parquet.
     at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
     state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
-        processors, end; a row without a job says how many processors there are.
+        processors, end, pool; a row without a job says how many processors there are.
     instance : The night; looked for beside a result by its digest.
     stay : The part of the reward still to be earned that keeping jobs may cost.
+    threads : Threads of the engine; with one the answer is the same each time.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
-    output : The new plan: .csv, .parquet or .sh; or .json, the result on the rest of the night.
+    output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import dump, load
@@ -285,6 +287,7 @@ def replan(
         options=options,
         time_limit=time_limit,
         gap=gap,
+        threads=threads,
         seed=seed,
     )
     with finishing():

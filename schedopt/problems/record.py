@@ -247,11 +247,11 @@ class Problem(Generic[I]):
         home: Any = import_module(f"{type(self).__module__}.explaining")
         return home.explain(model, result, limits, progress)  # type: ignore[no-any-return]
 
-    def expect_explained(self, formulation: str) -> None:
+    def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if nothing is known of a formulation's prices."""
-        if formulation not in self.explained:
+        if model.name not in self.explained:
             expected = "a selection or a season of dssp: of others no prices are known"
-            raise InputError(expected, found=f"{self.name} {formulation}", place="--explain")
+            raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
     def quantity(self, text: str, unit: str) -> float:
         """Return a number that may have a unit, as ``12h``, in a file's unit of time.

@@ -94,6 +94,12 @@ def problem_section(
     if overview.re_proved:
         proven += f", re-proved from certificates for {overview.re_proved:,}"
     runs = f"{counted(overview.runs, 'run')} on {counted(overview.instances, 'instance')}"
+    profile = (  # of one instance it would be a line
+        f"<figure><figcaption>Performance profiles<small>{PROFILE}</small></figcaption>\n"
+        '<div class="chart" data-chart="profile"></div></figure>\n'
+        if overview.instances > 1
+        else ""
+    )
     summary = html(standing_table(ranked(standings)), DEFINITIONS, kind="summary sortable")
     return f"""<section class="problem" data-problem="{name}" aria-label="{name}">
 <h2>{name}: {title}</h2>
@@ -103,9 +109,7 @@ def problem_section(
 <span class="quiet">of all runs, whatever the filters</span></p>
 {terms("What the columns mean", DEFINITIONS)}
 <div class="charts">
-<figure><figcaption>Performance profiles<small>{PROFILE}</small></figcaption>
-<div class="chart" data-chart="profile"></div></figure>
-<figure><figcaption>Gaps<small>{GAPS}</small></figcaption>
+{profile}<figure><figcaption>Gaps<small>{GAPS}</small></figcaption>
 <div class="chart" data-chart="gaps"></div></figure>
 </div>
 {_pairs(pairs)}</section>"""

@@ -106,7 +106,7 @@ ENOUGH = 5e-10
 """The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
 MOST_ORDERS = 2_000
 """Orders that are left to prices of their own."""
-MOST_IN_TEAMS = 6
+MOST_IN_TEAMS = 7
 """Jobs up to which every order has prices of its own where there are teams: of what rents of teams
 close, another's arithmetic closes less."""
 FEW = 3
@@ -251,7 +251,7 @@ class _Maker:
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""
         count, costs = len(self.names), self.instance.costs
-        _, after, sets = alike(self.instance, self.rules)
+        after, sets = alike(self.instance, self.rules)
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
         if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None

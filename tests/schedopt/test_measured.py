@@ -1,5 +1,6 @@
 """What a bench says of logs: what is measured first, with intervals; and what it leaves out."""
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -74,10 +75,27 @@ def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) 
     assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
     assert all(len(row.resampled) == 20 for row in rows)
     assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
-    for suffix in (".jsonl", ".csv", ".parquet"):
+    for suffix in (".jsonl", ".csv", ".parquet", ".xlsx"):
         path = tmp_path / f"rows{suffix}"
         path.write_bytes(table(rows, suffix))
         assert read_rows(path) == list(rows)
+
+
+def test_papers_and_spreadsheets_have_it_and_one_instance_has_no_profile(
+    rows: RowTable, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
+    said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
+    assert said.count("no schedule is below") == 1
+    cells = csv.DictReader(run("summary", tmp_path / "rows.jsonl", "--csv").stdout.splitlines())
+    assert {one["contender"]: float(one["response"]) for one in cells} == {
+        row.policy: row.measures["response"] for row in rows
+    }
+    (axes,) = schedopt.plot(rows).axes
+    best = min(row.objective or 0.0 for row in rows)
+    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
+        sorted(100 * ((row.objective or 0.0) / best - 1) for row in rows)
+    )
 
 
 def test_the_table_leads_with_it(rows: RowTable) -> None:

@@ -1,14 +1,13 @@
 """Prices bound what policies get, and the checker re-proves it; windows against brute force."""
 
 import json
-from itertools import permutations
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq_logs import queue_of, random_jobs, random_parts
+from builders.msfq_logs import least, queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,39 +47,6 @@ def test_no_policy_beats_a_bound_and_each_is_re_proved(
     assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
     for name in LOG_POLICIES:
         assert result.bound <= values(queue, started(queue, name, "exact")) * (1 + 1e-9)
-
-
-def least(queue: Instance) -> float:
-    """Return the least objective of all schedules of a few jobs: each order, as soon as they fit.
-
-    Some order gives the best schedule, since none is better for starting later.
-    """
-    total = weight = 0.0
-    for _, _, one in queue.parts():
-        jobs, most = one.jobs, np.array([one.servers, *one.amounts])
-        more = np.empty((len(jobs), 0)) if jobs.needs is None else jobs.needs.amounts
-        need = np.column_stack([jobs.need, more])
-        heavy = jobs.need * jobs.run if queue.objective == "weighted" else np.ones(len(jobs))
-        total += min(
-            float(heavy @ (packed_starts(jobs, need, most, order) + jobs.run - jobs.submit))
-            for order in permutations(range(len(jobs)))
-        )
-        weight += float(heavy.sum())
-    return total / weight
-
-
-def packed_starts(jobs: Jobs, need: Any, most: Any, order: tuple[int, ...]) -> Any:
-    starts = np.full(len(jobs), np.inf)
-    for job in order:
-        placed = np.isfinite(starts)
-        ends = starts + jobs.run
-        for time in sorted({jobs.submit[job], *ends[placed & (ends > jobs.submit[job])]}):
-            at = [time, *starts[placed & (starts > time) & (starts < time + jobs.run[job])]]
-            held = [need[placed & (starts <= t) & (ends > t)].sum(axis=0) for t in at]
-            if all((used + need[job] <= most).all() for used in held):
-                starts[job] = time
-                break
-    return starts
 
 
 def bound_of(part: Any, resource: str, weighted: bool) -> float:
@@ -190,17 +156,17 @@ def test_what_prices_rule_out_costs_too_much() -> None:
     jobs = Jobs.of(np.sort(draw.integers(0, 50, 20)), draw.integers(1, 4, 20),
                    draw.integers(1, 15, 20))  # fmt: skip
     model = Window(queue_of(jobs, 8))
-    before = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    before = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     known = model.scheduled(list(range(20)))
     bound = windows.tightened(model, known, windows.Limits(), model.model)
-    after = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    after = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     assert sum(after) < sum(before)
     best = schedopt.solve(Window(queue_of(jobs, 8)), threads=1, time_limit=5)
     assert bound <= (best.objective or 0.0)
     if best.proven:
         starts = [one.start for one in best.solution.starts]
         for variable, start in zip(model.model.proto.variables, starts, strict=False):
-            pieces = list(zip(variable.domain[::2], variable.domain[1::2], strict=True))
+            pieces = list(zip(*[iter(variable.domain)] * 2, strict=True))
             assert any(low <= start - jobs.submit[0] <= high for low, high in pieces)
 
 

@@ -425,3 +425,19 @@ def best(ruled: bool) -> tuple[Instance, float, tuple[int, ...]]:
     assert found.proven and found.objective is not None and found.solution is not None
     names = [job.name for job in instance.jobs]
     return instance, found.objective, tuple(names.index(n) for n in reversed(found.solution.order))
+
+
+def test_seven_jobs_of_capped_teams_are_re_proved() -> None:
+    """Those that are alike complete in one order, so that 420 of 5,040 orders have prices."""
+    kinds = ((1.0, 0.5, "a"), (1.0, 0.5, "a"), (2.0, 0.7, "b"), (2.0, 0.7, "b"), (2.0, 0.7, "b"),
+             (3.0, 0.4, "a"), (0.5, 0.8, "b"))  # fmt: skip
+    jobs = tuple(
+        Job(name=f"j{i}", size=size, speedup=Power(p=p), groups={"team": team})
+        for i, (size, p, team) in enumerate(kinds)
+    )
+    cap = FairShare(by="team", at_most={"a": 0.3})
+    instance = Instance(name="seven", servers=10, jobs=jobs, constraints=(cap,))
+    result: Any = schedopt.solve(instance, certificate=True)
+    assert result.proven
+    assert result.bound_checked
+    assert len(result.certificate["orders"]) == 420

@@ -157,6 +157,9 @@ def test_a_window_is_checked() -> None:
     for changes in ({"first": -1}, {"count": 0}, {"count": 10**12}, {"first": 10**30}):
         other = msgspec.structs.replace(good, **changes)
         assert "not within the log" in str(judged(QUEUE, other)), changes
+    needy = Jobs.of(QUEUE.jobs.submit, QUEUE.jobs.need, QUEUE.jobs.run, needs={"gpu": [1] * 3})
+    with pytest.raises(InputError, match="servers alone for a window"):
+        judged(queue_of(needy, 4, resources={"gpu": 4}), good)
 
 
 def test_what_preempts_is_checked_piece_by_piece() -> None:

@@ -21,7 +21,7 @@ from schedopt.validation.hesrpt.timelines import Epochs, timelines
 Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_SETS, MOST_IN_PASSES = 2_500, 16, 60
 """The most jobs: of one order, of all sets of last jobs, and of passes over these."""
-MOST_PASSES, MOST_LEFT = 200, 5_000
+MOST_PASSES, MOST_LEFT = 200, 6_000
 """The most passes, and the most orders that they leave open."""
 
 

@@ -85,6 +85,7 @@ def _starts(
     """Return which jobs a solution schedules, and when; what cannot be is noted."""
     count = len(queue.jobs)
     if isinstance(solution, Windowed):
+        queue.expect_servers_alone("a window")
         if not (solution.first >= 0 and 1 <= solution.count <= count - solution.first):
             report.violations.append(f"window: not within the log's {count} jobs")
             return np.arange(0), np.empty(0)
