@@ -14,8 +14,7 @@ from schedopt.instances.dssp.clock import (
     MOST_TASKS,
     SPREAD,
     Clock,
-    spread_of,
-    stages_of,
+    planned_of,
 )
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Lognormal, Stages
@@ -100,7 +99,8 @@ class Rows:
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
-        stages, spread = self._stages(row), self._spread(row)
+        stages, between = self._stages(row)
+        spread = self._spread(row) if row.text("spread") else between
         demand, path = self._length(row, "demand"), self._length(row, "critical_path")
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
@@ -148,26 +148,26 @@ class Rows:
             job = replace(job, deadline=deadline)
         return job
 
-    def _stages(self, row: _Row) -> Stages | None:
+    def _stages(self, row: _Row) -> tuple[Stages | None, float | None]:
+        """Return a job's stages, and its spread as its tasks tell it."""
         if not row.text("tasks"):
             if row.text("task_time"):
                 raise row.wrong("tasks", "how many tasks there are")
-            return None
+            return None, None
+        spread = None
         if row.text("task_time"):
             count = row.count("tasks", least=1)
             length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
             stages: Stages = ((length,) * min(count, MOST_TASKS + 1),)
         else:
-            stages = row.read("tasks", lambda text: stages_of(spread_of(text)[0], self.clock))
+            stages, spread = row.read("tasks", lambda text: planned_of(text, self.clock))
         self._tasks += sum(map(len, stages))
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
-        return stages
+        return stages, spread
 
-    def _spread(self, row: _Row) -> float | Lognormal | None:
-        """Return a job's spread, from a column of its own or as its tasks tell it."""
-        if not row.text("spread"):
-            return row.read("tasks", lambda text: spread_of(text)[1])
+    def _spread(self, row: _Row) -> float | Lognormal:
+        """Return a job's spread, from a column of its own."""
         sigma = row.text("spread").removeprefix("lognormal ")
         with placed(f"{row.place}, column 'spread'"):
             if sigma != row.text("spread") and NUMBER.fullmatch(sigma):

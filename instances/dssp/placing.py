@@ -21,6 +21,7 @@ from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import expect
+from schedopt.instances.naming import split
 
 
 def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
@@ -34,25 +35,25 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     fill : float
         The selection parameter r, of whose capacity shares are taken.
     """
-    positions = np.asarray(chosen)
-    if positions.dtype == np.bool_:
-        positions = np.flatnonzero(positions)
-    picked = set(positions.tolist())
-    demands, capacity = night.demands, night.capacity(fill)
-
-    used = {by: {group: list[float]() for group in groups} for by, groups in night.groups.items()}
-    for j in picked:
-        for by, group in night.jobs[j].groups.items():
-            used[by][group].append(demands[j])
-    return Selected(
-        selected=tuple(night.jobs[j].name for j in sorted(picked)),
-        demand=fsum(demands[j] for j in picked),
-        capacity=capacity,
-        shares={
-            by: {group: fsum(parts) / capacity for group, parts in groups.items()}
-            for by, groups in used.items()
-        },
-        objectives=UNSET if len(night.objectives) < 2 else worths(night, sorted(picked)),
+    mask = np.zeros(len(night.jobs), dtype=np.bool_)
+    if (given := np.asarray(chosen)).size:  # an empty list is no list of positions to numpy
+        mask[given] = True
+    picked = np.flatnonzero(mask)
+    demands, capacity = night.demands[picked], night.capacity(fill)
+    shares: dict[str, dict[str, float]] = {}
+    for by, (groups, codes) in night.codes.items():
+        parts = (demands[own].tolist() for own in split(codes[picked], len(groups)))
+        shares[by] = {g: fsum(part) / capacity for g, part in zip(groups, parts, strict=True)}
+    jobs = night.jobs
+    return night.placed(
+        picked,
+        Selected(
+            selected=tuple([jobs[j].name for j in picked.tolist()]),
+            demand=fsum(demands.tolist()),
+            capacity=capacity,
+            shares=shares,
+            objectives=UNSET if len(night.objectives) < 2 else worths(night, picked.tolist()),
+        ),
     )
 
 

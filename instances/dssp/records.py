@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
+from operator import attrgetter
 from typing import Annotated
 
 import msgspec
@@ -239,13 +240,13 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return self._floats(job.release for job in self.jobs)
+        return self._floats(map(attrgetter("release"), self.jobs))
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
-        own = [job.deadline for job in self.jobs]
-        return self._floats(self.deadline if d is None else d for d in own)
+        own = list(map(attrgetter("deadline"), self.jobs))
+        return self._floats([self.deadline if d is None else d for d in own])
 
     @cached_property
     def windowed(self) -> bool:
@@ -366,11 +367,24 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def objective_of(self, solution: Selected | SelectedNights) -> float:
         """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
-        run = [(j, self.jobs[j]) for j in map(self.index.__getitem__, solution.selected)]
+        run = self.positions(solution)
+        rewards = self.rewards[run].tolist()
         if isinstance(solution, Scheduled):
-            ends = solution.completion
-            return fsum(job.reward * self.worth(j, ends[job.name]) for j, job in run)
-        return fsum(job.reward for _, job in run)
+            done = zip(rewards, run.tolist(), solution.selected, strict=True)
+            return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
+        return fsum(rewards)
+
+    def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
+        """Return the position of each job that is run, in the order of `selected`."""
+        known: tuple[object, NDArray[np.intp]] | None = self.__dict__.get("_placed")
+        if known is not None and known[0] is solution:
+            return known[1]
+        return np.array([self.index[name] for name in solution.selected], dtype=np.intp)
+
+    def placed(self, positions: NDArray[np.intp], solution: Selected) -> Selected:
+        """Keep the positions of what was selected last: of a million names they take a second."""
+        self.__dict__["_placed"] = solution, positions
+        return solution
 
     @cached_property
     def tasks(self) -> Tasks:

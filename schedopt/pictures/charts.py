@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,10 @@ def profiles(found: Sequence[Profile]) -> Figure:
     figure, grid = panels((9, 4.5 * len(problems)), len(problems))
     for axes, problem in zip(grid[:, 0], problems, strict=True):
         mine = [profile for profile in found if profile.problem == problem]
+        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
+        if mine[0].instances == 1:
+            _alone(axes, mine)
+            continue
         steps = {profile.contender: profile.steps() for profile in mine}
         far = max(ratios[-1] for ratios, _ in steps.values())
         most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
@@ -41,9 +46,17 @@ def profiles(found: Sequence[Profile]) -> Figure:
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(f"ratio to the best, by {mine[0].measure}")
         axes.set_ylabel("share of instances")
-        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
+
+
+def _alone(axes: Axes, found: Sequence[Profile]) -> None:
+    """Draw how far contenders are above the best on one instance, which has no profile."""
+    scored = [one for one in reversed(found) if one.ratios and isfinite(one.ratios[0])]
+    above = [100 * (one.ratios[0] - 1) for one in scored]
+    axes.barh([label(one.contender) for one in scored], above)
+    axes.set_xlim(0, 1.05 * max([*above, 1.0]))
+    axes.set_xlabel(f"above the best, in %, by {found[0].measure}")
 
 
 MOST = 8  # curves in a panel; of more, the first

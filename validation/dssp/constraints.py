@@ -75,14 +75,14 @@ def unfair(
             room = rooms[n - 1] if rooms else facts.capacity
             base += counts * (facts.total(nights[n - 1]) if rule.of == "selected" else room)
         for group, (most, least) in sorted(bounds.items()):
-            members = facts.members(rule.by, group)
             mine = as_written(rule.past.get(group, 0.0)) * before
             for n, counts in counted.items():
-                mine += counts * facts.total(nights[n - 1].intersection(members))
+                mine += counts * facts.used(rule.by, group, nights[n - 1])
             gets = f"{group} gets {float(mine / base) if base else 0.0:.6g}"
             if most is not None and mine > as_written(most) * base:
                 yield gets, when, f"at most {most:.6g} asked"
-            if least is not None and mine < as_written(least) * base and wanting(members, counted):
+            under = least is not None and mine < as_written(least) * base
+            if under and wanting(facts.members(rule.by, group), counted):
                 yield gets, when, f"at least {least:.6g} asked"
 
 
@@ -93,9 +93,8 @@ def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, floa
         for group in {**rule.at_most, **rule.at_least}
     }
     if rule.each is not None:
-        for job in facts.night.jobs:
-            group = job.groups.get(rule.by)
-            if group is not None and group not in rule.at_most | rule.at_least:
+        for group in facts.night.groups.get(rule.by, {}):
+            if group not in rule.at_most | rule.at_least:
                 bounds[group] = (rule.each.at_most, rule.each.at_least)
     return bounds
 

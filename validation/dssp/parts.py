@@ -108,7 +108,7 @@ def _share(
     mine = set(facts.members(rule.by, group))
     possible = [n for n, size in facts.units.items() if n in mine and size and facts.fits(n)]
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
-    if not possible:
+    if floor and not possible:
         return
     _, _, before = next(over(rule, 1))
     spent = before * beyond(rule, group, share)
