@@ -18,6 +18,7 @@ from schedopt.instances.dssp.answers import (
     SelectedNights,
 )
 from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import expect
@@ -109,8 +110,14 @@ def one_night(
         if isinstance(rule, Seats)
     ]
     jobs = [replace(job, first_night=1, last_night=None) for job in season.jobs if job.name in run]
-    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
-    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held), down=down)
+    return replace(
+        season, nights=1, jobs=tuple(jobs), constraints=tuple(held), down=down_on(season, n)
+    )
+
+
+def down_on(season: Instance, n: int) -> tuple[Down, ...]:
+    """Return the reservations of one night of several."""
+    return tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
 
 
 def scheduled(

@@ -16,6 +16,7 @@ import msgspec
 from schedopt.formulations.dssp import Season
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource, Seats
 from schedopt.instances.dssp import FILL, Instance, Job, SelectedNights, one_night, selected_nights
+from schedopt.instances.dssp.placing import down_on
 from schedopt.policies.registry import NotApplicableError, Policy, register, registered
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits
@@ -73,9 +74,12 @@ def nightly(
         if how == "greedy":
             ran.append(_greedy(season, n, waiting, r))
             continue
-        known = ran if how == "carried" else []
         kept = rules if how == "carried" else alone
-        tonight, proven = _optimal(season, waiting, known, kept, r)
+        if how == "alone":  # each night is then the first that there is
+            here = msgspec.structs.replace(season, down=down_on(season, n))
+            tonight, proven = _optimal(here, waiting, (), kept, r)
+        else:
+            tonight, proven = _optimal(season, waiting, ran, kept, r)
         note = note if proven else "not every night's choice is proven to be its optimum"
         ran.append(tonight)
     nights = [[season.index[name] for name in night] for night in ran]

@@ -11,6 +11,9 @@ from schedopt.instances.errors import printable
 from schedopt.problems.shown import ShownTable, Value
 
 LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")  # the number that a cell begins with
+STAMP = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d:\d\d[\d:.+-]*)")
+HALVES = r'<span class="time">\1</span><wbr><span class="time">\2</span>'
+"""An ISO time, whose lines break between date and time alone."""
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
@@ -51,7 +54,7 @@ def html(
         sorts = shown.values[i] if shown.values else map(_value, row, numeric)
         cells = (
             f'<td{side} data-value="{"" if value is None else escape(str(value))}">'
-            f'<span class="name">{plain(text)}</span></td>'
+            f'<span class="name">{STAMP.sub(HALVES, plain(text))}</span></td>'
             for text, value, side in zip(row, sorts, sides, strict=True)
         )
         lines.append(f"<tr>{''.join(cells)}</tr>\n")
