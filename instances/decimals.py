@@ -7,7 +7,7 @@ is exactly 1, whatever the doubles next to them add up to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -53,11 +53,20 @@ def scale_of(numbers: Floats, most: float = 1e22) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Whole(Sequence[Fraction]):
     """Decimals as whole numbers of one unit, ``scale`` units in 1."""
 
     numbers: Integers
     scale: int
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, i: Any) -> Any:
+        return Fraction(int(self.numbers[i]), self.scale)
+
+    def __iter__(self) -> Iterator[Fraction]:
+        return iter(self.fractions)
 
     @classmethod
     def of(cls, numbers: Floats) -> Whole:

@@ -1,7 +1,12 @@
 """Names: of jobs, each its own, and their groups; and the look-up of a name among those known."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
 
@@ -33,13 +38,35 @@ def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "
         seen[key] = i
 
 
-def groups_of(jobs: Sequence[Any]) -> dict[str, dict[str, list[int]]]:
+Codes = tuple[list[str], NDArray[np.intp]]
+"""The groups of a grouping, and which of them each job is of: -1 of none."""
+
+
+def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
+    """Return the groups of each grouping, in the order in which they come first."""
+    grouped = len(jobs) and hasattr(jobs[0], "groups")
+    given: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
+    found: dict[str, Codes] = {}
+    for by in dict.fromkeys(chain.from_iterable(filter(None, given))):
+        own = [groups.get(by) for groups in given]
+        names = [name for name in dict.fromkeys(own) if name is not None]
+        code = {None: -1} | dict(zip(names, range(len(names)), strict=True))
+        found[by] = names, np.array([code[name] for name in own], dtype=np.intp)
+    return found
+
+
+def groups_of(codes: Mapping[str, Codes]) -> dict[str, dict[str, list[int]]]:
     """Return, for each grouping and each of its groups, the positions of its jobs."""
-    groups: dict[str, dict[str, list[int]]] = {}
-    for j, job in enumerate(jobs):
-        for by, group in getattr(job, "groups", {}).items():
-            groups.setdefault(by, {}).setdefault(group, []).append(j)
-    return groups
+    return {by: dict(zip(names, split(own, len(names)), strict=True))
+            for by, (names, own) in codes.items()}  # fmt: skip
+
+
+def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:
+    """Yield the positions of each code, ascending."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(groups + 1)).tolist()
+    positions = order.tolist()
+    return (positions[first:last] for first, last in pairwise(ends))
 
 
 def pick(name: str, known: Iterable[str], what: str) -> str:

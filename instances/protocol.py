@@ -10,7 +10,7 @@ from typing_extensions import TypeIs
 
 from schedopt.instances.constraints import Ruled
 from schedopt.instances.declarations import Given, Name
-from schedopt.instances.naming import groups_of, index_of
+from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
 from schedopt.instances.showing import Shown
 
 
@@ -62,7 +62,12 @@ class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, ta
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:
         """For each grouping and each of its groups, the positions of its jobs."""
-        return groups_of(self.jobs)
+        return groups_of(self.codes)
+
+    @cached_property
+    def codes(self) -> dict[str, Codes]:
+        """The groups of each grouping, and which of them each job is of: -1 of none."""
+        return codes_of(self.jobs)
 
 
 def problem_name(instance: AnyInstance) -> str:

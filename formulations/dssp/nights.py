@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -23,7 +23,13 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Selected, SelectedNight, SelectedNights
+from schedopt.instances.dssp import (
+    Instance,
+    Selected,
+    SelectedNight,
+    SelectedNights,
+    nights_apart,
+)
 from schedopt.instances.errors import InputError, listing
 from schedopt.instances.fair_share import weight
 
@@ -32,17 +38,19 @@ from schedopt.instances.fair_share import weight
 class Calendar:
     """Which job can be run on which night, each such pair a column.
 
-    ``capacity``: r·P·D of a night; ``columns``: position of the job, and the night from 1;
-    ``of_job``: for each job, its column on each of its nights.
+    ``capacity``: r·P·D of a night; ``own``: of those on other machines, all jobs on that of each,
+    and r·P·D; ``columns``: position of the job, and the night from 1; ``of_job``: for each job, its
+    column on each of its nights.
     """
 
     season: Instance
     capacity: Fraction
+    own: Mapping[int, tuple[Instance, Fraction]]
     columns: tuple[tuple[int, int], ...]
     of_job: tuple[Mapping[int, int], ...]
 
     @classmethod
-    def of(cls, season: Instance, capacity: Fraction) -> Calendar:
+    def of(cls, season: Instance, fill: float) -> Calendar:
         """Return the columns of a season, job by job."""
         columns: list[tuple[int, int]] = []
         of_job: list[dict[int, int]] = []
@@ -51,7 +59,29 @@ class Calendar:
             nights = range(job.first_night, last + 1)
             of_job.append({n: len(columns) + i for i, n in enumerate(nights)})
             columns += [(j, n) for n in nights]
-        return cls(season, capacity, tuple(columns), tuple(of_job))
+        apart = nights_apart(season)
+        own = {n: (night, night.exact_capacity(fill)) for n, night in apart.items()}
+        room = season.exact_capacity(fill)
+        return cls(season, room, own, tuple(columns), tuple(of_job))
+
+    def room(self, nights: Mapping[int, Fraction]) -> Fraction:
+        """Return r·P·D of some nights together, each by its weight."""
+        rooms = (self.own[n][1] if n in self.own else self.capacity for n in nights)
+        return sum((c * room for c, room in zip(nights.values(), rooms, strict=True)), Fraction(0))
+
+    def in_time(self, j: int, nights: Iterable[int]) -> bool:
+        """Tell whether a job can be in time on some of these nights."""
+        of = (self.own[n][0] if n in self.own else self.season for n in nights)
+        return any(night.in_time[j] for night in of)
+
+    def on(self, row: Row, n: int) -> Row:
+        """Return a row over jobs as one over the columns of a night."""
+        pairs = [
+            (self.of_job[j][n], c)
+            for j, c in zip(row.jobs, row.coefficients, strict=True)
+            if n in self.of_job[j]
+        ]
+        return _over(row, f"{row.what}, night {n}", pairs)
 
     def nightly(self, row: Row) -> Iterator[Row]:
         """Yield a row over jobs as one over the columns of each night."""
@@ -60,14 +90,17 @@ class Calendar:
             for n, x in self.of_job[j].items():
                 here[n - 1].append((x, c))
         for n, pairs in enumerate(here, start=1):
-            what = f"{row.what}, night {n}"
-            yield Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
+            yield _over(row, f"{row.what}, night {n}", pairs)
 
     def throughout(self, row: Row) -> Row:
         """Return a row over jobs as one over all their nights."""
         pairs = zip(row.jobs, row.coefficients, strict=True)
-        here = [(x, c) for j, c in pairs for x in self.of_job[j].values()]
-        return Row(row.what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+        return _over(row, row.what, [(x, c) for j, c in pairs for x in self.of_job[j].values()])
+
+
+def _over(row: Row, what: str, pairs: Sequence[tuple[int, Number]]) -> Row:
+    """Return a row over other columns."""
+    return Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
 
 
 def nights_of(solution: Selected | SelectedNights) -> Sequence[Selected | SelectedNight]:
@@ -157,7 +190,7 @@ def _bounds(
     body = _used(rule, calendar, period, group, part)
     bound = -period.past * beyond(rule, group, part)
     if rule.of == "capacity":
-        bound += part * calendar.capacity * sum(period.nights.values())
+        bound += part * calendar.room(period.nights)
     if not floor:
         return Row(what, list(body), list(body.values()), upper=bound)
     run = [tuple(calendar.of_job[j].values()) for j in possible]
@@ -186,5 +219,5 @@ def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -
     return [
         j
         for j in season.groups.get(rule.by, {}).get(group, ())
-        if season.in_time[j] and demand[j] > 0 and period.nights.keys() & calendar.of_job[j].keys()
+        if demand[j] > 0 and calendar.in_time(j, period.nights.keys() & calendar.of_job[j].keys())
     ]

@@ -104,10 +104,11 @@ def _share(
     A floor asks for no more than the whole demand of the group's jobs that can be in time.
     """
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
-    mine = set(night.groups.get(constraint.by, {}).get(group, ()))
-    demand = night.planned.demands.fractions
+    mine = np.array(night.groups.get(constraint.by, {}).get(group, ()), dtype=np.intp)
+    demand = night.planned.demands
     late = bool(night.late) and most is not None  # a cap binds what is run late too
-    possible = [j for j in sorted(mine) if (late or night.in_time[j]) and demand[j] > 0]
+    able = mine[(night.in_time[mine] | late) & (demand.numbers[mine] > 0)]
+    possible = able.tolist()
     share = least if most is None else most
     before = Fraction(0)
     if constraint.window != 1:  # which has no past
@@ -115,14 +116,15 @@ def _share(
     if not possible and (most is None or not before):
         return Row(what, [], [], lower=0.0)
     if constraint.of == "selected":
-        part = [(1 - share) * d if j in mine else -share * d for j, d in enumerate(demand)]
+        own = set(mine.tolist())
+        part = [(1 - share) * d if j in own else -share * d for j, d in enumerate(demand)]
         if most is not None:
             return Row(what, range(len(demand)), part, upper=-before)
         return Row(what, range(len(demand)), part, lower=-before, unless_all=possible)
-    wanted = [demand[j] for j in possible]
+    wanted = demand.take(able)
     if most is not None:
         return Row(what, possible, wanted, upper=most * capacity - before)
-    if sum(wanted) <= least * capacity - before:
+    if Fraction(wanted.total, wanted.scale) <= least * capacity - before:
         return Row(what, possible, [1.0] * len(possible), lower=len(possible))
     return Row(what, possible, wanted, lower=least * capacity - before)
 

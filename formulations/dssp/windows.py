@@ -114,5 +114,4 @@ def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
 
 
 def _row(night: Instance, what: str, jobs: NDArray[np.intp], room: Fraction) -> Row:
-    demand = night.planned.demands.take(jobs).fractions
-    return Row(what, jobs.tolist(), demand, upper=room)
+    return Row(what, jobs.tolist(), night.planned.demands.take(jobs), upper=room)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from operator import mul
+from operator import attrgetter, mul
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,22 +50,26 @@ class Planned:
     @classmethod
     def of(cls, jobs: Sequence[Job]) -> Planned:
         """Add up what each job asks for."""
-        demands = [
-            (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
-            for job in jobs
-        ]
-        paths = [
-            (job.critical_path,)
-            if job.critical_path is not None
-            else tuple(max(stage) for stage in job.stages or ())
-            for job in jobs
-        ]
-        work = _sums(demands)
-        wide = [1 if job.demand is not None else job.processors for job in jobs]
-        if max(wide, default=1) > 1:
-            work = Whole.of_fractions(map(mul, work.fractions, wide))
-        longest = _sums(paths)
-        if any(job.max_processors is not None for job in jobs):
+        if (work := predicted(jobs, "demand")) is None:
+            work = _sums(
+                [
+                    (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
+                    for job in jobs
+                ]
+            )
+            wide = [1 if job.demand is not None else job.processors for job in jobs]
+            if max(wide, default=1) > 1:
+                work = Whole.of_fractions(map(mul, work.fractions, wide))
+        if (longest := predicted(jobs, "critical_path")) is None:
+            longest = _sums(
+                [
+                    (job.critical_path,)
+                    if job.critical_path is not None
+                    else tuple(max(stage) for stage in job.stages or ())
+                    for job in jobs
+                ]
+            )
+        if set(map(attrgetter("max_processors"), jobs)) - {None}:
             least = [
                 path if job.max_processors is None else max(path, demand / job.widest)
                 for job, path, demand in zip(jobs, longest.fractions, work.fractions, strict=True)
@@ -83,6 +87,12 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
     longest = Fraction(int(paths.numbers[inside].max(initial=0)), paths.scale)
     others = Fraction(processors - 1, processors)
     return float(1 - others * longest / as_written(deadline))
+
+
+def predicted(jobs: Sequence[Job], field: str) -> Whole | None:
+    """Return a number that all jobs predict, in one unit; None where one does not."""
+    given = list(map(attrgetter(field), jobs))
+    return None if None in given else Whole.of(np.array(given, dtype=np.float64))
 
 
 def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:

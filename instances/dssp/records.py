@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
+from operator import attrgetter
 from typing import Annotated
 
 import msgspec
@@ -41,8 +42,8 @@ from schedopt.instances.dssp.jobs import (
     Processors,
     check_deadline,
 )
-from schedopt.instances.dssp.machine import Machine, completions
-from schedopt.instances.dssp.machine_checks import Profile, beyond, check_machine
+from schedopt.instances.dssp.machine import Down, Machine, completions
+from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.errors import InputError, expect, listing, shown
@@ -99,7 +100,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     jobs : tuple of Job
         The jobs; their order decides where a policy leaves a choice open.
     nights : int
-        How many nights there are, each with all processors until the deadline.
+        How many nights there are, each with the same machine until the deadline, `down` apart.
     late : tuple of (float, float)
         U_D after a job's deadline: points (delay, fraction of the reward), linear between, the
         first at delay 0; nothing is paid after the last, and without points nothing is paid late.
@@ -110,8 +111,11 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         the first.
     resources : dict of str to float, or to tuple of (float, float)
         What running tasks hold: how much there is, or times from which on there is so much.
-    pools : dict of str to int
-        In place of P: how many processors there are of each sort.
+    pools : dict of str to int, or to tuple of (float, int)
+        In place of P: how many processors there are of each sort, or times from which on there are
+        so many.
+    down : tuple of Down
+        Processors that others have for a time, or nobody.
     end : float, optional
         A time after which nothing runs.
     start : str, optional
@@ -133,7 +137,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     objectives: tuple[Name, ...] = ()
     changes: tuple[tuple[NonNegative, Count], ...] = msgspec.field(default=(), name="capacity")
     resources: dict[Name, NonNegative | Profile] = msgspec.field(default_factory=dict)
-    pools: dict[Name, Processors] = msgspec.field(default_factory=dict)
+    pools: dict[Name, Processors | Counts] = msgspec.field(default_factory=dict)
+    down: tuple[Down, ...] = ()
     end: Deadline | None = None
     start: str | None = None
     unit: str = "s"
@@ -235,13 +240,13 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return self._floats(job.release for job in self.jobs)
+        return self._floats(map(attrgetter("release"), self.jobs))
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
-        own = [job.deadline for job in self.jobs]
-        return self._floats(self.deadline if d is None else d for d in own)
+        own = list(map(attrgetter("deadline"), self.jobs))
+        return self._floats([self.deadline if d is None else d for d in own])
 
     @cached_property
     def windowed(self) -> bool:
@@ -362,11 +367,24 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     def objective_of(self, solution: Selected | SelectedNights) -> float:
         """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
-        run = [(j, self.jobs[j]) for j in map(self.index.__getitem__, solution.selected)]
+        run = self.positions(solution)
+        rewards = self.rewards[run].tolist()
         if isinstance(solution, Scheduled):
-            ends = solution.completion
-            return fsum(job.reward * self.worth(j, ends[job.name]) for j, job in run)
-        return fsum(job.reward for _, job in run)
+            done = zip(rewards, run.tolist(), solution.selected, strict=True)
+            return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
+        return fsum(rewards)
+
+    def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
+        """Return the position of each job that is run, in the order of `selected`."""
+        known: tuple[object, NDArray[np.intp]] | None = self.__dict__.get("_placed")
+        if known is not None and known[0] is solution:
+            return known[1]
+        return np.array([self.index[name] for name in solution.selected], dtype=np.intp)
+
+    def placed(self, positions: NDArray[np.intp], solution: Selected) -> Selected:
+        """Keep the positions of what was selected last: of a million names they take a second."""
+        self.__dict__["_placed"] = solution, positions
+        return solution
 
     @cached_property
     def tasks(self) -> Tasks:

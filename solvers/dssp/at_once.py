@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.formulations.dssp.rows import Row
+from schedopt.instances.decimals import Whole
 
 SLIP = 1e-9
 """Relative error of sums of doubles."""
@@ -83,7 +84,8 @@ class _Taking:
     def _read(self, row: Row) -> bool:
         """Take a row in; tell whether it can be satisfied in the way that is tried here."""
         columns = np.asarray(row.jobs, dtype=np.intp)
-        parts = np.array([float(c) for c in row.coefficients])
+        c = row.coefficients
+        parts = c.floats if isinstance(c, Whole) else np.array([float(part) for part in c])
         slip = 0.0 if (parts % 1 == 0).all() else SLIP
         low, high = float(row.lower) * (1 + slip), float(row.upper) * (1 - slip)
         if (parts < 0).any():  # who leaves all of them out keeps it

@@ -128,22 +128,45 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
     assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
 
 
+def test_prices_of_two_resources_prove_more_than_of_either() -> None:
+    draw = np.random.default_rng(1)
+    n = 200
+    split = draw.random(n) < 0.5  # one half is short of GPUs, the other of servers
+    need = np.where(split, draw.integers(1, 3, n), draw.integers(2, 17, n))
+    jobs = Jobs.of(
+        np.sort(draw.integers(0, 1000, n)), need, draw.integers(1, 40, n),
+        needs={"gpu": np.where(split, draw.integers(1, 5, n), 0)},
+    )  # fmt: skip
+    queue = queue_of(jobs, 32, resources={"gpu": 8})
+    model = LogBound(queue)
+    result = schedopt.solve(model, certificate=True)
+    assert result.bound_checked
+    assert model.parts[0].priced == ("servers", "gpu")
+    alone = [queue_of(Jobs.of(jobs.submit, need, jobs.run), 32)]
+    mine = jobs.take(split)
+    amounts = mine.needs.amounts[:, 0] if mine.needs else []
+    alone += [queue_of(Jobs.of(mine.submit, amounts, mine.run), 8)]
+    servers, gpus = (schedopt.solve(LogBound(one)).bound or 0.0 for one in alone)
+    gpus = (gpus * split.sum() + float(jobs.run[~split].sum())) / n
+    assert (result.bound or 0.0) > 1.05 * max(servers, gpus)
+
+
 def test_what_prices_rule_out_costs_too_much() -> None:
     draw = np.random.default_rng(3)
     jobs = Jobs.of(np.sort(draw.integers(0, 50, 20)), draw.integers(1, 4, 20),
                    draw.integers(1, 15, 20))  # fmt: skip
     model = Window(queue_of(jobs, 8))
-    before = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    before = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     known = model.scheduled(list(range(20)))
     bound = windows.tightened(model, known, windows.Limits(), model.model)
-    after = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    after = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     assert sum(after) < sum(before)
     best = schedopt.solve(Window(queue_of(jobs, 8)), threads=1, time_limit=5)
     assert bound <= (best.objective or 0.0)
     if best.proven:
         starts = [one.start for one in best.solution.starts]
         for variable, start in zip(model.model.proto.variables, starts, strict=False):
-            pieces = list(zip(variable.domain[::2], variable.domain[1::2], strict=True))
+            pieces = list(zip(*[iter(variable.domain)] * 2, strict=True))
             assert any(low <= start - jobs.submit[0] <= high for low, high in pieces)
 
 

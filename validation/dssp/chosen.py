@@ -1,7 +1,6 @@
 """What all results are asked: names, demand, shares, side constraints, and what fits a night."""
 
 from collections.abc import Collection, Iterator, Sequence
-from fractions import Fraction
 from math import fsum
 
 from schedopt.instances.constraints import Constraint, label
@@ -9,7 +8,6 @@ from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, broken
 from schedopt.validation.dssp.facts import Facts, room_of
-from schedopt.validation.dssp.machine import Points
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12
@@ -45,37 +43,35 @@ def check_chosen(
 def _known(solution: Selected, facts: Facts, report: Report) -> frozenset[str]:
     """Check that whoever is chosen is a job, once; return those that are."""
     chosen = frozenset(solution.selected)
-    if len(chosen) == len(solution.selected) and facts.units.keys() >= chosen:
-        return chosen
+    known = facts.night.index.keys()
+    if len(chosen) == len(solution.selected) and known >= chosen:
+        return facts.placed(solution.selected)
     seen: set[str] = set()
     for name in solution.selected:
-        report.expect(name in facts.units, f"selected: no job is called {shown(name)}")
+        report.expect(name in known, f"selected: no job is called {shown(name)}")
         report.expect(name not in seen, f"selected: {name} is there twice")
         seen.add(name)
-    return chosen & facts.units.keys()
+    return chosen.intersection(known)
 
 
 def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
     night = facts.night
-    expected = {by: dict.fromkeys(groups, 0) for by, groups in night.groups.items()}
-    for name in chosen:
-        for by, group in night.jobs[night.index[name]].groups.items():
-            expected[by][group] += facts.units[name]
     claimed = solution.shares
-    wrong = [
-        by for by in claimed if by not in expected or claimed[by].keys() != expected[by].keys()
-    ]
-    for by, groups in expected.items():
-        for group, units in groups.items():
-            ours = float(Fraction(units, facts.scale) / facts.capacity)
+    known = {by: groups.keys() for by, groups in night.groups.items()}
+    wrong = [by for by in claimed if by not in known or claimed[by].keys() != known[by]]
+    for by, groups in night.groups.items():
+        for group in groups:
+            ours = float(facts.used(by, group, chosen) / facts.capacity)
             if not same(claimed.get(by, {}).get(group, -1.0), ours, 1.0):
                 wrong.append(f"{by} {group}")
     report.expect(not wrong, f"shares: wrong for {', '.join(wrong)}")
 
 
-def chosen_of(night: Instance, chosen: Collection[str]) -> Iterator[Job]:
-    """Yield the jobs of some names in the file's order."""
-    return (night.jobs[j] for j in sorted(map(night.index.__getitem__, chosen)))
+def _in_doubt(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
+    """Yield the chosen jobs that are not surely in time, in the file's order."""
+    places = facts.places(chosen)
+    doubtful = places[~facts.surely_in_time[places]].tolist()
+    return map(facts.night.jobs.__getitem__, doubtful)
 
 
 def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
@@ -94,7 +90,7 @@ def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
         )
     for name in chosen if facts.night.beyond else ():
         report.expect(facts.fits(name), f"deadline: {name} can never be in time")
-    for job in () if facts.night.beyond else chosen_of(facts.night, chosen):
+    for job in () if facts.night.beyond else _in_doubt(facts, chosen):
         if not _surely_in_time(job, facts.night):
             path, length = facts.critical_path[job.name], facts.due[job.name]
             length -= facts.release[job.name]
@@ -117,9 +113,7 @@ def _surely_in_time(job: Job, night: Instance) -> bool:
 
 def _windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
     """Check what fits between releases and deadlines of jobs' own."""
-    rate: Fraction | Points = facts.rate
-    if facts.night.beyond:
-        rate = [(time, facts.fill * amount) for time, amount in facts.there.everything]
+    rate = facts.rates
     for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, rate):
         if start > 0 or end != facts.deadline:
             room, a, b = float(room_of(rate, start, end)), float(start), float(end)

@@ -56,28 +56,33 @@ def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
 
 
 def unfair(
-    rule: FairShare, facts: Facts, nights: Sequence[Chosen], wanting: Wanting
+    rule: FairShare,
+    facts: Facts,
+    nights: Sequence[Chosen],
+    wanting: Wanting,
+    rooms: Sequence[Fraction] = (),
 ) -> Iterator[tuple[str, str, str]]:
     """Yield how nights break a fair share: what a group gets, when, and what is asked.
 
     ``nights``: the jobs of each night; ``wanting``: tells whether some of a group's jobs could have
-    been run on the nights that count, and were not: a group without such jobs is owed nothing.
+    been run on the nights that count, and were not: a group without such jobs is owed nothing;
+    ``rooms``: r·P·D of each night, where that differs.
     """
     bounds = bounded(rule, facts)
     for when, counted, before in over(rule, len(nights)):
         base = past_total(rule) * before
         for n, counts in counted.items():
-            used = facts.total(nights[n - 1]) if rule.of == "selected" else facts.capacity
-            base += counts * used
+            room = rooms[n - 1] if rooms else facts.capacity
+            base += counts * (facts.total(nights[n - 1]) if rule.of == "selected" else room)
         for group, (most, least) in sorted(bounds.items()):
-            members = facts.members(rule.by, group)
             mine = as_written(rule.past.get(group, 0.0)) * before
             for n, counts in counted.items():
-                mine += counts * facts.total(nights[n - 1].intersection(members))
+                mine += counts * facts.used(rule.by, group, nights[n - 1])
             gets = f"{group} gets {float(mine / base) if base else 0.0:.6g}"
             if most is not None and mine > as_written(most) * base:
                 yield gets, when, f"at most {most:.6g} asked"
-            if least is not None and mine < as_written(least) * base and wanting(members, counted):
+            under = least is not None and mine < as_written(least) * base
+            if under and wanting(facts.members(rule.by, group), counted):
                 yield gets, when, f"at least {least:.6g} asked"
 
 
@@ -88,9 +93,8 @@ def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, floa
         for group in {**rule.at_most, **rule.at_least}
     }
     if rule.each is not None:
-        for job in facts.night.jobs:
-            group = job.groups.get(rule.by)
-            if group is not None and group not in rule.at_most | rule.at_least:
+        for group in facts.night.groups.get(rule.by, {}):
+            if group not in rule.at_most | rule.at_least:
                 bounds[group] = (rule.each.at_most, rule.each.at_least)
     return bounds
 

@@ -12,6 +12,7 @@ from operator import attrgetter
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.decimals import FEW, Whole, as_written, few_sums, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
@@ -27,6 +28,10 @@ MOST = int(sys.float_info.max)
 
 KEPT = 1000
 """Jobs up to which the facts of an instance are kept: policies and optimum are checked in turn."""
+
+
+MOST_KEPT = 4096
+"""Sets of jobs of which something is kept: those of all nights of a season."""
 
 
 class Facts:
@@ -49,12 +54,20 @@ class Facts:
             self.capacity = self.fill * area(self.there.everything, Fraction(0), self.deadline)
         self.whole = _demands(night.jobs)
         self.scale = self.whole.scale
-        self._added: tuple[Iterable[str], int] = (), 0  # what was asked for last
+        self._places: dict[frozenset[str], NDArray[np.intp]] = {}
+        self._added: dict[tuple[str | None, frozenset[str]], dict[str | None, int]] = {}
 
     @cached_property
     def there(self) -> There:
         """The machine as it changes."""
         return There(self.night)
+
+    @cached_property
+    def rates(self) -> Fraction | Points:
+        """What there is in a unit of time: r·P, or what that changes to."""
+        if not self.night.beyond:
+            return self.rate
+        return [(time, self.fill * amount) for time, amount in self.there.everything]
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
@@ -101,7 +114,45 @@ class Facts:
         """Whether some job has a release or a deadline of its own."""
         jobs = self.night.jobs
         own = any(map(attrgetter("release"), jobs))
-        return own or any(job.deadline is not None for job in jobs)
+        return own or bool(set(map(attrgetter("deadline"), jobs)) - {None})
+
+    @cached_property
+    def surely_in_time(self) -> NDArray[np.bool_]:
+        """Which jobs have a predicted path within the file's deadline, and no times of their own.
+
+        Decimals are ordered as the doubles are that stand for them.
+        """
+        paths = np.array(list(map(attrgetter("critical_path"), self.night.jobs)), dtype=float)
+        if self.deadline != as_written(self.night.deadline):
+            return np.zeros(len(paths), dtype=np.bool_)
+        sure: NDArray[np.bool_] = paths <= self.night.deadline
+        if self.windowed:
+            sure &= [not (job.release or job.deadline is not None) for job in self.night.jobs]
+        return sure
+
+    def places(self, names: Iterable[str]) -> NDArray[np.intp]:
+        """Return the positions of some jobs."""
+        if isinstance(names, frozenset) and names in self._places:
+            return self._places[names]
+        return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
+
+    def placed(self, names: Sequence[str]) -> frozenset[str]:
+        """Return some jobs as a set, whose positions are kept."""
+        if len(self._places) >= MOST_KEPT:
+            self._places.clear()
+            self._added.clear()
+        found = frozenset(names)
+        self._places[found] = np.sort(self.places(names))
+        return found
+
+    def earned(self, names: Iterable[str]) -> Fraction:
+        """Return the total reward of some jobs."""
+        rewards = Whole.of(self._rewards[self.places(names)])
+        return Fraction(rewards.total, rewards.scale)
+
+    @cached_property
+    def _rewards(self) -> NDArray[np.float64]:
+        return np.array(list(map(attrgetter("reward"), self.night.jobs)), dtype=np.float64)
 
     def worths(self, objective: str) -> dict[str, float]:
         """Return what each job is worth to an objective."""
@@ -113,9 +164,29 @@ class Facts:
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        if names is not self._added[0] or not isinstance(names, frozenset):
-            self._added = names, sum(map(self.units.__getitem__, names))
-        return Fraction(self._added[1], self.scale)
+        if isinstance(names, frozenset):
+            return Fraction(self.added(None, names)[None], self.scale)
+        return Fraction(self.whole.take(self.places(names)).total, self.scale)
+
+    def added(self, by: str | None, names: frozenset[str]) -> Mapping[str | None, int]:
+        """Return the demand of some jobs by group, in units of 1/`scale`; None: that of all."""
+        if (by, names) not in self._added:  # a frozenset keeps its hash
+            groups, codes = self.night.codes[by] if by is not None else ([], self._of_none)
+            places = self.places(names)
+            numbers = self.whole.numbers[places]
+            sums = np.zeros(len(groups) + 1, dtype=numbers.dtype)  # the last: of no group
+            np.add.at(sums, codes[places], numbers)
+            self._added[by, names] = dict(zip((*groups, None), map(int, sums), strict=True))
+        return self._added[by, names]
+
+    def used(self, by: str, group: str, names: frozenset[str]) -> Fraction:
+        """Return the demand of those of some jobs that are of a group."""
+        known = self.added(by, names) if by in self.night.codes else {}
+        return Fraction(known.get(group, 0), self.scale)
+
+    @cached_property
+    def _of_none(self) -> NDArray[np.intp]:
+        return np.full(len(self.night.jobs), -1)
 
     def fits(self, name: str) -> bool:
         """Tell whether a job's critical path fits from its release to its deadline."""
@@ -125,16 +196,10 @@ class Facts:
     def _fitting(self) -> frozenset[str]:
         if self.night.beyond:
             return frozenset(name for name, end in self.earliest.items() if end < NEVER)
-        # Decimals are ordered as the doubles are that stand for them: most need no fraction.
-        shifted = self.deadline != as_written(self.night.deadline)
         return frozenset(
             job.name
-            for job in self.night.jobs
-            if (
-                job.critical_path <= self.night.deadline
-                if not (shifted or job.release or job.deadline or job.critical_path is None)
-                else self.release[job.name] + _critical_path(job) <= self.due[job.name]
-            )
+            for job, sure in zip(self.night.jobs, self.surely_in_time.tolist(), strict=True)
+            if sure or self.release[job.name] + _critical_path(job) <= self.due[job.name]
         )
 
     def overfull(
@@ -158,15 +223,8 @@ class Facts:
 
     def members(self, by: str | None, group: str | None) -> list[str]:
         """Return the names of a group's jobs."""
-        return self._groups.get((by, group), [])
-
-    @cached_property
-    def _groups(self) -> dict[tuple[str | None, str | None], list[str]]:
-        found: dict[tuple[str | None, str | None], list[str]] = {}
-        for job in self.night.jobs:
-            for key in job.groups.items():
-                found.setdefault(key, []).append(job.name)
-        return found
+        jobs = self.night.jobs
+        return [jobs[j].name for j in self.night.groups.get(by or "", {}).get(group or "", ())]
 
 
 def room_of(rate: Fraction | Points, start: Fraction, end: Fraction) -> Fraction:
@@ -180,12 +238,15 @@ _LATEST: list[tuple[Instance, float, Facts]] = []
 """The instance that was checked last."""
 
 
-def facts_of(night: Instance, claim: Document) -> Facts:
+def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts:
     """Return the facts of an instance under the document's option ``fill``, which is r.
+
+    ``nights``: whether they are asked of any one of several nights.
 
     Raises `InputError` if ``fill`` is not a number above 0, or r·P·D overflows.
     """
-    refuse_nights(night, "a selection, or a schedule,")
+    if not nights:
+        refuse_nights(night, "a selection, or a schedule,")
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
@@ -200,10 +261,12 @@ def facts_of(night: Instance, claim: Document) -> Facts:
     return facts
 
 
-def alone(season: Instance) -> Instance:
-    """Return the jobs of a season as those of one night without side constraints."""
-    jobs = (msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs)
-    return msgspec.structs.replace(season, nights=1, constraints=(), jobs=tuple(jobs))
+def alone(season: Instance, n: int = 0) -> Instance:
+    """Return the jobs of a season as those of one night without rules, or of no certain one."""
+    replace = msgspec.structs.replace
+    jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
+    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    return replace(season, nights=1, constraints=(), jobs=jobs, down=down)
 
 
 def nights_of(season: Instance) -> Nights:
@@ -216,8 +279,8 @@ def nights_of(season: Instance) -> Nights:
 
 def _demands(jobs: Sequence[Job]) -> Whole:
     """T_1 of each job as planned: predicted, else the sum of all task lengths."""
-    predicted = [job.demand for job in jobs if isinstance(job.demand, float)]
-    if len(predicted) == len(jobs):
+    predicted = list(map(attrgetter("demand"), jobs))
+    if None not in predicted:
         return Whole.of(np.array(predicted, dtype=np.float64))
     parts = [
         (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))

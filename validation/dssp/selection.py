@@ -7,15 +7,17 @@ and what a fair share is taken over is worked out anew.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from operator import attrgetter
 
+import numpy as np
 from msgspec import UnsetType
 
 from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
-from schedopt.instances.decimals import as_written, total
+from schedopt.instances.decimals import total
 from schedopt.instances.dssp import Instance, ScheduledNights, Selected, SelectedNights, one_night
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk, schedule
-from schedopt.validation.dssp.chosen import check_chosen, check_fit, chosen_of
+from schedopt.validation.dssp.chosen import check_chosen, check_fit
 from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
 from schedopt.validation.dssp.facts import Facts, Nights, alone, facts_of, nights_of
 from schedopt.validation.report import Report, same
@@ -80,7 +82,7 @@ def _night(
         if isinstance(constraint, Seats):
             name = label(constraint, position)
             report.violations.extend(f"{name}: {w}" for w in unseated(constraint, facts, chosen))
-    reward = float(total([job.reward for job in chosen_of(facts.night, chosen)]))
+    reward = float(facts.earned(chosen)) if paid else 0.0
     report.expect(
         not paid or (objective is not None and abs(objective - reward) <= ROUNDING * reward),
         f"objective: the selected jobs earn {reward:.17g}, not {objective}",
@@ -121,39 +123,44 @@ def _season(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    one, nights = alone(season), nights_of(season)
-    facts = facts_of(one, claim)
+    facts = facts_of(alone(season) if season.down else season, claim, nights=True)
+    own_night = {down.night for down in season.down}
+    every = [
+        facts_of(alone(season, n), claim) if n in own_night else facts
+        for n in range(1, season.nights + 1)
+    ]
     given = len(solution.nights)
     report.expect(given == season.nights, f"nights: {given}, and there are {season.nights}")
     worth = Fraction(0)
-    for n, night in enumerate(solution.nights, start=1):
+    report.expect(
+        same(float(facts.capacity), solution.capacity),
+        f"capacity: {float(facts.capacity):.12g}, not {solution.capacity:.12g}",
+    )
+    for n, (night, room, tonight) in enumerate(
+        zip(solution.nights, solution.capacities, every, strict=False), start=1
+    ):
         chosen = Selected(
-            selected=night.selected,
-            demand=night.demand,
-            capacity=solution.capacity,
-            shares=night.shares,
+            selected=night.selected, demand=night.demand, capacity=room, shares=night.shares
         )
-        known = [name for name in night.selected if name in facts.demand]
-        reward = sum((as_written(one.jobs[one.index[name]].reward) for name in known), Fraction(0))
-        worth += reward
         own = Report()
-        _night(chosen, facts, float(reward), (), own)
+        worth += facts.earned(_night(chosen, tonight, None, (), own, paid=False))
         report.violations += [f"night {n}: {what}" for what in own.violations]
-    _once(nights, solution, report)
+    _once(season, facts, solution, report)
     stated = claim.objective if claim.objective is not None else float("nan")
     least, most = float(worth), float(worth)
     if isinstance(solution, ScheduledNights):
         least, most = _run(season, solution, claim, constraints, report)
     near = least <= stated <= most or same(least, stated) or same(most, stated)
     report.expect(near, f"objective: {most:.12g}, not {stated}")
+    nights = nights_of(season) if constraints else {}
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            found = list(_broken(constraint, facts, nights, solution))
+            wrong = list(_broken(constraint, every, nights, solution))
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
-            report.violations.extend(f"{name}: {what}" for what in found)
+            report.violations.extend(f"{name}: {what}" for what in wrong)
 
 
 def _run(
@@ -176,7 +183,7 @@ def _run(
             set(known) == set(ran.selected), "the schedule is of other jobs than are selected"
         )
         if known:
-            tonight = one_night(season, known, constraints)
+            tonight = one_night(season, known, constraints, n)
             ends, slack = schedule.run(tonight, ran, claim, tonight.constraints, own)
             low, high = schedule.earned(tonight, ends, slack)
             least, most = least + low, most + high
@@ -188,33 +195,41 @@ def _run(
     return least, most
 
 
-def _once(nights: Nights, solution: SelectedNights, report: Report) -> None:
+def _once(season: Instance, facts: Facts, solution: SelectedNights, report: Report) -> None:
     """Check that each job is run once at most, on one of its nights."""
-    times = Counter(solution.selected)
-    twice = [name for name, count in times.items() if count > 1]
-    report.expect(not twice, f"run on two nights: {', '.join(twice)}")
+    selected = solution.selected
+    if len(set(selected)) < len(selected):
+        twice = [name for name, count in Counter(selected).items() if count > 1]
+        report.violations.append(f"run on two nights: {', '.join(twice)}")
+    first = np.array(list(map(attrgetter("first_night"), season.jobs)))
+    last = np.array([job.last_night or season.nights for job in season.jobs])
     for n, night in enumerate(solution.nights, start=1):
-        for name in night.selected:
-            of = nights.get(name, range(n, n + 1))
-            report.expect(n in of, f"night {n}: {name} is for nights {of[0]} to {of[-1]}")
+        places = facts.places(filter(season.index.__contains__, night.selected))
+        for j in places[(first[places] > n) | (last[places] < n)].tolist():
+            what = f"{season.jobs[j].name} is for nights {first[j]} to {last[j]}"
+            report.violations.append(f"night {n}: {what}")
 
 
 def _broken(
-    rule: Constraint, facts: Facts, nights: Nights, solution: SelectedNights
+    rule: Constraint, every: Sequence[Facts], nights: Nights, solution: SelectedNights
 ) -> Iterator[str]:
-    """Say how a season breaks a side constraint."""
-    run = frozenset(solution.selected)
-    chosen = [frozenset(night.selected) for night in solution.nights]
+    """Say how a season breaks a side constraint; ``every``: the facts of each night."""
+    facts = every[0]
+    known = facts.night.index
+    run = frozenset(solution.selected).intersection(known)
+    chosen = [frozenset(night.selected).intersection(known) for night in solution.nights]
 
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(
-            facts.fits(name) and facts.demand[name] > 0 and any(n in nights[name] for n in counted)
+            facts.demand[name] > 0
+            and any(n in nights[name] and every[n - 1].fits(name) for n in counted)
             for name in members
             if name not in run
         )
 
     if isinstance(rule, FairShare):
-        for gets, when, asked in unfair(rule, facts, chosen, wanting):
+        rooms = [tonight.capacity for tonight in every]
+        for gets, when, asked in unfair(rule, facts, chosen, wanting, rooms):
             yield f"{gets} of what counts {when}, {asked}"
     elif isinstance(rule, Resource | Seats):
         for n, night in enumerate(chosen, start=1):

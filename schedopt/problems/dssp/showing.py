@@ -6,6 +6,9 @@ from fractions import Fraction
 from math import ceil, floor, fsum
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from schedopt.formats import counted, natural, number
 from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.windows import able
@@ -57,7 +60,7 @@ def lines(instance: Instance, result: Result[Chosen]) -> Lines:
     """Yield how many jobs are run, on how many nights, and how many complete in time."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
-        used = sum(night.demand for night in chosen.nights) / chosen.capacity / len(chosen.nights)
+        used = sum(night.demand for night in chosen.nights) / fsum(chosen.capacities)
         run, total = len(chosen.selected), len(instance.jobs)
         nights = counted(len(chosen.nights), "night")
         yield "jobs", f"{run:,} of {total:,} run on {nights}; they fill {used:.1%} of the capacity"
@@ -81,11 +84,8 @@ def _at_risk(result: Result[Chosen]) -> Lines:
 
 
 def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines:
-    total, chosen = len(night.jobs), set(found.selected)
-    open_ = able(night, found.capacity / night.capacity())
-    never = sum(
-        job.name not in chosen for job, can in zip(night.jobs, open_, strict=True) if not can
-    )
+    total = len(night.jobs)
+    never = int((~able(night, found.capacity / night.capacity()) & _left_out(night, found)).sum())
     verb = "run" if isinstance(found, Scheduled) else "selected"
     hopeless = f" ({never:,} of the others can never be in time)" if never else ""
     # Rounded down: what is called 100% is all of it.
@@ -158,18 +158,20 @@ def dropped(night: Instance, result: Result) -> ShownTable | None:
     """Return a table of the jobs that are left out and why, the most rewarding first."""
     if not isinstance(result.solution, Selected | SelectedNights):
         return None
-    run = set(result.solution.selected)
-    out = sorted((job for job in night.jobs if job.name not in run), key=lambda job: -job.reward)
-    if not out:
+    left = np.flatnonzero(_left_out(night, result.solution))
+    out = left[np.argsort(-night.rewards[left], kind="stable")]
+    if not out.size:
         return None
     many = len(night.jobs) > MANY  # of so many even the first would keep one waiting
     found = {} if many else reasons(night, result, REASONED)
+    few = out[:REASONED] if many else out
     kinds = Counter(str(reason) for reason in found.values())
     told = ", ".join(f"{reason} {count:,}" for reason, count in kinds.most_common())
-    told = f"of the first {len(found):,}: {told}" if found and len(found) < len(out) else told
-    jobs = [job for job in out if job.name in found] or out[:REASONED]
+    told = f"of the first {len(found):,}: {told}" if found and len(found) < out.size else told
+    shown = [night.jobs[j] for j in few.tolist()]
+    jobs = [job for job in shown if job.name in found] or shown[:REASONED]
     return ShownTable(
-        title=f"left out: {counted(len(out), 'job')}" + f" ({told})" * bool(told),
+        title=f"left out: {counted(out.size, 'job')}" + f" ({told})" * bool(told),
         heads=("job", "reward", *night.groups, "reason", "why"),
         rows=tuple(
             (
@@ -184,6 +186,13 @@ def dropped(night: Instance, result: Result) -> ShownTable | None:
     )
 
 
+def _left_out(night: Instance, found: Selected | SelectedNights) -> NDArray[np.bool_]:
+    """Tell which jobs are left out, shape (J,)."""
+    left = np.ones(len(night.jobs), dtype=np.bool_)
+    left[night.positions(found)] = False
+    return left
+
+
 def tables(instance: Instance, result: Result[Chosen]) -> Tables:
     """Yield a table for each grouping: what each group asked for, and got, on each night."""
     chosen = result.solution
@@ -195,15 +204,15 @@ def tables(instance: Instance, result: Result[Chosen]) -> Tables:
 
 def _by_night(season: Instance, found: SelectedNights) -> Tables:
     """Yield a row for each night, and a last one for all of them."""
-    nights, capacity = found.nights, found.capacity
+    nights, rooms = found.nights, found.capacities
     for by in season.groups or {"": {}}:
         groups = largest(found, by) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
         rows: list[tuple[Any, ...]] = [
-            (f"{n}", len(night.selected), night.demand / capacity, *(share[n - 1] for share in of))
-            for n, night in enumerate(nights, start=1)
+            (f"{n}", len(night.selected), night.demand / room, *(share[n - 1] for share in of))
+            for n, (night, room) in enumerate(zip(nights, rooms, strict=True), start=1)
         ]
-        filled = sum(night.demand for night in nights) / capacity / len(nights)
+        filled = sum(night.demand for night in nights) / fsum(rooms)
         means = (sum(share) / len(nights) for share in of)
         rows.append(("all", len(found.selected), filled, *means))
         more = by and len(season.groups[by]) > MOST_BY_NIGHT
@@ -235,7 +244,7 @@ def shares(result: Result[Chosen]) -> dict[str, dict[str, float]]:
 
 
 def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Tables:
-    chosen = set(found.selected)
+    out = _left_out(night, found)
     rules = [*night.constraints, *result.constraints]
     for by, shares in found.shares.items():
         caps, floors = _bounds(rules, by, list(shares), found.capacity)
@@ -250,7 +259,7 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
                 (
                     group,
                     f"{len(jobs):,}",
-                    f"{sum(night.jobs[j].name in chosen for j in jobs):,}",
+                    f"{len(jobs) - int(out[jobs].sum()):,}",
                     f"{demand:.1%}",
                     f"{share:.1%}",
                     "" if cap is None else f"{cap:.1%}",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.program import exact, finite
+from schedopt.formulations.program import Number, exact, finite
 from schedopt.instances.decimals import Whole
 from schedopt.solvers.dssp.selection.knapsack.items import LARGEST
 from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
@@ -64,7 +64,6 @@ class _Reader:
 
     def __init__(self, demands: Whole, open_: NDArray[np.bool_], room: int) -> None:
         self._demands, self._room = demands, room
-        self._fractions = demands.fractions
         self._forced: NDArray[np.int8] = np.where(open_, -1, 0).astype(np.int8)
         self._owner = np.where(open_, 0, -1).astype(np.intp)
         self._known: dict[tuple[int, ...], int] = {}
@@ -81,12 +80,19 @@ class _Reader:
             return True
         if len(jobs) == 1:
             return self._one(jobs[0], row)
-        if list(row.coefficients) == [self._fractions[j] for j in jobs]:
+        if self._asks_for(jobs, row.coefficients):
             return self._group(jobs, row)
         if row.lower == len(jobs) and all(c == 1 for c in row.coefficients):
             self._force(jobs, 1)
             return True
         return False
+
+    def _asks_for(self, jobs: Sequence[int], coefficients: Sequence[Number]) -> bool:
+        """Tell whether coefficients are the jobs' demands."""
+        asked = self._demands.take(np.asarray(jobs))
+        if isinstance(coefficients, Whole) and coefficients.scale == asked.scale:
+            return np.array_equal(coefficients.numbers, asked.numbers)
+        return list(coefficients) == asked.fractions
 
     def _one(self, job: int, row: Row) -> bool:
         """Take in what a row says of a single job."""
