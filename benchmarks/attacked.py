@@ -100,9 +100,8 @@ def _best(night: dssp.Instance, rules: Any) -> Fraction | None:
 
     def sound(chosen: frozenset[str]) -> bool:
         return facts.total(chosen) <= facts.capacity and not any(
-            unseated(rule, facts, chosen)
-            if isinstance(rule, Seats)
-            else broken(rule, facts, chosen)
+            [*broken(rule, facts, chosen)]
+            or (isinstance(rule, Seats) and [*unseated(rule, facts, chosen)])
             for rule in rules
         )
 

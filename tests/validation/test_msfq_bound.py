@@ -229,6 +229,14 @@ def test_what_does_not_fit_into_64_bits_is_refused(
         bound.shown_of(queue, (1, 1), unit, grid, given)
 
 
+def test_the_heaviest_job_has_to_fit_into_64_bits() -> None:
+    log = Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0])
+    queue = queue_of(log, 2, objective="weighted")  # 4, 1 and 4, until 13
+    bound.shown_of(queue, (1, 1), 2**60 // 13, (0, 1), {bound.SERVERS: (0,)})
+    with pytest.raises(ValueError, match="too large"):
+        bound.shown_of(queue, (1, 1), 2**60 // 13 + 1, (0, 1), {bound.SERVERS: (0,)})
+
+
 def test_the_bound_is_of_what_may_keep_the_rules() -> None:
     """At a rule's very limit a threshold may keep it, or not: neither is known, so neither held."""
     queue = at_load(6, 0.7)

@@ -123,6 +123,11 @@ def shifted(d: Any) -> None:
         ("table", lambda d: strange(d["solution"]["at_empty"]), "letters that say nothing"),
         ("table", lambda d: strange(d["solution"]["admit"][0]), "letters that say nothing"),
         ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
+        (
+            "table",
+            lambda d: d["solution"]["at_empty"].append(d["solution"]["at_empty"].pop() + "."),
+            "tables: not 2 of",
+        ),
         ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
     ],
 )

@@ -56,6 +56,11 @@ def check(
     """
     ends, slack = run(night, solution, claim, constraints, report)
     least, most = earned(night, ends, slack)
+    if claim.formulation:  # which runs no job for nothing; a rule that asks for it is kept in time
+        due = {job.name: job.deadline or night.deadline for job in night.jobs}
+        last = night.late[-1][0] if night.late else 0.0
+        far = [n for n, end in ends.items() if end - slack > (due[n] + last) * (1 + 1e-11)]
+        _tell(report, "complete too late to be paid", far)
     if claim.options.get("risk") is not None and claim.formulation:
         asked = fsum(job.reward for job in night.jobs if job.name in ends)
         report.expect(same(most, asked), "as planned not all jobs are in time")

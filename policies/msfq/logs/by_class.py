@@ -1,6 +1,6 @@
 """Admission rules on logs: the needs of the jobs are the classes that the rules speak of."""
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 
 import numpy as np
@@ -92,7 +92,15 @@ def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats
             known = run[came] if estimates else None
             state.arrive(Job(came, kind[came], state.needs[kind[came]], state.now, known))
             came += 1
-        while (job := asked(plan.name, rule, state)) is not None:
+        while True:
+            job = asked(plan.name, rule, state)
+            while state.killed:  # they begin anew: what was done of them is idle time
+                number = state.killed.pop()
+                starts[number] = np.inf
+                ends = [end for end in ends if end[1] != number]
+                heapify(ends)
+            if job is None:
+                break
             state.start(job)
             starts[job.number] = state.now
             heappush(ends, (state.now + run[job.number], job.number))
