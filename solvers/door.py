@@ -79,13 +79,11 @@ def solve(
     limits = limits or Limits()
     began = now()
     offered = _Remembered(start)
-    chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
+    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     result: Result | None = None
     for engine, read in chosen:
         own = left(limits, began)
-        if known is not None and own.time_limit == 0:
-            break  # what has begun is over
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(
@@ -207,12 +205,18 @@ def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, b
     return handed, not isinstance(answer, HandOn)
 
 
-def _walk(model: Formulation, limits: Limits) -> Iterator[tuple[Engine, Any]]:
-    """Yield the engines that take a formulation unasked, each with what it reads."""
+def _walk(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
+    """Yield the engines that take a formulation unasked, each with what it reads, while there is
+    time; the first in any case.
+    """
+    some = False
     for engine in engines(model.problem, model.name):
+        if some and left(limits, began).time_limit == 0:
+            return  # even reading may take long
         if engine.available and engine.pays(model, limits):
             read = engine.accepts(model)
             if read is not None and read is not False:
+                some = True
                 yield engine, read
 
 

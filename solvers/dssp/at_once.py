@@ -34,7 +34,9 @@ def at_once(model: Selection | Season) -> tuple[Any | None, float | None]:
 def _bound(model: Selection | Season) -> float:
     """Return the reward of a knapsack for all jobs whose last one is cut."""
     night = model.instance
-    jobs = np.unique(_jobs(model)[model.open])
+    able = np.zeros(len(night.jobs), dtype=np.bool_)
+    able[_jobs(model)[model.open]] = True
+    jobs = np.flatnonzero(able)
     rewards = night.rewards[jobs]
     demands = night.planned.demands.floats[jobs]
     pays = rewards > 0
@@ -97,10 +99,10 @@ class _Taking:
             self.rows.append((low, high))
             self.used.append(0.0)
             nights = self.nights[columns]
-            for n in np.unique(nights):
+            for n in np.flatnonzero(np.bincount(nights)).tolist():
                 here = nights == n
                 part = len(self.rows) - 1, columns[here], parts[here]
-                self.parts.setdefault(int(n), []).append(part)
+                self.parts.setdefault(n, []).append(part)
         return True
 
     def _ask_for(self, columns: Places, parts: Floats, low: float) -> None:
