@@ -15,6 +15,7 @@ from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights
 from schedopt.instances.dssp.machine_checks import refuse_beyond
+from schedopt.instances.naming import split
 
 
 class Season(Declared):
@@ -58,15 +59,19 @@ class Season(Declared):
         refuse_beyond(self.instance, "season")
         self.calendar = Calendar.of(self.instance, self.instance.exact_capacity(self.fill))
         self._able = able(self.instance, self.fill)
-        jobs = np.array([j for j, _ in self.calendar.columns], dtype=np.intp)
-        self.open = self._able[jobs]
+        self.open = self._able[self.calendar.jobs]
+
+    @cached_property
+    def nightly(self) -> list[Row]:
+        """Equation 2 on each night."""
+        own = window_rows(self.instance, self._able, self.fill)
+        by_night = zip(*map(self.calendar.nightly, own), strict=True)
+        return [row for tonight in by_night for row in tonight]
 
     @cached_property
     def capacity(self) -> list[Row]:
         """Equation 2 on each night, and that each job is run once at most."""
-        own = window_rows(self.instance, self._able, self.fill)
-        by_night = zip(*map(self.calendar.nightly, own), strict=True)
-        found = [row for tonight in by_night for row in tonight]
+        found = list(self.nightly)
         for j, nights in enumerate(self.calendar.of_job):
             if self._able[j] and len(nights) > 1:
                 columns = list(nights.values())
@@ -83,8 +88,7 @@ class Season(Declared):
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> SelectedNights:
         """Return the solution record in which these columns are 1."""
-        nights: list[list[int]] = [[] for _ in range(self.instance.nights)]
-        for i in positions:
-            j, n = self.calendar.columns[int(i)]
-            nights[n - 1].append(j)
-        return selected_nights(self.instance, nights, self.fill)
+        at = np.asarray(positions, dtype=np.intp)
+        jobs, nights = self.calendar.jobs[at], self.calendar.nights[at]
+        tonight = [jobs[here] for here in split(nights - 1, self.instance.nights)]
+        return selected_nights(self.instance, tonight, self.fill)

@@ -52,7 +52,7 @@ def _jobs(model: Selection | Season) -> Places:
     """Return the job of each column."""
     if model.calendar is None:
         return np.arange(model.width)
-    return np.array([j for j, _ in model.calendar.columns], dtype=np.intp)
+    return model.calendar.jobs
 
 
 class _Taking:
@@ -63,7 +63,7 @@ class _Taking:
         night = model.instance
         self.nights = np.ones(model.width, dtype=np.intp)
         if model.calendar is not None:
-            self.nights = np.array([n for _, n in model.calendar.columns], dtype=np.intp)
+            self.nights = model.calendar.nights
         rewards = night.rewards[self.jobs]
         demands = night.planned.demands.floats[self.jobs]
         self.open = model.open & (rewards > 0)
@@ -77,10 +77,7 @@ class _Taking:
 
     def _stated(self) -> Iterator[Row]:
         """Yield the rows that speak of more than one job."""
-        for row in self.model.capacity:
-            first = self.jobs[row.jobs[0]] if len(row.jobs) else -1
-            if self.model.calendar is None or not (self.jobs[list(row.jobs)] == first).all():
-                yield row
+        yield from self.model.nightly if isinstance(self.model, Season) else self.model.capacity
         yield from (row for _, row in self.model.stated)
 
     def _read(self, row: Row) -> bool:

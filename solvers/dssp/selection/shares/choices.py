@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
 
-
 AT_ONCE = 10_000
 """Items that become choices between two looks at the clock."""
 
