@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits solvers provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
+.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits logs solvers provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -65,6 +65,9 @@ provable: $(READY) ## which sizes of schedules are proven optimal within a minut
 
 reproduction: $(READY) ## run the whole ledger in full (an hour), and write REPRODUCTION.md anew
 	$(BIN)/python -m benchmarks.reproduction
+
+logs: $(READY)   ## policies on twelve logs by their gap to re-proved bounds, into docs/logs.md (four minutes; goes on where it stopped; skips logs that are not there)
+	$(BIN)/python -m benchmarks.logs
 
 borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the ledger (half an hour on two cores; goes on where it stopped)
 	$(BIN)/python -m benchmarks.borg

@@ -7,6 +7,7 @@ instances of a name, which differ in numbers, in rules or in what is optimized.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from itertools import product
 from random import Random
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from schedopt import evaluate, solve
+from schedopt import evaluate, replan, solve
 from schedopt.instances import dssp, epoch, hesrpt, msfq
 from schedopt.instances.constraints import (
     Apart,
@@ -61,6 +62,7 @@ class Source(NamedTuple):
     question: Question
     policy: str = ""
     options: tuple[tuple[str, Any], ...] = ()
+    solver: str | None = None
 
 
 @cache
@@ -74,7 +76,8 @@ def _nights() -> Iterator[dssp.Instance]:
         draw = Random(seed)  # noqa: S311
         jobs = tuple(
             dssp.Job(
-                name=f"j{i}", reward=draw.randint(1, 9), groups={"team": ("fx", "light")[i % 2]},
+                name=f"j{i}", reward=draw.randint(1, 9), spread=(None, 0.5)[nights == 1 and i % 2],
+                groups={"team": ("fx", "light")[i % 2]},
                 stages=tuple(
                     tuple(draw.randint(1, 4) for _ in range(draw.randint(1, 2)))
                     for _ in range(draw.randint(1, 2))
@@ -88,6 +91,23 @@ def _nights() -> Iterator[dssp.Instance]:
         yield night
         cap = FairShare(by="team", at_most={"fx": 0.3}, name="cap")
         yield msgspec.structs.replace(night, constraints=(cap,))
+        if seed == 1:
+            yield from _machines(night)
+
+
+def _machines(night: dssp.Instance) -> Iterator[dssp.Instance]:
+    """Yield the rest of a night, which has its own capacity and what comes after what, and pools.
+
+    The rest has two instances: as it is, and with other times from which processors are there.
+    """
+    rest: Any = replan(solve(night), at=2, instance=night).rest
+    yield rest
+    yield msgspec.structs.replace(rest, changes=((0.0, 0), (4.0, 2)))
+    first, *others = night.jobs
+    placed = msgspec.structs.replace(first, pools=("old",))
+    yield msgspec.structs.replace(
+        night, processors=0, pools={"old": 1, "new": 1}, jobs=(placed, *others)
+    )
 
 
 def _packings() -> Iterator[epoch.Instance]:
@@ -134,6 +154,13 @@ def _queues() -> Iterator[msfq.Instance]:
         yield bare.with_jobs(log)
         if seed == 1:
             yield msgspec.structs.replace(bare, objective="weighted").with_jobs(log)
+        gpus = {"gpu": draw.integers(0, 3, 6)}
+        columns = (log.submit, log.need, log.run)
+        several = msgspec.structs.replace(bare, resources={"gpu": 2})
+        yield several.with_jobs(Jobs.of(*columns, needs=gpus))
+        each = {part: msfq.Partition(servers=3, resources={"gpu": 2}) for part in "ab"}
+        parted = msgspec.structs.replace(bare, servers=6, partitions=each)
+        yield parted.with_jobs(Jobs.of(*columns, needs=gpus, partition=[*"aababb"]))
 
 
 INSTANCES: Mapping[str, Callable[[], Iterator[Any]]] = {
@@ -155,7 +182,11 @@ def rules(row: str) -> tuple[Constraint, ...]:
 
 
 OPTIONS: Mapping[str, tuple[Tree, ...]] = {
-    "selection": ({"fill": 1.0}, {"fill": 0.5}, {"fill": 2.0}),
+    "selection": (
+        {"fill": 1.0}, {"fill": 0.5}, {"fill": 2.0},
+        *({"fill": 1.0, "risk": risk, "scenarios": 20, "seed": seed}
+          for risk, seed in (("mean", 1), ("mean", 2), ("cvar:0.8", 1), ("chance:0.8", 1))),
+    ),
     "season": ({"fill": 1.0}, {"fill": 0.5}),
     "rectangles": ({"widths": "any"}, {"widths": "powers-of-two"}),
     "allocation": ({}, {"order": "j0,j1,j2"}, {"order": "j2,j1,j0"}),
@@ -189,6 +220,7 @@ def questions(row: str) -> tuple[Question, ...]:
 def sources(row: str) -> tuple[Source, ...]:
     """Return what is forged of a row: an answer to each question, and every policy's."""
     found = [Source(question) for question in questions(row)]
+    found += [Source(q, solver="crossing") for q in questions(row) if crosses(q)]
     few = {question.instance: question for question in reversed(questions(row))}
     for question in few.values():
         for name, policy in problem(row).policies().items():
@@ -203,6 +235,11 @@ def sources(row: str) -> tuple[Source, ...]:
     return tuple(found)
 
 
+def crosses(question: Question) -> bool:
+    """Tell whether the engine of rules that cross takes a question."""
+    return question.formulation == "selection" and "risk" not in dict(question.options)
+
+
 @cache
 def answer(source: Source) -> Tree | None:
     """Return what is forged as a document, None where there is none."""
@@ -212,7 +249,7 @@ def answer(source: Source) -> Tree | None:
             result = evaluate(question.of, source.policy, options=dict(source.options))
         else:
             result = asked(question.of, question.formulation, dict(question.options),
-                           question.added, certificate=True)  # fmt: skip
+                           question.added, certificate=True, solver=source.solver)  # fmt: skip
     except InputError:
         return None
     if result.solution is None or result.violations:
@@ -238,6 +275,9 @@ def optimum(instance: Any, formulation: str, options: Tree, added: Any) -> float
     """
     key = repr((identity(instance), formulation, sorted(options.items(), key=str), added))
     if key not in _OPTIMA:
+        if formulation == "bound" and (instance.resources or instance.partitions):
+            _OPTIMA[key] = import_module("builders.msfq_logs").least(instance)
+            return _OPTIMA[key]
         try:
             if formulation == "bound":  # over all schedules: those of a window of all jobs
                 options = {"first": 0, "count": len(instance.jobs)}

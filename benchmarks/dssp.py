@@ -17,7 +17,6 @@ import numpy as np
 from ortools.algorithms.python import knapsack_solver
 from ortools.sat.python import cp_model
 
-from benchmarks.ceilings import part_of
 from benchmarks.dssp_provable import night
 from benchmarks.limits import OVER, SHARE
 from benchmarks.rivals import simpy_cluster
@@ -114,9 +113,7 @@ def strongly_correlated() -> Measured:
     yield "(b2) the core with its build, R = 1,000: CPU time, best of 5"
     for (family, jobs), (before, most) in CORES.items():
         took = 1e3 * cpu(partial(_core, _drawn(family, jobs)))
-        part = part_of(jobs / (took / 1e3), "keys put in order")
-        what = f"{family}, {jobs:,} jobs"
-        yield row(what, took, "ms", most=most, before=before, of_putting_in_order=part)
+        yield row(f"{family}, {jobs:,} jobs", took, "ms", most=most, before=before)
 
 
 def _core(night: Any) -> None:
@@ -156,8 +153,7 @@ def reading_many() -> Measured:
         untyped = cpu(lambda: msgspec.json.decode(path.read_bytes()), 2)
         gc.enable()
         took = cpu(partial(load, path), 3)
-        part = part_of(path.stat().st_size / took, "memory copied, MB/s")
-    beside = {"of copying memory": part, "untyped decoding s": untyped, "ratio": took / untyped}
+    beside = {"untyped decoding s": untyped, "ratio": took / untyped}
     yield row("a million jobs read", took, "s", most=1.55, before=3.1, **beside)
 
 
@@ -180,7 +176,6 @@ def dispatch() -> Measured:
         if not all(np.array_equal(a, b) for a, b in zip(played, again, strict=True)):
             raise SystemExit(f"{name}: the two simulations differ")
         beside = {
-            "of the limit": part_of(tasks / ours, "replays of a tournament of 1,024"),
             "plain Python tasks/s": tasks / plain,
             "SimPy tasks/s": tasks / slow if name == "first" else None,
         }

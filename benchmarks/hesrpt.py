@@ -16,7 +16,6 @@ import cvxpy as cp
 import msgspec
 import numpy as np
 
-from benchmarks.ceilings import part_of
 from benchmarks.tables import Measured, all_of, judged, measurement, row, run
 from benchmarks.timing import agree, best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
@@ -83,9 +82,7 @@ def closed_form() -> Measured:
         instance = GENERATORS["pareto"](1, jobs=jobs)
         work = partial(hesrpt_times, instance.sizes, 0.5, 1e6)
         seconds, (times, _) = cpu(work), work()
-        beside: dict[str, Any] = {
-            "of putting in order": part_of(jobs / seconds, "keys put in order")
-        }
+        beside: dict[str, Any] = {}
         if jobs <= 2_000:
             spent, (ends, _) = best_of(1, partial(play, instance, hesrpt, record=False))
             off = float(np.abs(times / ends - 1).max())

@@ -10,7 +10,6 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from benchmarks.ceilings import part_of
 from benchmarks.rivals import simpy_cluster
 from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import best_of, cpu
@@ -52,7 +51,6 @@ def simulators() -> Measured:
         ours = cpu(partial(play, queue, chosen, arrivals=JOBS, seed=1), 3)
         plain, _ = best_of(1, partial(play, queue, chosen, arrivals=FEW, plainly=True))
         beside = {
-            "of random numbers": part_of(2 * JOBS / ours, "exponential numbers"),
             "plain Python": 2 * FEW / plain / 1e6,
         }
         if queue is mm32:

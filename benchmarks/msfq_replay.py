@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import typer
 
-from benchmarks.ceilings import part_of
 from benchmarks.rivals import simpy_cluster
 from benchmarks.tables import Measured, measurement, row
 from benchmarks.timing import peak_mb, spent
@@ -52,9 +51,8 @@ def replays(accasim: str | None = None) -> Measured:
             seconds, starts = spent(partial(started, queue, name, "given"))
             wait = starts - queue.jobs.submit
             line = float(wait.sum() / (queue.jobs.submit[-1] - queue.jobs.submit[0]))
-            part = part_of(2 * size / seconds, "replays of a tournament of 1,024")
-            beside = {"mean queue": line, "of two replays a job": part}
-            yield row(f"{name}, {size:,} jobs, load {load}", size / seconds, least=least, **beside)
+            what = f"{name}, {size:,} jobs, load {load}"
+            yield row(what, size / seconds, least=least, mean_queue=line)
     yield f"{BESIDE:,} jobs; jobs a second by processor time"
     queue = log(BESIDE)
     jobs = queue.jobs

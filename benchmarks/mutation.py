@@ -40,6 +40,11 @@ FORGED = (
 )
 FIELDS = "tests/validation/test_fields.py"
 """Which changes every field of a solution: what of a checker is not held by that is seldom held."""
+SHARED = ("questions", "forged", "in_time", "dssp_selection_checker", "msfq_checker")
+"""Tests of what all rooms share."""
+FURTHER = {"dssp": ("tests/formulations/test_dssp_season.py", "tests/schedopt/test_plan.py",
+                    "tests/solvers/test_dssp_objectives.py")}  # fmt: skip
+"""Tests of a checker that do not name it."""
 ENOUGH = 0.95
 SWAPPED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -224,14 +229,14 @@ class First:
 def tests(room: str, *, own: bool) -> list[str]:
     """Return the tests of a room: also those of its own, or that import it, which solve."""
     if room == "documents":
-        return ["tests/validation/test_questions.py", "tests/validation/test_forged.py"]
+        return [f"tests/validation/test_{name}.py" for name in SHARED]
     fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
     forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
     files = [file for part in ("validation", "solvers")
              for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
              if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
              ]  # fmt: skip
-    return [fields, *forged, *(map(str, files) if own else ())]
+    return [fields, *forged, *((*map(str, files), *FURTHER.get(room, ())) if own else ())]
 
 
 def fails(some: list[str], first: First, seconds: float) -> bool:

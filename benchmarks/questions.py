@@ -73,7 +73,7 @@ def stated(question: Question) -> dict[str, Callable[[Tree], None]]:
 
     def objective(tree: Tree) -> None:
         other = answer(Source(question)) or tree
-        tree.update({key: other[key] for key in CLAIMS})
+        tree.update({key: other[key] for key in CLAIMS if key in other})
 
     def solution(tree: Tree) -> None:
         tree["solution"] = shaped(tree["solution"], question)
@@ -83,8 +83,9 @@ def stated(question: Question) -> dict[str, Callable[[Tree], None]]:
             "solution": solution}  # fmt: skip
 
 
-ASKED = {"fill", "widths", "order", "method", "variant", "first", "count"}
-CLAIMS = ("objective", "bound", "gap", "termination", "solution_status", "sense")
+ASKED = {"fill", "risk", "scenarios", "seed", "widths", "order", "method", "variant", "first",
+         "count"}  # fmt: skip
+CLAIMS = ("objective", "bound", "gap", "termination", "solution_status", "sense", "risk")
 
 
 def shaped(solution: Tree, question: Question) -> Tree:
@@ -202,7 +203,7 @@ def truth(instance: Any, document: Document, report: Report) -> str:
     """Tell whether what a document claims holds for the question that it states."""
     if document.formulation:
         options = document.question.options if document.question else document.options
-        options = {key: options[key] for key in options if key in ASKED}
+        options = {key: options[key] for key in ASKED & options.keys() if options[key] is not None}
         told = document.question.constraints if document.question else document.constraints
         checker = import_module(f"schedopt.validation.{document.problem}")
         said = convert(told, checker.CONSTRAINTS, "question")

@@ -1,21 +1,27 @@
 """What uncertain run times cost: gaps of 2,388 jobs, and what plans earn that know more or less.
 
-``python -m benchmarks.risk [LOG.swf ...]``: the first 300 jobs of logs, as nights, go beside the
-rest.
+``python -m benchmarks.risk [LOG.swf ...]``: nights of logs go beside the rest. There a job's run
+time is guessed from what its user asked for, or where the log does not say from the last two jobs
+of its user; by how much such guesses are off is learned from the jobs before. What happens is what
+happened. ``python -m benchmarks.risk --no-gaps ...`` leaves the first table out.
 """
 
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from benchmarks.tables import Measured, measurement, row, run
-from schedopt.instances.dssp import Instance, Job, swf
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
+from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.swf import Entry, read_log
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import ran
 from schedopt.solvers.result import Result
@@ -27,6 +33,18 @@ MEASURES = ("mean", "cvar:0.9", "chance:0.95")
 SPREADS = {"±30%": 0.3, "lognormal 0.5": Lognormal(sigma=0.5)}
 NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 """Nights of the second table, scenarios that decide, and those that the clairvoyant is asked of."""
+SECONDS = 20.0
+"""For each choice under risk of the second table."""
+JOBS, LOGGED, LEARNED = 80, 6, 500
+"""Jobs of a night of a log, how many such nights, and jobs before the first of them."""
+
+
+class Night(NamedTuple):
+    """A night, which factors happen (drawn ones if none), and a factor that is on the safe side."""
+
+    night: Instance
+    happens: Ints | None = None
+    safe: float = 1.3
 
 
 def spread_over(night: Instance, spread: float | Lognormal) -> Instance:
@@ -54,46 +72,89 @@ def gaps() -> Measured:
 
 
 @measurement
-def worth(nights: Sequence[tuple[str, Sequence[Instance]]]) -> Measured:
+def worth(nights: Sequence[tuple[str, Sequence[Night]]]) -> Measured:
     """Print what plans earn as they are run, in % of what hindsight would choose."""
     yield "rewards as run, in % of the best choice in hindsight; jobs in time of those promised"
     for name, group in nights:
-        ideal = [hindsight(night) for night in group]
-        plans = [dict(planned(night)) for night in group]
+        ideal = [hindsight(*one) for one in group]
+        plans = [dict(planned(one.night, one.safe)) for one in group]
         for how in plans[0]:
-            told = [as_run(night, plan[how]) for night, plan in zip(group, plans, strict=True)]
-            parts = [100 * mean / best for (mean, _, _), best in zip(told, ideal, strict=True)]
-            tails = [100 * tail / best for (_, tail, _), best in zip(told, ideal, strict=True)]
-            kept = [share for _, _, share in told]
-            beside = {"worst tenth": np.mean(tails), "in time": f"{np.mean(kept):.1%}"}
-            yield row(f"{name}: {how}", float(np.mean(parts)), "%", **beside)
+            told = [as_run(*one[:2], plan[how]) for one, plan in zip(group, plans, strict=True)]
+            best = sum(ideal) / 100
+            means, tails, kept, asked = (sum(column) for column in zip(*told, strict=True))
+            beside = {"worst tenth": tails / best, "in time": f"{kept / max(1, asked):.1%}"}
+            yield row(f"{name}: {how}", means / best, "%", **beside)
 
 
-def planned(night: Instance) -> Iterator[tuple[str, Result]]:
-    """Yield who would be selected: by planned times, by the longest, and under risk."""
+def planned(night: Instance, longer: float) -> Iterator[tuple[str, Result]]:
+    """Yield who would be selected: by planned times, by such longer ones, and under risk."""
     options = {"scenarios": SCENARIOS}
-    safe = tuple(_longer(job, 1.3) for job in night.jobs)
+    safe = tuple(_longer(job, longer) for job in night.jobs)
     yield "by means", solve(night)
     yield "by the safe end", solve(replace(night, jobs=safe))
     for risk in MEASURES:
-        yield risk, solve(night, risk=risk, options=options, time_limit=20.0)
+        yield risk, solve(night, risk=risk, options=options, time_limit=SECONDS)
 
 
-def as_run(night: Instance, plan: Result) -> tuple[float, float, float]:
-    """Return the mean reward, that of the worst tenth, and the share of the jobs in time."""
+def as_run(
+    night: Instance, happens: Ints | None, plan: Result
+) -> tuple[float, float, float, float]:
+    """Return the mean reward, that of the worst tenth, how many are in time, and of how many."""
     carried = problem("dssp").carried_out(night, plan)
-    jobs, in_time = ran(night, carried.solution, str(carried.policy), seed=0)
+    jobs, in_time = ran(night, carried.solution, str(carried.policy), 0, happens)
     earned = np.sort(in_time @ night.rewards[jobs])
-    return float(earned.mean()), float(earned[: len(earned) // 10].mean()), float(in_time.mean())
+    tail = earned[: max(1, len(earned) // 10)]
+    return float(earned.mean()), float(tail.mean()), float(in_time.sum()), float(in_time.size)
 
 
-def hindsight(night: Instance) -> float:
+def hindsight(night: Instance, happens: Ints | None, _: float) -> float:
     """Return what the best selections would earn on average, were run times known."""
     best = []
-    for drawn in factors(night, 0, RUNNING, HINDSIGHT):
+    for drawn in factors(night, 0, RUNNING, HINDSIGHT) if happens is None else happens:
         jobs = tuple(_longer(job, f / MILLION) for job, f in zip(night.jobs, drawn, strict=True))
         best.append(solve(replace(night, jobs=jobs), many=True).objective or 0.0)
     return float(np.mean(best))
+
+
+def of_log(path: str) -> Iterator[Night]:
+    """Yield nights of a log, each with what was guessed from the jobs before it."""
+    log, last = read_log(path), dict[int | None, deque[float]]()
+    known = list[tuple[Entry, float]]()
+    for entry in log.entries:
+        runs = last.setdefault(entry.user, deque(maxlen=2))
+        guess = entry.planned or (sum(runs) / len(runs) if runs else None)
+        runs.append(entry.run)
+        if guess:
+            known.append((entry, guess))
+    for first in range(LEARNED, len(known) - JOBS + 1, max(JOBS, (len(known) - LEARNED) // LOGGED)):
+        seen, jobs = known[:first], known[first : first + JOBS]
+        ratios = np.array([entry.run / guess for entry, guess in seen])
+        sigma = min(2.0, max(0.05, float(np.log(ratios).std())))
+        mean = float(ratios.mean())
+        work = sum(entry.run * entry.processors for entry, _ in jobs)
+        deadline = max(work / log.processors / 1.5, *(float(entry.run) for entry, _ in jobs[:9]))
+        made = [
+            Job(
+                name=entry.name,
+                reward=float(entry.processors),
+                spread=Lognormal(sigma=sigma),
+                stages=((round(max(1.0, guess * mean), 1),) * entry.processors,),
+            )
+            for entry, guess in jobs
+        ]
+        night = Instance(
+            name=f"{log.stem} from job {first}",
+            processors=log.processors,
+            deadline=round(deadline, 1),
+            jobs=tuple(made),
+        )
+        runs_of = np.array([entry.run for entry, _ in jobs])
+        happened = runs_of / night.tasks.longest * MILLION
+        yield Night(night, np.rint(happened).astype(np.int64)[None], _safe(ratios) / mean)
+
+
+def _safe(ratios: Floats) -> float:
+    return float(np.quantile(ratios, 0.9))
 
 
 def _longer(job: Job, factor: float) -> Job:
@@ -104,15 +165,16 @@ def _longer(job: Job, factor: float) -> Job:
     )
 
 
-def main(logs: Sequence[str]) -> None:
+def main(asked: Sequence[str]) -> None:
     """Print both tables."""
     made = [generate("dssp", seed=s, options={"processors": 800}) for s in range(1, NIGHTS + 1)]
-    nights = [(f"{NIGHTS} render nights", [spread_over(night, 0.3) for night in made])]
+    nights = [(f"{NIGHTS} render nights", [Night(spread_over(one, 0.3)) for one in made])]
+    logs = [one for one in asked if one != "--no-gaps"]
     for log in logs:
-        night = swf.convert(log, deadline=6 * 3600.0, reward="linear", jobs=300)
-        nights.append((Path(log).name, [spread_over(night, 0.3)]))
+        group = list(of_log(log))
+        nights.append((f"{len(group)} nights of {Path(log).name}", group))
     sys.argv[1:] = []
-    run(gaps, partial(worth, nights))
+    run(*(() if len(logs) < len(asked) else (gaps,)), partial(worth, nights))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 """
 
 from benchmarks import (
-    ceilings,
     dssp,
     dssp_shares,
     epoch,
@@ -19,7 +18,6 @@ from benchmarks.hesrpt_regret import regret
 from benchmarks.tables import run
 
 TABLES = (
-    ceilings.machine_limits,
     *(verbs.starting, verbs.rows, verbs.first),
     *(dssp_shares.fair_share, dssp_shares.many_teams),
     *(dssp.knapsack, dssp.strongly_correlated, dssp.reading, dssp.reading_many),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -95,7 +96,7 @@ class WholeModel:
     def literal(self, name: str) -> IntVar:
         """Return the literal that asks for a side constraint, which is asked for."""
         self.asked[name] = asked = self.model.new_bool_var(f"asked[{name}]")
-        asked.proto.domain[:] = [1, 1]
+        set_domain(asked.proto, [1, 1])
         return asked
 
     def add(self, *constraints: Constraint) -> Self:
@@ -116,14 +117,10 @@ class WholeModel:
 
     def _digests(self) -> tuple[bytes, bytes]:
         """Return digests of the model, hints apart, and of its objective alone."""
-        proto = self.model.proto
-        goals = (proto.objective, proto.floating_point_objective)
-        if proto.HasField("solution_hint"):
-            proto = type(proto).FromString(proto.SerializeToString())
-            proto.ClearField("solution_hint")
-        parts = [proto.SerializeToString(deterministic=True)]
-        goal = [part.SerializeToString(deterministic=True) for part in goals]
-        return blake2b(parts[0]).digest(), blake2b(b"|".join(goal)).digest()
+        text = f"\n{self.model.proto}"  # the one form that OR-Tools 9.14 and 9.15 share
+        text = text.replace(_part(text, "solution_hint"), "", 1)
+        goal = "".join(_part(text, name) for name in ("objective", "floating_point_objective"))
+        return blake2b(text.encode()).digest(), blake2b(goal.encode()).digest()
 
     @property
     def changed(self) -> bool:
@@ -144,3 +141,15 @@ class WholeModel:
             return {name: [] for name in self.rules}
         rows: Side = {name: [asked] for name, asked in self.asked.items()}
         return rows | ({"native constraints": []} if self.changed else {})
+
+
+def set_domain(message: Any, domain: Iterable[int]) -> None:
+    """Set the domain of a variable or an objective in a model, in any release of OR-Tools."""
+    message.domain.clear()
+    message.domain.extend(domain)
+
+
+def _part(text: str, name: str) -> str:
+    """Return a part of a model's text with the line's end before it; empty where there is none."""
+    at = text.find(f"\n{name} {{\n")
+    return "" if at < 0 else text[at : text.index("\n}", at) + 2]

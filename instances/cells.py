@@ -1,4 +1,4 @@
-"""Tables as people have them (CSV, Parquet, a frame of pandas or polars), as cells of text.
+"""Tables as people have them (CSV, Parquet, Excel, a frame of pandas or polars), as cells of text.
 
 Every cell becomes the text that a person would write: so one reader takes them all, and messages
 name the line of a CSV or the row of another table.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from schedopt.instances.errors import InputError
+from schedopt.instances.excel import ENDING, read_sheet
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.parquet import read_parquet
 
@@ -68,16 +69,18 @@ class Cells:
 
     @classmethod
     def of(cls, source: Source) -> Cells:
-        """Read a CSV in UTF-8, a Parquet file or a frame; `InputError` if it is no such table.
+        """Read a CSV in UTF-8, Parquet, Excel or a frame; `InputError` if it is no such table.
 
         The delimiter of a CSV (comma, semicolon or tab) is told from its header; files whose names
-        end in .parquet are Parquet; both may be gzipped.
+        end in .parquet are Parquet; both may be gzipped. Of an .xlsx it is the first sheet.
         """
         if not isinstance(source, str | Path):
             return _of_frame(source)
         data = read_bytes(source)
         if Path(source).name.lower().removesuffix(".gz").endswith(".parquet"):
             return _of_frame(read_parquet(data, CELL))
+        if Path(source).name.lower().endswith(ENDING):
+            return _of_frame(read_sheet(data), first=2)
         return _of_csv(data)
 
     def positions(self, spelled: Callable[[str], str]) -> dict[str, int]:
@@ -93,7 +96,8 @@ class Cells:
         return at
 
 
-def _of_frame(frame: Frame) -> Cells:
+def _of_frame(frame: Frame, first: int = 1) -> Cells:
+    """Read a frame whose first row has this number."""
     if isinstance(frame, PolarsFrame):
         rows = frame.iter_rows()
     elif isinstance(frame, PandasFrame):
@@ -101,7 +105,8 @@ def _of_frame(frame: Frame) -> Cells:
     else:
         raise InputError("a path, or a frame of pandas or polars", found=type(frame).__name__)
     cells = [
-        (f"row {number}", [_written(value) for value in row]) for number, row in enumerate(rows, 1)
+        (f"row {number}", [_written(value) for value in row])
+        for number, row in enumerate(rows, first)
     ]
     titles = [str(title).strip() for title in frame.columns]
     return Cells("columns", titles, [row for row in cells if any(row[1])])

@@ -218,7 +218,7 @@ def load(path: str | Path) -> AnyInstance:
     return parse(read_bytes(path), file=str(path))
 
 
-TABLES = (".csv", ".tsv", ".parquet", ".swf")
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".swf")
 
 
 def expect_instance(path: str | Path) -> None:

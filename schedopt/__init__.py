@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
-    from schedopt.verbs.start_times import start_times
+    from schedopt.verbs.start_times import explain_start, start_times
     from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
@@ -103,6 +103,7 @@ __all__ = [
     "evaluate",
     "example",
     "explain",
+    "explain_start",
     "generate",
     "hesrpt",
     "list_policies",
@@ -131,6 +132,7 @@ _HOMES = {
     "Replanned": "schedopt.verbs.replan",
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
+    "explain_start": "schedopt.verbs.start_times",
     "list_policies": "schedopt.verbs.contents",
     "summary": "schedopt.analysis.summary",
 }

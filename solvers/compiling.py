@@ -4,6 +4,7 @@ A kernel of few numbers is run as the Python that it is: loading numba takes hal
 compiling a kernel for the first time takes many. What it returns is the same to the last bit.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -58,7 +59,7 @@ class Kernel(Source):
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run it, compiled unless it is `plain` and Python is quick enough."""
-        if _python.runs:
+        if _python.here.runs:
             _python.look_at_the_clock()
             return self.py_func(*args, **named)
         if not COMPILES:
@@ -94,21 +95,27 @@ class CompileError(Exception):
     """Raised where a kernel is to be compiled: Python takes too long, or refuses a number."""
 
 
+class _Here(threading.local):
+    """Whether a kernel runs as Python in this thread, and until when it may, by its own clock."""
+
+    runs = False
+    until = 0.0
+
+
 class _Python:
     """Runs kernels as Python, with the arithmetic of compiled code, until that has cost enough."""
 
     def __init__(self) -> None:
-        self.runs = False
+        self.here = _Here()
         self.spent = 0.0
-        self._until = 0.0
 
     def __call__(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
         if self.spent >= kernel.patience:
             raise CompileError
         before = [(array, array.copy()) for array in _arrays(args)]
         began = time.thread_time()
-        self._until = began + kernel.patience - self.spent
-        self.runs = True
+        self.here.until = began + kernel.patience - self.spent
+        self.here.runs = True
         try:
             return self._run(kernel, args, {})
         except BaseException as error:  # an interruption too: compiled code is not cut short
@@ -118,7 +125,7 @@ class _Python:
                 raise CompileError from None
             raise
         finally:
-            self.runs = False
+            self.here.runs = False
             self.spent += time.thread_time() - began
 
     def without_compiler(
@@ -128,7 +135,7 @@ class _Python:
         count = sum(array.size for array in _arrays(args))
         if count > MOST_PLAIN:
             raise missing("numba", f"{count:,} numbers (at most {MOST_PLAIN:,} in Python)")
-        self.runs, self._until = True, inf
+        self.here.runs, self.here.until = True, inf
         try:
             return self._run(kernel, args, named)
         except (ValueError, OverflowError) as error:
@@ -136,7 +143,7 @@ class _Python:
                 raise missing("numba") from None
             raise
         finally:
-            self.runs = False
+            self.here.runs = False
 
     def _run(self, kernel: Kernel, args: tuple[object, ...], named: Mapping[str, object]) -> object:
         with np.errstate(all="ignore"):
@@ -145,7 +152,7 @@ class _Python:
 
     def look_at_the_clock(self) -> None:
         """Give up where this run takes too long; called whenever a kernel calls another."""
-        if time.thread_time() >= self._until:
+        if time.thread_time() >= self.here.until:
             raise CompileError
 
 

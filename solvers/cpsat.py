@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 from ortools.sat.python import cp_model
 
+from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.engine import Given
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
-from schedopt.solvers.running import Run, make_result
+from schedopt.solvers.running import Run, make_result, value_of
 
 _FOUND = (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
@@ -74,7 +75,7 @@ def solve(
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
     run = _Run(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
-    met = None if hint is None else formulation.instance.objective_of(hint)
+    met = None if hint is None else value_of(formulation, hint)
     status, solution = cp_model.UNKNOWN, hint
     if gap(met, snap_bound(met, bound)) == 0.0:
         status, search = cp_model.OPTIMAL, False
@@ -87,9 +88,7 @@ def solve(
         status = run.go(copy)
         solution = formulation.decode(run.solver.value) if status in _FOUND else None
         if met is not None and status != cp_model.INFEASIBLE:  # a start is an incumbent
-            worse = (
-                solution is None or sign * formulation.instance.objective_of(solution) < sign * met
-            )
+            worse = solution is None or sign * (value_of(formulation, solution) or 0.0) < sign * met
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
     if result.termination == "infeasible" and formulation.asked:
@@ -101,9 +100,7 @@ def solve(
 
 def copied(formulation: CpSatFormulation) -> cp_model.CpModel:
     """Return a copy of the model; variables of the model itself stand for those of the copy."""
-    copy = cp_model.CpModel()
-    copy.proto.CopyFrom(formulation.model.proto)
-    return copy
+    return formulation.model.clone()
 
 
 def _tell(
@@ -119,7 +116,7 @@ def _tell(
     ):  # maximization is stored as minimization of the negative
         scaled = sign * bound * formulation.reward_scale
         most = floor(scaled + 1e-9 * abs(scaled)) + 1
-        model.proto.objective.domain[:] = [-most, 2**62]
+        set_domain(model.proto.objective, [-most, 2**62])
     if hint is not None:
         model.clear_hints()
         for variable, value in formulation.hint(hint):
@@ -196,7 +193,7 @@ def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
 
 
 def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any) -> Result:
-    objective = None if solution is None else formulation.instance.objective_of(solution)
+    objective = None if solution is None else value_of(formulation, solution)
     stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
     if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
         stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"
@@ -246,11 +243,11 @@ def _said(formulation: CpSatFormulation, run: _Run, status: Any) -> str:
 def _asker(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
     model = copied(formulation)  # without the bound, which may rest on side constraints
-    domains = {name: model.proto.variables[x.index].domain for name, x in formulation.asked.items()}
+    asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}
 
     def holds(wanted: frozenset[str]) -> bool:
-        for name, domain in domains.items():
-            domain[:] = [int(name in wanted)] * 2
+        for name, variable in asked.items():
+            set_domain(variable, [int(name in wanted)] * 2)
         solver, rest = cp_model.CpSolver(), replace(left(limits, began), gap=0.0)
         if rest.time_limit == 0:
             raise TimeoutError

@@ -115,8 +115,7 @@ def make_result(
     message : str
         What else there is to say.
     """
-    value_of = getattr(formulation, "value_of", formulation.instance.objective_of)
-    objective = None if solution is None else value_of(solution)
+    objective = None if solution is None else value_of(formulation, solution)
     if objective is None and solution is not None:
         solution, message = None, message or "the solver's answer breaks what is asked, by rounding"
     limits = run.limits
@@ -146,6 +145,13 @@ def make_result(
     if result.gap is not None:
         run.trace.append((round(now() - run.began, 6), objective, result.bound))
     return msgspec.structs.replace(result, trace=tuple(run.trace))
+
+
+def value_of(formulation: Formulation, solution: Any) -> float | None:
+    """Return what a solution is worth to a formulation; None where it breaks what is asked."""
+    worth = getattr(formulation, "value_of", formulation.instance.objective_of)
+    found: float | None = worth(solution)
+    return found
 
 
 def judged(formulation: Formulation, result: Result[Any]) -> Result[Any]:

@@ -24,7 +24,6 @@ NEEDING = {
     "fast": "evaluate example:one-or-all --policy msf --option arrivals=2000000",
     "tables": "bench example:two-shots --policy greedy --output rows.csv",
     "plot": "plot example:night --output night.png",
-    "report": "bench example:two-shots --policy greedy --report page.html",
     "cluster": "bench example:two-shots --policy greedy --cluster tcp://localhost:1",
     "scip": "solve example:night --solver scip",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, singledispatch
@@ -27,7 +27,13 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import Whole, as_written
-from schedopt.instances.dssp import Instance, Selected, SelectedNight, SelectedNights
+from schedopt.instances.dssp import (
+    Instance,
+    Selected,
+    SelectedNight,
+    SelectedNights,
+    nights_apart,
+)
 from schedopt.instances.errors import InputError, listing
 from schedopt.instances.fair_share import weight
 from schedopt.instances.naming import split
@@ -37,18 +43,20 @@ from schedopt.instances.naming import split
 class Calendar:
     """Which job can be run on which night, each such pair a column.
 
-    ``capacity``: r·P·D of a night; ``jobs``, ``nights``: the job of each column, by position, and
-    its night from 1; ``first``: the first column of each job, and how many columns there are.
+    ``capacity``: r·P·D of a night; ``own``: of those on other machines, all jobs on that of each,
+    and r·P·D; ``jobs``, ``nights``: the job of each column, by position, and its night from 1;
+    ``first``: the first column of each job, and how many columns there are.
     """
 
     season: Instance
     capacity: Fraction
+    own: Mapping[int, tuple[Instance, Fraction]]
     jobs: NDArray[np.intp]
     nights: NDArray[np.intp]
     first: NDArray[np.intp]
 
     @classmethod
-    def of(cls, season: Instance, capacity: Fraction) -> Calendar:
+    def of(cls, season: Instance, fill: float) -> Calendar:
         """Return the columns of a season, job by job."""
         begin = np.array([job.first_night for job in season.jobs], dtype=np.intp)
         end = np.array([job.last_night or season.nights for job in season.jobs], dtype=np.intp)
@@ -56,7 +64,9 @@ class Calendar:
         first = np.concatenate(([0], np.cumsum(many)))
         jobs = np.repeat(np.arange(begin.size), many)
         nights = np.arange(jobs.size) - first[jobs] + begin[jobs]
-        return cls(season, capacity, jobs, nights, first)
+        apart = nights_apart(season)
+        own = {n: (night, night.exact_capacity(fill)) for n, night in apart.items()}
+        return cls(season, season.exact_capacity(fill), own, jobs, nights, first)
 
     @cached_property
     def columns(self) -> list[tuple[int, int]]:
@@ -71,6 +81,25 @@ class Calendar:
             dict(zip(nights[first:after], columns[first:after], strict=True))
             for first, after in pairwise(self.first.tolist())
         ]
+
+    def room(self, nights: Mapping[int, Fraction]) -> Fraction:
+        """Return r·P·D of some nights together, each by its weight."""
+        rooms = (self.own[n][1] if n in self.own else self.capacity for n in nights)
+        return sum((c * room for c, room in zip(nights.values(), rooms, strict=True)), Fraction(0))
+
+    def in_time(self, j: int, nights: Iterable[int]) -> bool:
+        """Tell whether a job can be in time on some of these nights."""
+        of = (self.own[n][0] if n in self.own else self.season for n in nights)
+        return any(night.in_time[j] for night in of)
+
+    def on(self, row: Row, n: int) -> Row:
+        """Return a row over jobs as one over the columns of a night."""
+        pairs = [
+            (self.of_job[j][n], c)
+            for j, c in zip(row.jobs, row.coefficients, strict=True)
+            if n in self.of_job[j]
+        ]
+        return _over(row, f"{row.what}, night {n}", pairs)
 
     def nightly(self, row: Row) -> Iterator[Row]:
         """Yield a row over jobs as one over the columns of each night."""
@@ -90,14 +119,17 @@ class Calendar:
             for n, x in self.of_job[j].items():
                 here[n - 1].append((x, c))
         for n, pairs in enumerate(here, start=1):
-            what = f"{row.what}, night {n}"
-            yield Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
+            yield _over(row, f"{row.what}, night {n}", pairs)
 
     def throughout(self, row: Row) -> Row:
         """Return a row over jobs as one over all their nights."""
         pairs = zip(row.jobs, row.coefficients, strict=True)
-        here = [(x, c) for j, c in pairs for x in self.of_job[j].values()]
-        return Row(row.what, [x for x, _ in here], [c for _, c in here], row.lower, row.upper)
+        return _over(row, row.what, [(x, c) for j, c in pairs for x in self.of_job[j].values()])
+
+
+def _over(row: Row, what: str, pairs: Sequence[tuple[int, Number]]) -> Row:
+    """Return a row over other columns."""
+    return Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
 
 
 def nights_of(solution: Selected | SelectedNights) -> Sequence[Selected | SelectedNight]:
@@ -187,7 +219,7 @@ def _bounds(
     body = _used(rule, calendar, period, group, part)
     bound = -period.past * beyond(rule, group, part)
     if rule.of == "capacity":
-        bound += part * calendar.capacity * sum(period.nights.values())
+        bound += part * calendar.room(period.nights)
     if not floor:
         return Row(what, list(body), list(body.values()), upper=bound)
     run = [tuple(calendar.of_job[j].values()) for j in possible]
@@ -216,5 +248,5 @@ def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -
     return [
         j
         for j in season.groups.get(rule.by, {}).get(group, ())
-        if season.in_time[j] and demand[j] > 0 and period.nights.keys() & calendar.of_job[j].keys()
+        if demand[j] > 0 and calendar.in_time(j, period.nights.keys() & calendar.of_job[j].keys())
     ]

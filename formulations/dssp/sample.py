@@ -13,7 +13,7 @@ from __future__ import annotations
 from copy import copy
 from fractions import Fraction
 from math import ceil, fsum, sqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Sample:
     ``order``: in which the jobs are served (shape (jobs,)).
     """
 
+    judges = JUDGES
+    proof: dict[str, Any] | None = None
+    """What a bound follows from, as the engine that found it left it."""
+
     def __init__(
         self, night: Instance, open_: Mask, fill: float, measure: Measure, drawn: Integers
     ) -> None:
@@ -79,8 +83,8 @@ class Sample:
 
     @classmethod
     def of(
-        cls, night: Instance, open_: Mask, fill: float, measure: str, *, scenarios: int, seed: int
-    ) -> Sample:
+        cls, night: Instance, open_: Mask, fill: float, *, risk: str, scenarios: int, seed: int
+    ) -> Self:
         """Draw the scenarios that decide.
 
         Raises
@@ -93,16 +97,20 @@ class Sample:
             expected = f"an instance without `{key}`, of which scenarios know nothing"
             raise InputError(expected, found=key, place="risk")
         drawn = factors(night, seed, DECIDING, scenarios)
-        return cls(night, open_, fill, Measure.read(measure), drawn)
+        return cls(night, open_, fill, Measure.read(risk), drawn)
 
     @property
     def least(self) -> int:
         """In how many scenarios each selected job has to be in time."""
         return ceil(self.measure.level * self.count) if self.measure.kind == "chance" else 0
 
-    def in_time(self, chosen: Mask) -> Mask:
+    def mask(self, chosen: Any) -> Mask:
+        """Return which jobs are selected."""
+        return cast("Mask", chosen)
+
+    def in_time(self, chosen: Any) -> Mask:
         """Tell which jobs are selected and in time, shape (scenarios, jobs)."""
-        found = self.fits & chosen
+        found: Mask = self.fits & chosen
         for row in self.rows:
             run = chosen[row.jobs]
             jobs, work = row.jobs[run], row.work[run]
@@ -110,9 +118,12 @@ class Sample:
                 found[:, jobs] &= np.cumsum(self.drawn[:, jobs] * work, axis=1) <= row.room
         return found
 
-    def value(self, chosen: Mask) -> float | None:
-        """Return what a selection is worth by the measure; None where that forbids it."""
-        found = self.in_time(chosen)
+    def value(self, chosen: Any) -> float | None:
+        """Return what a choice is worth by the measure; None where that forbids it."""
+        return self.worth(self.in_time(chosen), self.mask(chosen))
+
+    def worth(self, found: Mask, chosen: Mask) -> float | None:
+        """Return what it is worth that some jobs are in time, shape (scenarios, jobs)."""
         if self.measure.kind == "chance":
             kept = bool((found[:, chosen].sum(axis=0) >= self.least).all())
             return fsum(self.rewards[chosen].tolist()) if kept else None
@@ -120,13 +131,13 @@ class Sample:
             return fsum((self.rewards * found.sum(axis=0)).tolist()) / self.count
         return worst(found @ self.rewards, self.measure.level)
 
-    def judged(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
+    def judged(self, chosen: Any, night: Instance, seed: int) -> dict[str, float]:
         """Return what a selection is worth in these scenarios, and in others, with its interval.
 
         Under a chance it is the least share of the scenarios in which a job is in time.
         """
         other = copy(self)
-        other.drawn, other.count = factors(night, seed, JUDGING, JUDGES), JUDGES
+        other.drawn, other.count = factors(night, seed, JUDGING, self.judges), self.judges
         other.fits = other.drawn <= self._longest
         inside, _ = self._estimate(chosen)
         outside, half = other._estimate(chosen)
@@ -137,14 +148,14 @@ class Sample:
             "scenarios": self.count,
         }
 
-    def _estimate(self, chosen: Mask) -> tuple[float, float]:
-        """Return what a selection is worth by the measure, and half of the 95% interval."""
-        found = self.in_time(chosen)
+    def _estimate(self, chosen: Any) -> tuple[float, float]:
+        """Return what a choice is worth by the measure, and half of the 95% interval."""
+        found, run = self.in_time(chosen), self.mask(chosen)
         if self.measure.kind == "chance":
-            share = float(found[:, chosen].mean(axis=0).min(initial=1.0))
+            share = float(found[:, run].mean(axis=0).min(initial=1.0))
             return share, wilson(share, self.count)
         values = found @ self.rewards
-        value = self.value(chosen) or 0.0
+        value = self.worth(found, run) or 0.0
         if self.measure.kind == "cvar":
             tail = (1 - self.measure.level) * self.count
             level = float(np.sort(values)[int(tail)])

@@ -19,19 +19,24 @@ from schedopt.formulations.dssp.grid import (
     whole_rewards,
     whole_rows,
 )
+from schedopt.formulations.dssp.played import Played, refuse_at_risk
 from schedopt.formulations.dssp.replaying import replay
 from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.dssp.windows import able
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
+    bounding,
     refuse_nights,
     scheduled,
 )
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.machine_checks import refuse_beyond
 from schedopt.instances.dssp.placing import refuse_order
+from schedopt.instances.dssp.scenarios import AT_RISK, at_risk
+from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
@@ -51,9 +56,14 @@ class Schedule(WholeModel):
     ----------
     night : Instance
         With stages for every job; its side constraints are taken over.
+    risk, scenarios, seed : str, int, int, optional
+        As for `Selection`: a schedule of planned run times, in which every job is in time, is worth
+        what its jobs earn in scenarios, dispatched in the order of their tasks' planned starts.
 
     Attributes
     ----------
+    sample : Played or None
+        The scenarios, and what a schedule earns in them; None without ``risk``.
     model : cp_model.CpModel
         Add native constraints as you like; `x[job name]` says whether a job is run, and
         `starts` has the start of each task, in units of 1/`grid.scale`. It is built when it is
@@ -74,17 +84,32 @@ class Schedule(WholeModel):
     problem: ClassVar[str] = "dssp"
     name: ClassVar[str] = "schedule"
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
-    known_options: ClassVar[Mapping[str, Option]] = {}
+    known_options: ClassVar[Mapping[str, Option]] = AT_RISK
     inexact: ClassVar[str] = "among schedules on a grid that rounds lengths up"
 
-    def __init__(self, night: Instance) -> None:
+    def __init__(
+        self,
+        night: Instance,
+        *,
+        risk: str | None = None,
+        scenarios: int | None = None,
+        seed: int | None = None,
+    ) -> None:
         began = time.perf_counter()
+        self.asked_at_risk = at_risk(self.name, risk=risk, scenarios=scenarios, seed=seed)
         super().__init__(night)
         refuse_nights(night, "schedule")
         refuse_order(night, "schedule")
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
+        self.sample: Played | None = None
+        if self.asked_at_risk:
+            refuse_at_risk(night)
+            one = bounding(night)
+            self.sample = Played.of(night, able(one, 1.0), 1.0, **self.asked_at_risk)
+            self.reward_scale *= self.sample.units
+            self.loss *= self.sample.units
         self._rows: dict[str, list[Row]] = {}
         for name, rule in self.rules.items():
             self._take(rule, name)
@@ -93,7 +118,21 @@ class Schedule(WholeModel):
     @property
     def options(self) -> Settings:
         """The scale, in units per unit of time, and what it costs."""
-        return {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
+        found = {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
+        return found | self.asked_at_risk
+
+    def value_of(self, solution: Scheduled) -> float | None:
+        """Return what a schedule is worth; None where a job has not its chance under risk."""
+        if self.sample is None:
+            return float(self.instance.objective_of(solution))
+        return self.sample.value(self.sample.ordered(solution))
+
+    def judged(self, solution: Scheduled) -> dict[str, float] | None:
+        """Return what a schedule is worth in and out of sample; None without ``risk``."""
+        if self.sample is None:
+            return None
+        order = self.sample.ordered(solution)
+        return self.sample.judged(order, self.instance, self.asked_at_risk["seed"])
 
     @property
     def x(self) -> dict[str, cp_model.IntVar]:
@@ -141,7 +180,12 @@ class Schedule(WholeModel):
             self._moving.state()
         else:
             self._stay()
-        model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
+        if self.sample is not None:
+            from schedopt.formulations.dssp.native_played import declare
+
+            declare(self, self.sample)
+        else:
+            model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
     def _stay(self) -> None:
         """State that tasks find processors that are there all the time."""
@@ -245,6 +289,10 @@ class Schedule(WholeModel):
 
     def _take(self, rule: Constraint, name: str) -> None:
         """Take over a side constraint: the rows that it means, which the model states."""
+        if self.sample is not None and isinstance(rule, Seats):
+            raise InputError(
+                "rules without seats, which are not played", found="seats", place="risk"
+            )
         found = list(rows(rule, self.instance, self.instance.exact_capacity()))
         if isinstance(rule, Seats):  # what it means between two times the seats say better
             found = [row for row in found if len(row.jobs) == 1 and row.upper == 0]
@@ -330,7 +378,8 @@ class Schedule(WholeModel):
             return self._moving.decode(value)
         jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
         begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
-        return self.replayed(jobs, begin, begin / self.grid.scale if self.changed else None)
+        kept = self.changed or self.sample is not None  # whose order counts
+        return self.replayed(jobs, begin, begin / self.grid.scale if kept else None)
 
     @property
     def ruled(self) -> list[tuple[str, Row]]:

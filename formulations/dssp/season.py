@@ -56,17 +56,29 @@ class Season(Declared):
     calendar: Calendar
 
     def _open(self) -> None:
-        refuse_beyond(self.instance, "season")
-        self.calendar = Calendar.of(self.instance, self.instance.exact_capacity(self.fill))
+        refuse_beyond(self.instance, "season", self.instance.beyond.keys() - {"after"})
+        self.calendar = Calendar.of(self.instance, self.fill)
         self._able = able(self.instance, self.fill)
-        self.open = self._able[self.calendar.jobs]
+        jobs, of = self.calendar.jobs, self.calendar.nights
+        self.open = self._able[jobs]
+        self._apart = {n: able(night, self.fill) for n, (night, _) in self.calendar.own.items()}
+        for n, own in self._apart.items():
+            self.open[of == n] = own[jobs[of == n]]
+            self._able = self._able | own  # which can be on some night
 
     @cached_property
     def nightly(self) -> list[Row]:
         """Equation 2 on each night."""
-        own = window_rows(self.instance, self._able, self.fill)
-        by_night = zip(*map(self.calendar.nightly, own), strict=True)
-        return [row for tonight in by_night for row in tonight]
+        stated = window_rows(self.instance, self._able, self.fill)
+        by_night = zip(*map(self.calendar.nightly, stated), strict=True)
+        found: list[Row] = []
+        for n, tonight in enumerate(by_night, start=1):
+            if n in self._apart:
+                own = window_rows(self.calendar.own[n][0], self._apart[n], self.fill)
+                found += [self.calendar.on(row, n) for row in own]
+            else:
+                found += tonight
+        return found
 
     @cached_property
     def capacity(self) -> list[Row]:

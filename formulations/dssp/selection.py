@@ -11,12 +11,12 @@ from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.dssp.windows import able, window_rows
-from schedopt.formulations.protocol import Knapsack, Settings, Value
+from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, selected
-from schedopt.instances.dssp.scenarios import SCENARIOS, is_measure
+from schedopt.instances.dssp.scenarios import AT_RISK, at_risk
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, checked, whole
+from schedopt.instances.options import Option
 
 
 class Selection(Declared):
@@ -62,9 +62,7 @@ class Selection(Declared):
     name: ClassVar[str] = "selection"
     known_options: ClassVar[Mapping[str, Option]] = {
         "fill": FILL,
-        "risk": Option(None, "mean, cvar:Q or chance:Q, with Q between 0 and 1", is_measure),
-        "scenarios": SCENARIOS,
-        "seed": whole(0, 0, 2**31 - 1, ", of scenarios"),
+        **AT_RISK,
     }
 
     def __init__(
@@ -76,19 +74,10 @@ class Selection(Declared):
         scenarios: int | None = None,
         seed: int | None = None,
     ) -> None:
-        given: Settings = {"risk": risk, "scenarios": scenarios, "seed": seed}
-        given = {key: value for key, value in given.items() if value is not None}
-        checked(given, self.known_options, self.name)
-        if risk is None and given:
-            key = next(iter(given))
-            raise InputError("--risk beside it", found=f"{key}={given[key]}", place="option")
+        asked = at_risk(self.name, risk=risk, scenarios=scenarios, seed=seed)
         super().__init__(instance, fill=fill)
-        self.sample: Sample | None = None
-        if risk is not None:
-            given = {"risk": risk, "scenarios": SCENARIOS.default, "seed": 0} | given
-            self.options |= given
-            drawn = {key: given[key] for key in ("scenarios", "seed")}
-            self.sample = Sample.of(instance, self.open, self.fill, risk, **drawn)
+        self.options |= asked
+        self.sample = Sample.of(instance, self.open, self.fill, **asked) if asked else None
 
     def judged(self, solution: Selected) -> dict[str, float] | None:
         """Return what a selection is worth in and out of sample; None without ``risk``."""

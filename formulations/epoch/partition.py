@@ -145,9 +145,7 @@ class Partition(WholeModel):
     def hint(self, solution: Partitioned) -> Hints:
         """Yield a value for each variable that a known partition gives one."""
         index = self.instance.index
-        return self._hints([[index[name] for name in epoch.nodes] for epoch in solution.epochs])
-
-    def _hints(self, epochs: Epochs) -> Hints:
+        epochs = [[index[name] for name in epoch.nodes] for epoch in solution.epochs]
         rank = {j: i for i, j in enumerate(self.instance.descending)}
         leader = {j: min(epoch, key=rank.__getitem__) for epoch in epochs for j in epoch}
         for (j, e), x in self._x.items():
@@ -158,18 +156,13 @@ class Partition(WholeModel):
 
         Where the user changed the model, the allotments are what it says.
         """
+        jobs, order = self.instance.jobs, self.instance.descending
+        mine = [(e, [j for j in order if value(self._x.get((j, e), 0)) > 0.5]) for e in order]
+        mine = [(e, epoch) for e, epoch in mine if epoch]
         if not self.changed:
-            return partitioned(self.instance, self._epochs(value))
-        jobs, epochs = self.instance.jobs, []
-        for e in self.instance.descending:
-            inside = [j for j in self.instance.descending if value(self._x.get((j, e), 0)) > 0.5]
-            if inside:
-                nodes = {jobs[j].name: round(value(self._nodes[j, e])) for j in inside}
-                epochs.append(Epoch(duration=len(inside) / len(jobs), nodes=nodes))
+            return partitioned(self.instance, [epoch for _, epoch in mine])
+        epochs = []
+        for e, epoch in mine:
+            nodes = {jobs[j].name: round(value(self._nodes[j, e])) for j in epoch}
+            epochs.append(Epoch(duration=len(epoch) / len(jobs), nodes=nodes))
         return Partitioned(epochs=tuple(epochs))
-
-    def _epochs(self, value: Value) -> Epochs:
-        """Return the jobs of each epoch, by position."""
-        order = self.instance.descending
-        mine = [[j for j in order if value(self._x.get((j, e), 0)) > 0.5] for e in order]
-        return [epoch for epoch in mine if epoch]

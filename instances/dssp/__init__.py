@@ -13,8 +13,10 @@ from schedopt.instances.dssp.answers import (
     SelectedNights,
 )
 from schedopt.instances.dssp.jobs import Job, Stages
+from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.placing import (
     bounding,
+    nights_apart,
     one_night,
     scheduled,
     selected,
@@ -26,6 +28,7 @@ from schedopt.instances.dssp.windows import Window, refuse_nights, windows
 
 __all__ = [
     "FILL",
+    "Down",
     "Instance",
     "Job",
     "PlacedTask",
@@ -39,6 +42,7 @@ __all__ = [
     "Tasks",
     "Window",
     "bounding",
+    "nights_apart",
     "one_night",
     "refuse_nights",
     "scheduled",

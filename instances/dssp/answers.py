@@ -43,11 +43,14 @@ class SelectedNight(Record, kw_only=True):
         Their total planned demand.
     shares : dict
         For each grouping and group, the share of the night's capacity that they ask for.
+    capacity : float, optional
+        r·P·D of a night with a machine of its own.
     """
 
     selected: tuple[str, ...]
     demand: float
     shares: dict[str, dict[str, float]]
+    capacity: float | UnsetType = UNSET
 
 
 class SelectedNights(Record, kw_only=True):
@@ -58,7 +61,7 @@ class SelectedNights(Record, kw_only=True):
     nights : tuple of SelectedNight
         The first night first.
     capacity : float
-        r·P·D of each of them.
+        r·P·D of each of them but those that say another.
     note : str, optional
         What there is to say about how it was found.
     """
@@ -66,6 +69,12 @@ class SelectedNights(Record, kw_only=True):
     nights: tuple[SelectedNight, ...]
     capacity: float
     note: str | UnsetType = UNSET
+
+    @property
+    def capacities(self) -> tuple[float, ...]:
+        """r·P·D of each night."""
+        own = (night.capacity for night in self.nights)
+        return tuple(self.capacity if isinstance(room, UnsetType) else room for room in own)
 
     @property
     def selected(self) -> tuple[str, ...]:

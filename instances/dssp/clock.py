@@ -11,16 +11,19 @@ one is put back or forward in the night.
 Tasks have a short notation: ``12x0.5h; 1x2h`` is a stage of twelve tasks, then one of one. A
 semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma: ``12x0.5h`` is
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
-``±30%`` at the end, as in ``12x0.5h; 1x2h ±30%``, is by how much run times may differ from these.
+``±30%`` at the end, as in ``12x0.5h; 1x2h ±30%``, is by how much run times may differ from these;
+``12x20m..50m`` is twelve tasks of 20 to 50 minutes each, planned with 35.
 """
 
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from fractions import Fraction
+from itertools import chain
 from math import isfinite
 
 from schedopt.instances.dates import Dates
+from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp.jobs import Stages
 from schedopt.instances.durations import LENGTH, NUMBER, SECONDS, SPELLED, WORDS, comma, seconds_of
 from schedopt.instances.errors import InputError, shown
@@ -169,6 +172,7 @@ MOST_TASKS = 1_000_000
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
 SPREAD = "a number from 0 to below 1, or lognormal and a number, such as lognormal 0.5"
 _SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)
+_RANGE = re.compile(r"([^;+,xX×*]*)\.\.([^;+,]*)", re.ASCII)
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
 
 
@@ -180,6 +184,37 @@ def spread_of(text: str) -> tuple[str, float | None]:
     if not (part := float(found[2]) / 100) < 1:
         raise InputError("less than ±100%", found=shown(text))
     return found[1], part
+
+
+def planned_of(text: str, clock: Clock) -> tuple[Stages, float | None]:
+    """Return the stages of a job as planned, and how much run times differ from that.
+
+    Of a range such as ``20m..50m`` the middle is planned. A job has one spread: that of what all
+    its tasks ask for together, from the least of every range to the most.
+    """
+    text, spread = spread_of(text)
+    if not _RANGE.search(text):
+        return stages_of(text, clock), spread
+    if spread is not None:
+        raise InputError("a range or ±, not both", found=shown(text))
+    low = stages_of(_RANGE.sub(_least, text), clock)
+    high = stages_of(_RANGE.sub(r"\2", text), clock)
+    if any(a > b or b > 0 == a for a, b in zip(chain(*low), chain(*high), strict=True)):
+        raise InputError("ranges from above 0 to as much or more", found=shown(text))
+    least, most = total(chain(*low)), total(chain(*high))
+    stages = tuple(
+        tuple(float((as_written(a) + as_written(b)) / 2) for a, b in zip(*pair, strict=True))
+        for pair in zip(low, high, strict=True)
+    )
+    return stages, float((most - least) / (most + least))
+
+
+def _least(found: re.Match[str]) -> str:
+    """Return the lower end of a range, in the unit of the upper one where it has none."""
+    unit = (
+        "" if NUMBER.fullmatch(found[1].strip()) is None else found[2].strip().lstrip("0123456789.")
+    )
+    return found[1].strip() + unit
 
 
 def stages_of(text: str, clock: Clock) -> Stages:

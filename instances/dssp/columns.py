@@ -12,11 +12,12 @@ from schedopt.instances.dssp.records import Instance
 from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
-SEATS, HOLDS = "seats:", "holds:"
-"""What stands before the name of seats, or of a resource, in a column's title and in an option."""
+SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
+"""What stands before the name of seats, of a resource, in a column's title and in an option, and of
+a pool in an option."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
-LIMITS = ("after", "max_processors", "processors", "spread")
+LIMITS = ("after", "max_processors", "processors", "pools", "spread")
 TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 

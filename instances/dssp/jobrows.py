@@ -8,13 +8,13 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
+from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import (
     MOST_TASKS,
     SPREAD,
     Clock,
-    spread_of,
-    stages_of,
+    planned_of,
 )
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import Job, Lognormal, Stages
@@ -43,8 +43,9 @@ class Rows:
         Jobs that were released before the start.
     """
 
-    def __init__(self, columns: Columns, clock: Clock) -> None:
-        self.columns, self.clock = columns, clock
+    def __init__(self, columns: Columns, clock: Clock, *, higher: bool = False) -> None:
+        self.columns, self.clock, self.higher = columns, clock, higher
+        self.top = 0.0
         self.use: dict[str, dict[str, int]] = {}
         self.over: list[str] = []
         self.released = 0
@@ -57,6 +58,9 @@ class Rows:
         holds = [f"{HOLDS}{name}" for name in self.columns.resources]
         titles = [*self.columns.fields, *self.columns.groupings, *seats, *holds]
         at = {title: self.columns.at[title] for title in titles}
+        if self.higher:
+            found = (row[at["priority"]] for _, row in cells.rows)
+            self.top = max((float(text) for text in found if NUMBER.fullmatch(text)), default=0.0)
         for place, texts in cells.rows:
             row = _Row(place, texts, at)
             job = self._job(row)
@@ -66,6 +70,14 @@ class Rows:
 
     def notes(self, read: int) -> Iterator[str]:
         """Yield what there is to say about times, and how many jobs were read and left out."""
+        if "priority" in self.columns.fields and self.higher:
+            yield (
+                "column 'priority': higher is more important, as asked: the highest, "
+                f"{self.top:g}, becomes 0, and others what they are below it"
+            )
+        elif "priority" in self.columns.fields:
+            other = "--option priority=higher where a higher one is, as in OpenCue and Deadline"
+            yield f"column 'priority': a lower one is more important; {other}"
         if self.clock.told:
             plain = ", ".join(sorted(self.clock.plain))
             also = f"; plain numbers ({plain}) are taken in them too" if plain else ""
@@ -87,12 +99,15 @@ class Rows:
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
-        stages, spread = self._stages(row), self._spread(row)
+        stages, between = self._stages(row)
+        spread = self._spread(row) if row.text("spread") else between
         demand, path = self._length(row, "demand"), self._length(row, "critical_path")
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
         reward = None if self.columns.reward else row.number("reward")
         priority = row.number("priority", least=None) if row.text("priority") else None
+        if self.higher and priority is not None:
+            priority = float(as_written(self.top) - as_written(priority))
         with placed(row.place):
             job = of_checked(
                 Job,
@@ -103,9 +118,8 @@ class Rows:
                 stages=stages,
                 demand=demand,
                 critical_path=path,
-                after=tuple(
-                    map(str.strip, row.text("after").split(";") if row.text("after") else ())
-                ),
+                after=row.names("after"),
+                pools=row.names("pools") or None,
                 max_processors=self._count(row, "max_processors"),
                 processors=self._count(row, "processors") or 1,
                 spread=spread,
@@ -134,26 +148,26 @@ class Rows:
             job = replace(job, deadline=deadline)
         return job
 
-    def _stages(self, row: _Row) -> Stages | None:
+    def _stages(self, row: _Row) -> tuple[Stages | None, float | None]:
+        """Return a job's stages, and its spread as its tasks tell it."""
         if not row.text("tasks"):
             if row.text("task_time"):
                 raise row.wrong("tasks", "how many tasks there are")
-            return None
+            return None, None
+        spread = None
         if row.text("task_time"):
             count = row.count("tasks", least=1)
             length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
             stages: Stages = ((length,) * min(count, MOST_TASKS + 1),)
         else:
-            stages = row.read("tasks", lambda text: stages_of(spread_of(text)[0], self.clock))
+            stages, spread = row.read("tasks", lambda text: planned_of(text, self.clock))
         self._tasks += sum(map(len, stages))
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
-        return stages
+        return stages, spread
 
-    def _spread(self, row: _Row) -> float | Lognormal | None:
-        """Return a job's spread, from a column of its own or as its tasks tell it."""
-        if not row.text("spread"):
-            return row.read("tasks", lambda text: spread_of(text)[1])
+    def _spread(self, row: _Row) -> float | Lognormal:
+        """Return a job's spread, from a column of its own."""
         sigma = row.text("spread").removeprefix("lognormal ")
         with placed(f"{row.place}, column 'spread'"):
             if sigma != row.text("spread") and NUMBER.fullmatch(sigma):
@@ -187,6 +201,10 @@ class _Row:
     def text(self, column: str) -> str:
         """Return a cell; an empty text where there is no such column."""
         return self._cells[self._at[column]] if column in self._at else ""
+
+    def names(self, column: str) -> tuple[str, ...]:
+        """Return the names of a cell, with semicolons between."""
+        return tuple(map(str.strip, self.text(column).split(";"))) if self.text(column) else ()
 
     def wrong(self, column: str, expected: str) -> InputError:
         """Return the error that names this cell."""

@@ -12,12 +12,13 @@ Columns, of which a table has ``name``, a ``reward`` or a ``priority``, and ``ta
     T_1 and T_∞; beside ``tasks`` what was predicted.
 ``release``, ``deadline``
     When the job may start and by when it must complete; an empty cell is the night's.
-``after``, ``max_processors``, ``processors``
+``after``, ``max_processors``, ``processors``, ``pools``
     The jobs that must complete first, with semicolons between; how many processors the job may hold
-    at a time, and how many each of its tasks takes.
+    at a time, and how many each of its tasks takes; the pools that these may be of.
 ``seats:NAME``, ``holds:NAME``
     How many seats of NAME, or how much of a resource, each running task of the job holds; there are
-    ``--option seats:NAME=N``, ``--option holds:NAME=AMOUNT``.
+    ``--option seats:NAME=N``, ``--option holds:NAME=AMOUNT``, where an amount that changes is
+    written as ``capacity`` is.
 
 How times are written is said in `instances.dssp.clock`. Other columns of text become groupings,
 named by their header, and an empty cell of them means no group. A column of numbers, and one that
@@ -28,15 +29,17 @@ left out, and `convert` says so. A job whose deadline is over before the night s
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock, start_of
-from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns
+from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Rows
+from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import SPELLED
+from schedopt.instances.durations import NUMBER, SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (
@@ -62,19 +65,26 @@ OPTIONS = OptionsWith(
         ),
         "unit": one_of("s", SPELLED, "one of s, m, h, d"),
         "capacity": text("times with processors, such as 20:00=400,08:00=120"),
+        "down": text("spans with processors, such as 02:00..04:00=100, or =POOL:100 of a pool"),
         "end": text("a time after which nothing runs, such as 08:00"),
         "reward": one_of(None, REWARDS),
+        "priority": one_of("lower", ("lower", "higher")),
         "groups": Option(
             None,
             "titles of columns with commas between, such as team,show",
             lambda v: isinstance(v, str) and all(title.strip() for title in v.split(",")),
         ),
     },
-    prefix=(SEATS, HOLDS),
-    each=Option(None, "how many there are", lambda v: is_number(v) and v >= 0),
+    prefix=(SEATS, HOLDS, POOL),
+    each=Option(
+        None,
+        "how many there are, or times with amounts, such as 20:00=16,02:00=8",
+        lambda v: isinstance(v, str) or (is_number(v) and v >= 0),
+    ),
 )
 """The options of `convert`; ``processors`` and ``deadline`` have no default. ``seats:NAME`` and
-``holds:NAME`` say how much there is of what a column of that title holds."""
+``holds:NAME`` say how much there is of what a column of that title holds, ``pool:NAME`` how many
+processors of a pool."""
 
 Tell = Callable[[str], None]
 """Called with each line about what became of the file."""
@@ -91,9 +101,11 @@ def convert(
     reward: str | None = None,
     groups: str | None = None,
     capacity: str | None = None,
+    down: str | None = None,
     end: str | None = None,
+    priority: str = "lower",
     tell: Tell | None = None,
-    **held: float,
+    **held: float | str,
 ) -> Instance:
     """Read a table of jobs.
 
@@ -104,7 +116,7 @@ def convert(
     name : str, optional
         The instance's name; the file's stem if left out, ``jobs`` for a frame.
     processors : int
-        P. It has no default: a table does not know it.
+        P. It has no default, a table does not know it; pools take its place.
     deadline : float or str
         D: a number in the unit, or a time as cells write it. It has no default either.
     start : str, optional
@@ -120,12 +132,19 @@ def convert(
         are not named like a field.
     capacity : str, optional
         Times from which on there are so many processors, such as ``20:00=400,08:00=120``.
+    down : str, optional
+        Processors that others have for a time, such as ``02:00..04:00=100``, or, of a pool,
+        ``02:00..04:00=gpu:20``.
     end : str, optional
         A time after which nothing runs.
+    priority : {"lower", "higher"}
+        Which priorities are more important. Where higher ones are, they are counted down from the
+        highest, since in an instance lower ones are.
     tell : callable, optional
         Called with a line on what each column became, and on how many jobs there are.
-    **held : float
-        ``seats:NAME``, ``holds:NAME``: how much there is of NAME.
+    **held : float or str
+        ``seats:NAME``, ``holds:NAME``, ``pool:NAME``: how much there is of NAME, the latter two
+        also as ``capacity`` has it.
 
     Raises
     ------
@@ -134,13 +153,15 @@ def convert(
     """
     check_given(
         "table", OPTIONS, name=name, processors=processors, deadline=deadline, start=start,
-        unit=unit, reward=reward, groups=groups, capacity=capacity, end=end, **held,
+        unit=unit, reward=reward, groups=groups, capacity=capacity, down=down, end=end,
+        priority=priority, **held,
     )  # fmt: skip
-    if processors is None or deadline is None:
-        missing = "processors" if processors is None else "deadline"
+    sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
+    if deadline is None or (processors is None and not sizes):
+        missing = "deadline" if deadline is None else "processors"
         raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
     clock, due = _clock(start, unit, deadline)
-    changes = tuple(_changes(clock, capacity))
+    machine = _machine(clock, capacity, sizes, down)
     with placed("option end"):
         last = None if end is None else clock.end(end.strip(), "option end")
     file = path if isinstance(path, str | Path) else None
@@ -149,18 +170,22 @@ def convert(
         columns = Columns.of(cells, reward, groups)
         if not cells.rows:
             raise InputError("a row for each job, below the titles", found="none")
-        reading = Rows(columns, clock)
+        if priority == "higher" and "priority" not in columns.fields:
+            raise InputError("a column 'priority', which is higher where it is more important")
+        reading = Rows(columns, clock, higher=priority == "higher")
         jobs = tuple(reading.jobs(cells))
-        described = bool(clock.told or start)
         instance = Instance(
             name=name or (stem(file) if file else "jobs"),
-            description=f"Times are {clock.words}." if described else None,
-            processors=processors,
+            description=f"Times are {clock.words}." if clock.told or start else None,
+            processors=processors or 0,
             deadline=due,
             jobs=jobs,
             constraints=tuple(_seats(columns, reading, held)),
-            changes=changes,
-            resources=dict(_amounts(HOLDS, columns.resources, held)),
+            resources={
+                name: _points(clock, n, f"option {HOLDS}{name}") if isinstance(n, str) else n
+                for name, n in _amounts(HOLDS, columns.resources, held)
+            },
+            **machine,
             end=last,
             start=_zoned(clock),
             unit=clock.unit if _zoned(clock) else "s",
@@ -186,15 +211,58 @@ def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, 
     return clock, end
 
 
-def _changes(clock: Clock, given: str | None) -> Iterator[tuple[float, int]]:
-    """Yield times from which on there are so many processors."""
-    place = "option capacity"
+def _machine(
+    clock: Clock, capacity: str | None, sizes: Mapping[str, float | str], down: str | None
+) -> dict[str, Any]:
+    """Return an instance's fields of the machine, as options say them."""
+    return {
+        "changes": _counts(clock, capacity or "", "option capacity"),
+        "pools": {name: _size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
+        "down": tuple(_down(clock, down)) if down else (),
+    }
+
+
+def _points(
+    clock: Clock, given: str, place: str, *, whole: bool = False
+) -> tuple[tuple[float, float], ...]:
+    """Return times from which on there is so much."""
+    found: list[tuple[float, float]] = []
     for part in given.split(",") if given else ():
-        time, _, count = part.rpartition("=")
-        if not count.strip().isdigit():
-            raise InputError("a time = a whole number", found=shown(part), place=place)
+        time, _, amount = part.rpartition("=")
+        if not NUMBER.fullmatch(amount.strip()) or (whole and not float(amount).is_integer()):
+            expected = f"a time = a {'whole ' * whole}number"
+            raise InputError(expected, found=shown(part), place=place)
         with placed(place):
-            yield clock.point(time.strip(), place), int(count)
+            found.append((clock.point(time.strip(), place), float(amount)))
+    return tuple(found)
+
+
+def _counts(clock: Clock, given: str, place: str) -> tuple[tuple[float, int], ...]:
+    """Return times from which on there are so many processors."""
+    points = _points(clock, given, place, whole=True)
+    return tuple((time, int(amount)) for time, amount in points)
+
+
+def _size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[float, int], ...]:
+    """Return how many processors a pool has, or times from which on it has so many."""
+    if isinstance(given, str):
+        return _counts(clock, given, place)
+    expect(given == int(given) >= 1, "a whole number >= 1", given, place)
+    return int(given)
+
+
+def _down(clock: Clock, given: str) -> Iterator[Down]:
+    """Yield reservations."""
+    for i, part in enumerate(given.split(",")):
+        span, _, away = part.rpartition("=")
+        start, dots, end = span.partition("..")
+        pool, _, count = away.rpartition(":")
+        if not dots or not count.strip().isdigit():
+            expected = "start..end = a whole number, or = pool:number"
+            raise InputError(expected, found=shown(part), place="option down")
+        with placed(f"option down[{i}]"):
+            first, last = (clock.point(text.strip(), "option down") for text in (start, end))
+            yield Down(start=first, end=last, processors=int(count), pool=pool.strip() or None)
 
 
 def _zoned(clock: Clock) -> str | None:
@@ -205,8 +273,8 @@ def _zoned(clock: Clock) -> str | None:
 
 
 def _amounts(
-    prefix: str, kinds: Sequence[str], given: Mapping[str, float]
-) -> Iterator[tuple[str, float]]:
+    prefix: str, kinds: Sequence[str], given: Mapping[str, float | str]
+) -> Iterator[tuple[str, float | str]]:
     """Yield how much there is of what each column holds, as options say it."""
     own = {key.removeprefix(prefix): n for key, n in given.items() if key.startswith(prefix)}
     for kind in own.keys() - kinds:
@@ -219,8 +287,9 @@ def _amounts(
         yield kind, own[kind]
 
 
-def _seats(columns: Columns, reading: Rows, given: Mapping[str, float]) -> Iterator[Seats]:
+def _seats(columns: Columns, reading: Rows, given: Mapping[str, float | str]) -> Iterator[Seats]:
     """Yield a side constraint for each column of seats."""
     for kind, number in _amounts(SEATS, columns.seats, given):
-        expect(number == int(number), "a whole number", number, f"option {SEATS}{kind}")
+        whole = not isinstance(number, str) and number == int(number)
+        expect(whole, "a whole number", number, f"option {SEATS}{kind}")
         yield Seats(name=kind, capacity=int(number), use=reading.use.get(kind, {}))

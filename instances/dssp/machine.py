@@ -12,16 +12,37 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from schedopt.instances.decimals import as_written
-
-if TYPE_CHECKING:
-    from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.declarations import Given, Name, NonNegative
+from schedopt.instances.dssp.jobs import Job, Night, Processors
 
 NONE = Fraction(0)
 Instance = Any
 """`records.Instance`, which is made of what stands here."""
+
+
+class Down(Given, kw_only=True, omit_defaults=True):
+    """Processors that others have for a time, or nobody.
+
+    Attributes
+    ----------
+    start, end : float
+        From when to when.
+    processors : int
+        How many; all that are there, where these are fewer.
+    pool : str, optional
+        Of which of the file's `pools`.
+    night : int, optional
+        Where the file has several nights: on which of them, counted from 1; on each if left out.
+    """
+
+    start: NonNegative
+    end: NonNegative
+    processors: Processors
+    pool: Name | None = None
+    night: Night | None = None
 
 
 class Span(NamedTuple):
@@ -40,17 +61,23 @@ class Steps:
     amounts: tuple[Fraction, ...]
 
     @classmethod
-    def of(
-        cls, before: float, changes: Iterable[tuple[float, float]] = (), end: float | None = None
-    ) -> Steps:
-        """Return an amount, what it changes to, and a time after which there is nothing."""
-        points = {NONE: as_written(before)}
+    def of(cls, given: float | Iterable[tuple[float, float]], before: float = 0) -> Steps:
+        """Return an amount, or what one changes to, and what it is before that."""
+        points = {NONE: as_written(before if isinstance(given, Iterable) else given)}
+        changes = given if isinstance(given, Iterable) else ()
         points |= {as_written(time): as_written(amount) for time, amount in changes}
-        if end is not None:
-            last = as_written(end)
-            points = {time: amount for time, amount in points.items() if time < last}
-            points[last] = NONE
         return cls(tuple(points), tuple(points.values()))
+
+    def less(self, amount: Fraction, start: float, end: float | None = None) -> Steps:
+        """Return what is left where so much is away for a time, or from a time on."""
+        first, last = as_written(start), None if end is None else as_written(end)
+        times = tuple(sorted({*self.times, first} | (set() if last is None else {last})))
+
+        def left(time: Fraction) -> Fraction:
+            away = first <= time and (last is None or time < last)
+            return max(NONE, self.at(time) - amount) if away else self.at(time)
+
+        return Steps(times, tuple(map(left, times)))
 
     def spans(self) -> Iterator[Span]:
         """Yield each stretch in which nothing changes, one after the other."""
@@ -147,16 +174,18 @@ class Machine:
     resources: dict[str, Steps]
 
     @classmethod
-    def of(cls, night: Instance) -> Machine:
-        """Read the machine of an instance."""
-        pools = {name: Steps.of(size, (), night.end) for name, size in night.pools.items()}
+    def of(cls, night: Instance, n: int | None = None) -> Machine:
+        """Read the machine of an instance; of several nights, what all have, or that of one."""
+        pools = {name: Steps.of(given) for name, given in night.pools.items()}
         if not pools:
-            pools = {"": Steps.of(night.processors, night.changes, night.end)}
-        resources = {
-            name: Steps.of(0, given) if isinstance(given, tuple) else Steps.of(given)
-            for name, given in night.resources.items()
-        }
-        return cls(pools, resources)
+            pools = {"": Steps.of(night.changes, night.processors)}
+        for down in night.down:
+            if down.night in (None, n) or night.nights == 1:
+                name = down.pool or ""
+                pools[name] = pools[name].less(Fraction(down.processors), down.start, down.end)
+        if night.end is not None:
+            pools = {name: there.less(there.most, night.end) for name, there in pools.items()}
+        return cls(pools, {name: Steps.of(given) for name, given in night.resources.items()})
 
     @cached_property
     def total(self) -> Steps:

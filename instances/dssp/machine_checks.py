@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from schedopt.instances.declarations import NonNegative
+from schedopt.instances.decimals import as_written
+from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.dssp.machine import in_order
+from schedopt.instances.dssp.machine import Machine, in_order
 from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
 Profile = Annotated[tuple[tuple[NonNegative, NonNegative], ...], msgspec.Meta(min_length=1)]
 """Times, ascending, from which on there is so much; nothing before the first."""
+Counts = Annotated[tuple[tuple[NonNegative, Count], ...], msgspec.Meta(min_length=1)]
+"""The same of processors."""
 
-OF_FILES = ("changes", "resources", "pools", "end")
+OF_FILES = ("changes", "down", "resources", "pools", "end")
 OF_JOBS: dict[str, Callable[[Job], object]] = {
     "after": attrgetter("after"),
     "max_processors": attrgetter("max_processors"),
@@ -60,17 +64,19 @@ def check_machine(night: Instance) -> None:
         expect(not given, what, given, "processors")
         expect(not night.changes, "`pools` or `capacity`, not both", night.changes, "capacity")
         for name, size in pools.items():
-            expect(size >= 1, "a whole number >= 1", size, f"pools.{name}")
+            if not isinstance(size, tuple):
+                expect(size >= 1, "a whole number >= 1", size, f"pools.{name}")
     else:
         expect(given >= 1, "a number >= 1, or `pools`", given, "processors")
     _check_times(night)
     if not night.beyond and not any(map(attrgetter("pools"), night.jobs)):
         return
-    expect(
-        night.nights <= 1, f"1, with `{next(iter(night.beyond), 'pools')}`", night.nights, "nights"
-    )
-    work = night.exact_capacity()
-    expect(work > 0, "some processor before the deadline", shown(night.changes), "capacity")
+    expect(night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights,
+           "nights")  # fmt: skip
+    for n in {None, *(down.night for down in night.down)}:
+        work = Machine.of(night, n).total.until(as_written(night.deadline))
+        found, place = (night.down, "down") if night.down else (night.changes, "capacity")
+        expect(work > 0, "some processor before the deadline", shown(found), place)
     for j, job in enumerate(night.jobs):
         for problem in _asks(night, job):
             raise problem.within(f"jobs[{j}]")
@@ -82,6 +88,20 @@ def check_machine(night: Instance) -> None:
 
 def _check_times(night: Instance) -> None:
     _ascending(night.changes, "capacity")
+    for name, size in night.pools.items():
+        if isinstance(size, tuple):
+            _ascending(size, f"pools.{name}")
+    for i, down in enumerate(night.down):
+        with placed(f"down[{i}]"):
+            for key in ("start", "end"):
+                expect_held(getattr(down, key), key)
+            words = f"a time after {down.start:g}, the start"
+            expect(down.start < down.end < inf, words, down.end, "end")
+            if down.pool is not None or night.pools:
+                with placed("pool"):
+                    pick(down.pool or "", night.pools, "one of the file's `pools`")
+            words = f"at most {night.nights}, the file's `nights`"
+            expect((down.night or 1) <= night.nights, words, down.night, "night")
     for name, given in night.resources.items():
         if isinstance(given, tuple):
             _ascending(given, f"resources.{name}")

@@ -36,7 +36,8 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
         The selection parameter r, of whose capacity shares are taken.
     """
     mask = np.zeros(len(night.jobs), dtype=np.bool_)
-    mask[np.asarray(chosen)] = True
+    if (given := np.asarray(chosen)).size:  # an empty list is no list of positions to numpy
+        mask[given] = True
     picked = np.flatnonzero(mask)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
@@ -74,19 +75,32 @@ def selected_nights(
 
     Shares are of the capacity with the selection parameter r, ``fill``.
     """
-    return SelectedNights(
-        nights=tuple(
-            SelectedNight(selected=night.selected, demand=night.demand, shares=night.shares)
-            for night in (selected(season, np.asarray(jobs, np.int64), fill) for jobs in nights)
-        ),
-        capacity=season.capacity(fill),
-    )
+    own = nights_apart(season)
+
+    def of_night(n: int) -> SelectedNight:
+        found = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
+        room = found.capacity if n in own else UNSET
+        return SelectedNight(
+            selected=found.selected, demand=found.demand, shares=found.shares, capacity=room
+        )
+
+    every = tuple(of_night(n) for n in range(1, len(nights) + 1))
+    return SelectedNights(nights=every, capacity=season.capacity(fill))
 
 
-def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint]) -> Instance:
+def nights_apart(season: Instance) -> dict[int, Instance]:
+    """Return all jobs on the machine of each night that has one of its own."""
+    own = {down.night: 0 for down in season.down if down.night is not None and season.nights > 1}
+    return {n: one_night(season, season.index, (), n) for n in own}
+
+
+def one_night(
+    season: Instance, names: Iterable[str], rules: Sequence[Constraint], n: int = 0
+) -> Instance:
     """Return an instance of some jobs, by name, of one night of several, with the seats they hold.
 
-    ``rules`` are all side constraints: those that are no seats say nothing of how a night is run.
+    ``rules`` are all side constraints: those that are no seats say nothing of how a night is run;
+    ``n`` is which night it is, where that is not left open.
     """
     run = set(names)
     held = [
@@ -95,7 +109,8 @@ def one_night(season: Instance, names: Iterable[str], rules: Sequence[Constraint
         if isinstance(rule, Seats)
     ]
     jobs = [replace(job, first_night=1, last_night=None) for job in season.jobs if job.name in run]
-    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held))
+    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    return replace(season, nights=1, jobs=tuple(jobs), constraints=tuple(held), down=down)
 
 
 def scheduled(

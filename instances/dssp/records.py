@@ -42,8 +42,8 @@ from schedopt.instances.dssp.jobs import (
     Processors,
     check_deadline,
 )
-from schedopt.instances.dssp.machine import Machine, completions
-from schedopt.instances.dssp.machine_checks import Profile, beyond, check_machine
+from schedopt.instances.dssp.machine import Down, Machine, completions
+from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.errors import InputError, expect, listing, shown
@@ -100,7 +100,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     jobs : tuple of Job
         The jobs; their order decides where a policy leaves a choice open.
     nights : int
-        How many nights there are, each with all processors until the deadline.
+        How many nights there are, each with the same machine until the deadline, `down` apart.
     late : tuple of (float, float)
         U_D after a job's deadline: points (delay, fraction of the reward), linear between, the
         first at delay 0; nothing is paid after the last, and without points nothing is paid late.
@@ -111,8 +111,11 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         the first.
     resources : dict of str to float, or to tuple of (float, float)
         What running tasks hold: how much there is, or times from which on there is so much.
-    pools : dict of str to int
-        In place of P: how many processors there are of each sort.
+    pools : dict of str to int, or to tuple of (float, int)
+        In place of P: how many processors there are of each sort, or times from which on there are
+        so many.
+    down : tuple of Down
+        Processors that others have for a time, or nobody.
     end : float, optional
         A time after which nothing runs.
     start : str, optional
@@ -134,7 +137,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     objectives: tuple[Name, ...] = ()
     changes: tuple[tuple[NonNegative, Count], ...] = msgspec.field(default=(), name="capacity")
     resources: dict[Name, NonNegative | Profile] = msgspec.field(default_factory=dict)
-    pools: dict[Name, Processors] = msgspec.field(default_factory=dict)
+    pools: dict[Name, Processors | Counts] = msgspec.field(default_factory=dict)
+    down: tuple[Down, ...] = ()
     end: Deadline | None = None
     start: str | None = None
     unit: str = "s"

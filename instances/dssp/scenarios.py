@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import pi
-from typing import NamedTuple
+from math import lcm, pi
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.options import whole
+from schedopt.instances.options import Option, checked, whole
 from schedopt.instances.recipes import stream
 
 MILLION = 1_000_000
@@ -69,6 +69,30 @@ def is_measure(value: object) -> bool:
     return isinstance(value, str)
 
 
+AT_RISK = {
+    "risk": Option(None, "mean, cvar:Q or chance:Q, with Q between 0 and 1", is_measure),
+    "scenarios": SCENARIOS,
+    "seed": whole(0, 0, 2**31 - 1, ", of scenarios"),
+}
+"""Options of a formulation under risk."""
+
+
+def at_risk(whose: str, **given: object) -> dict[str, Any]:
+    """Return the options of a formulation under risk, checked and complete; none without it.
+
+    Raises
+    ------
+    InputError
+        If one is not right, or is given without ``risk``.
+    """
+    found = {key: value for key, value in given.items() if value is not None}
+    checked(found, AT_RISK, whose)
+    if found and "risk" not in found:
+        key = next(iter(found))
+        raise InputError("--risk beside it", found=f"{key}={found[key]}", place="option")
+    return {"risk": None, "scenarios": SCENARIOS.default, "seed": 0} | found if found else {}
+
+
 def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
     """Return the factor of each job in each of some scenarios, in millionths.
 
@@ -102,6 +126,31 @@ def longest(night: Instance) -> int:
     spreads = [job.spread for job in night.jobs]
     most = max(1 + _uniform(spreads).max(initial=0), np.exp(8.6 * _sigmas(spreads)).max(initial=1))
     return min(THOUSANDFOLD, int(MILLION * most) + 1)
+
+
+def fineness(night: Instance) -> int:
+    """Return k: where tasks are played in scenarios, times are whole numbers of 10^-(k + 6).
+
+    It is the least for which planned times are whole without the 6, and at most such that all
+    tasks one after the other, each as long as it may get, take 2^52 units. Run times and releases
+    are rounded up, deadlines down.
+    """
+    tasks, releases = night.tasks.lengths.tolist(), night.releases.tolist()
+    times = {*tasks, *releases, *night.deadlines.tolist()}
+    parts = lcm(*(as_written(time).denominator for time in times))
+    most = total(tasks) * longest(night)
+    most += MILLION * as_written(max([0.0, *releases]))
+    k = 0
+    while parts * most and 10**k % parts and most * 10 ** (k + 1) <= 2**52:
+        k += 1
+    while most * Fraction(10) ** k > 2**52:
+        k -= 1
+    return k
+
+
+def judges(night: Instance) -> int:
+    """Return how many scenarios judge a schedule: of up to two million tasks, but 100 at least."""
+    return max(100, min(JUDGES, 2_000_000 // max(1, len(night.tasks.lengths))))
 
 
 def _uniform(spreads: Sequence[float | Lognormal | None]) -> Floats:

@@ -125,7 +125,8 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
     makespan : float
         From the first submit to the last end.
     confidence : float or None
-        Half-width of the objective's 95% interval, by batch means; null where jobs are too few.
+        Half-width of a 95% interval by batch means, for the mean of the process that the log is a
+        part of: the objective is exact. Null where jobs are too few.
     estimates : str
         What the policy took for each job's run time: ``given``, ``exact``, or ``none``.
     by : dict
@@ -168,7 +169,8 @@ class Preempted(LogAnswer, kw_only=True):
     makespan : float
         From the first submit to the last end.
     confidence : float or None
-        Half-width of the objective's 95% interval, by batch means; null where jobs are too few.
+        Half-width of a 95% interval by batch means, for the mean of the process that the log is a
+        part of: the objective is exact. Null where jobs are too few.
     count : int
         Pieces in which jobs were served.
     pieces : bytes

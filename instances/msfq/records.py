@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
+from schedopt.instances.dates import Dates
 from schedopt.instances.declarations import Given, Name
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.msfq.answers import Answer
 from schedopt.instances.msfq.sizes import (
@@ -142,6 +143,9 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         Jobs that came one by one, in place of classes: the name of a table beside this file, in
         Parquet or CSV, with a row for each and the columns submit, need and run, and perhaps
         estimate, user, group, queue, partition, name, and ``need:NAME`` for each resource.
+    start : str, optional
+        When time 0 of a log in seconds is: an ISO time with its zone, such as
+        ``2026-11-22T20:00+01:00[Europe/Berlin]``.
     resources : dict of str to int, optional
         Of a log's machine: what it has beside servers, whole amounts by name.
     partitions : dict of str to Partition, optional
@@ -154,6 +158,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     objective: Literal["mean", "weighted"] = "mean"
     classes: Annotated[tuple[JobClass, ...], msgspec.Meta(min_length=1)] = ()
     log: str | None = None
+    start: str | None = None
     resources: dict[Name, Amount] = msgspec.field(default_factory=dict)
     partitions: dict[Name, Partition] = msgspec.field(default_factory=dict)
     constraints: tuple[SideConstraint, ...] = ()
@@ -171,6 +176,10 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         elif self.servers > MOST_SERVERS:
             expected = f"at most {MOST_SERVERS}, with classes"
             raise InputError(expected, found=shown(self.servers), place="servers")
+        if self.start is not None:
+            self._check_log()
+            with placed("start"):
+                Dates.of(self.start)
         self._check_parts()
         for i, job in enumerate(self.classes):
             expected = f"at most {self.servers}, all servers"

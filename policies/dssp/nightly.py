@@ -15,7 +15,7 @@ import msgspec
 
 from schedopt.formulations.dssp import Season
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource, Seats
-from schedopt.instances.dssp import FILL, Instance, Job, SelectedNights, selected_nights
+from schedopt.instances.dssp import FILL, Instance, Job, SelectedNights, one_night, selected_nights
 from schedopt.policies.registry import NotApplicableError, Policy, register, registered
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits
@@ -71,7 +71,7 @@ def nightly(
             if job.first_night <= n <= (job.last_night or season.nights) and job.name not in done
         ]
         if how == "greedy":
-            ran.append(_greedy(season, waiting, r))
+            ran.append(_greedy(season, n, waiting, r))
             continue
         known = ran if how == "carried" else []
         kept = rules if how == "carried" else alone
@@ -83,9 +83,8 @@ def nightly(
     return msgspec.structs.replace(found, note=note) if note else found
 
 
-def _greedy(season: Instance, waiting: Sequence[Job], fill: float) -> list[str]:
-    jobs = tuple(_on(job, 1) for job in waiting)
-    night = msgspec.structs.replace(season, nights=1, jobs=jobs, constraints=())
+def _greedy(season: Instance, n: int, waiting: Sequence[Job], fill: float) -> list[str]:
+    night = one_night(season, [job.name for job in waiting], (), n)
     chosen: tuple[str, ...] = registered("dssp")["greedy"].run(night, fill=fill).selected
     return list(chosen)
 
@@ -103,7 +102,8 @@ def _optimal(
     ]
     tonight = len(ran) + 1
     jobs = (*past, *(_on(job, tonight) for job in waiting))
-    known = msgspec.structs.replace(season, nights=tonight, jobs=jobs, constraints=())
+    down = tuple(one for one in season.down if (one.night or 1) <= tonight)
+    known = msgspec.structs.replace(season, nights=tonight, jobs=jobs, constraints=(), down=down)
     model = Season(known, fill=fill).add(*_sayable(rules, known))
     if past:
         name = "past nights"

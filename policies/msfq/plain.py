@@ -35,11 +35,14 @@ def times(
     """Play jobs by a fresh rule, for messages under a name; ``to_the_end`` until none can start."""
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
+    due: dict[int, float] = {}
     clock = _Clock(rule, seed, replication)
     arrived, inside, count = 0, 0, len(trace.times)
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while True:
         arrival = at[arrived] if arrived < count else np.inf
+        while ends and due.get(ends[0][1]) != ends[0][0]:  # of a job that was stopped
+            heappop(ends)
         end = ends[0][0] if ends else np.inf
         now = min(arrival, end)
         turn = clock.next < now
@@ -51,6 +54,7 @@ def times(
         elif end <= arrival:
             job = heappop(ends)[1]
             state.complete(job)
+            del due[job]
             outcome.ends[job] = now
             inside -= 1
         else:
@@ -59,10 +63,18 @@ def times(
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
             outcome.most = max(outcome.most, inside)
-        while (started := asked(name, rule, state)) is not None:
+        while True:
+            started = asked(name, rule, state)
+            while state.killed:
+                job = state.killed.pop()
+                outcome.starts[job] = np.nan
+                del due[job]
+            if started is None:
+                break
             state.start(started)
-            outcome.starts[started.number] = state.now
-            heappush(ends, (state.now + sizes[started.number], started.number))
+            job = started.number
+            outcome.starts[job], due[job] = state.now, state.now + sizes[job]
+            heappush(ends, (due[job], job))
     outcome.stop = state.now
     return outcome
 

@@ -154,8 +154,9 @@ def _common(twin: Twin | None) -> dict[str, Option]:
 
 
 def knows_sizes(name: str) -> bool:
-    """Tell whether a rule always knows how long each job takes."""
-    return name in _RULES and bool(getattr(_RULES[name].make, "estimates", False))
+    """Tell whether a rule always knows how long each job takes, or finds out by stopping it."""
+    made = _RULES[name].make if name in _RULES else None
+    return any(getattr(made, knows, False) for knows in ("estimates", "kills"))
 
 
 def rules() -> Mapping[str, Twin | None]:

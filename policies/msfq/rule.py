@@ -69,6 +69,8 @@ class Rule:
         Whoever simulates moves the turn on.
     estimates : bool
         Whether it has to know how long jobs take, whatever is asked for.
+    kills : bool
+        Whether it stops jobs that run, and so learns that they take longer than that.
     threshold : int or None
         What a result document tells of the rule.
     note : str
@@ -80,6 +82,7 @@ class Rule:
     holding: Sequence[float] = ()
     turn: int = 0
     estimates: bool = False
+    kills: bool = False
     threshold: int | None = None
     note: str = ""
 

@@ -49,6 +49,8 @@ class State:
         Servers that a job needs, by class.
     waiting, running : list of int
         Jobs that wait and jobs in service, by class.
+    killed : list of int
+        Jobs that a rule has just stopped, by number. For simulators.
     free : int
         Idle servers.
     now : float
@@ -63,6 +65,7 @@ class State:
         self._jobs: OrderedDict[int, Job] = OrderedDict()
         self._lines: list[OrderedDict[int, Job]] = [OrderedDict() for _ in self.needs]
         self._in_service: dict[int, Running] = {}
+        self.killed: list[int] = []
 
     @property
     def jobs(self) -> Collection[Job]:
@@ -117,3 +120,9 @@ class State:
         self.running[ended.job.kind] -= 1
         self.free += ended.job.need
         return ended
+
+    def kill(self, number: int) -> None:
+        """Stop a job that runs; it waits again, behind all others, and has done nothing yet."""
+        job = self.complete(number).job
+        self.arrive(job)
+        self.killed.append(number)

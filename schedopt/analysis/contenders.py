@@ -36,6 +36,11 @@ def options_of(row: Row) -> str:
     return " ".join(f"{key}={value}" for key, value in sorted(row.options.items()))
 
 
+def from_bound(row: Row) -> bool:
+    """Tell whether a row's gap is from the reference's bound, not from its solution."""
+    return row.reference_formulation in record_of(row.problem).from_bounds
+
+
 def grouped(rows: Iterable[Row], by: Literal["problem", "file"]) -> dict[str, list[Row]]:
     """Return the rows of each problem, or of each instance's file, in their order."""
     found: dict[str, list[Row]] = {}

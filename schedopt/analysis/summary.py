@@ -19,6 +19,7 @@ from schedopt.analysis.contenders import (
     Scores,
     all_scores,
     better,
+    from_bound,
     grouped,
     reference_seconds,
 )
@@ -97,6 +98,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     instances: int
     proven: int  # instances whose references are all proven optimal
     re_proved: int  # those of them whose bound the checker has re-proved from a certificate
+    from_bounds: bool  # whether gaps are from bounds, not from solutions
     reference_seconds: float  # what the references took together, each counted once
 
 
@@ -113,6 +115,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
                 instances=len(files),
                 proven=len(files - unproven),
                 re_proved=len({row.file for row in mine if row.bound_checked} - unproven),
+                from_bounds=all(map(from_bound, mine)),
                 reference_seconds=reference_seconds(mine),
             )
         )

@@ -12,7 +12,7 @@ from schedopt.analysis.averages import FEW
 from schedopt.analysis.changes import Changes
 from schedopt.analysis.contenders import SAME
 from schedopt.analysis.markup import as_csv
-from schedopt.analysis.measured import Measured, beside, measured
+from schedopt.analysis.measured import Measured, measured
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import TAUS, Profile
 from schedopt.analysis.summary import Overview, Standing
@@ -76,9 +76,9 @@ def standing_table(found: Iterable[Standing], title: str = "") -> ShownTable:
 
 
 def _about(what: Overview) -> str:
-    return (
-        f"{what.problem}: {counted(what.instances, 'instance')}, optimum proven for {what.proven:,}"
-    )
+    gaps = "; gaps are over the bound" if what.from_bounds else ""
+    instances = counted(what.instances, "instance")
+    return f"{what.problem}: {instances}, optimum proven for {what.proven:,}{gaps}"
 
 
 def _standing(of: Standing) -> Cells:
@@ -189,12 +189,17 @@ def for_papers(
     overviews: Iterable[Overview],
     profiled: Sequence[Profile] = (),
     pairs: Sequence[Pair] = (),
+    rows: Iterable[Row] = (),
 ) -> Iterator[ShownTable]:
     """Yield the tables of a bench, with the names of policies that papers print."""
+    for of in measured(rows):
+        called = [(printed(row.problem, name), row) for name, row in of.rows]
+        yield measures(structs.replace(of, rows=called))
     for what in overviews:
         mine = in_print(standing for standing in found if standing.problem == what.problem)
+        gaps = "" if what.from_bounds else " Gaps to the best solution known;"
         title = (
-            f"{_about(what)}. Gaps to the best solution known; bootstrap intervals over "
+            f"{_about(what)}.{gaps} Bootstrap intervals over "
             "instances; SGM: shifted geometric mean, with shifts of 1% and 1 ms"
         )
         yield _table(title, PRINTED_STANDING, map(_standing, mine), NONE)
@@ -226,9 +231,16 @@ def printed(of: str, contender: str) -> str:
     return "+".join(names.get(part, part) for part in name.split("+")) + blank + options
 
 
-def spreadsheet(found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair]) -> str:
-    """Return standings, pairs or the steps of profiles as CSV, every number with all its digits."""
+def spreadsheet(
+    found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair], rows: Iterable[Row] = ()
+) -> str:
+    """Return standings, pairs or the steps of profiles as CSV, every number with all its digits.
+
+    Beside the standing on a log stands what is measured on it, and the bound, taken from ``rows``.
+    """
     records: list[dict[str, object]] = []
+    told = {(row.problem, name): row for of in measured(rows) for name, row in of.rows}
+    heads = dict.fromkeys(key for row in told.values() for key in row.measures)
     for one in found:
         fields = {key: _plain(getattr(one, key)) for key in one.__struct_fields__}
         if isinstance(one, Profile):
@@ -236,6 +248,10 @@ def spreadsheet(found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair]) 
             steps = zip(*one.steps(), strict=True)
             records += ({**fields, "ratio": ratio, "share": share} for ratio, share in steps)
         else:
+            if told and isinstance(one, Standing):  # of several logs it is of none of them
+                row = told.get((one.problem, one.contender)) if one.instances == 1 else None
+                fields["bound"] = row and row.reference_bound
+                fields |= {key: row and row.measures.get(key) for key in heads}
             records.append(fields)
     return as_csv([*records[0]], ([*record.values()] for record in records))
 
@@ -266,13 +282,12 @@ def measures(of: Measured) -> ShownTable:
         bound = f"; no schedule is below {number(of.bound)}{proved}"
     return ShownTable(
         title=f"{of.instance}{bound}",
-        heads=("policy", first, "± (95%)", "over the bound", *others, "time"),
+        heads=("policy", first, "over the bound", *others, "time"),
         rows=tuple(
             (
                 name,
                 number(row.measures.get(first)),
-                number(row.confidence) if row.confidence else "",
-                _over(row, of.bound),
+                "" if row.gap is None else percent(row.gap),
                 *(_short(row.measures.get(key)) for key in others),
                 duration(row.seconds),
             )
@@ -300,12 +315,6 @@ def differences(of: Measured) -> ShownTable:
             for one in of.differences
         ),
     )
-
-
-def _over(row: Row, bound: float | None) -> str:
-    if row.objective is None or not bound or beside(row):
-        return ""
-    return percent(row.objective / bound - 1)
 
 
 def _short(value: float | None) -> str:

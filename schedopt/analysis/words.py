@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.contenders import SAME, Scores, all_scores
+from schedopt.analysis.contenders import SAME, Scores, all_scores, from_bound
 from schedopt.analysis.pairs import Pair, against
 from schedopt.analysis.summary import Overview, Standing, overview, ranked, summary
 from schedopt.analysis.tables import between
@@ -145,7 +145,9 @@ def _that_count(standing: Standing) -> str:
 def _falls_short(told: _Told, standing: Standing) -> str:
     """Say how much of the optimum is lost, relatively, at worst, and in the objective's unit."""
     mean = standing.mean or 0.0
-    reference = "the optimum" if told.proven else "the best solution known"
+    bounded = any(map(from_bound, told.rows))
+    known = "the bound" if bounded else "the best solution known"
+    reference = "the optimum" if told.proven else known
     if mean < 0:
         words = f"on average {percent(-mean)} better than {reference}"
     elif told.scores.sign > 0:
@@ -163,8 +165,9 @@ def _in_its_unit(told: _Told, standing: Standing) -> str:
     """Say what the contender gets on average beside the references, on the same instances."""
     references: dict[str, list[float]] = {}
     for row in told.rows:
-        if row.reference is not None:
-            references.setdefault(row.file, []).append(row.reference)
+        base = row.reference_bound if from_bound(row) else row.reference
+        if base is not None:
+            references.setdefault(row.file, []).append(base)
     mine = told.scores.of[standing.contender]
     files = [file for file in mine if file in references]
     if not files:

@@ -74,7 +74,7 @@ def bench(
     seed : A seed; repeatable.
     certificate : Certify each optimum's bound, and re-prove it.
     grace : Seconds beyond the time limit before a hung run is killed; 60.
-    output : .jsonl, .csv or .parquet; resumable.
+    output : .jsonl, .csv, .parquet or .xlsx; resumable.
     report : An .html page: tables, charts, pictures.
     pictures : Instances that the report draws.
     """
@@ -147,7 +147,7 @@ def _keep_what_is_read(
     read += named_in(words.get("options", {}))
     output = words.get("output")
     writable(output, FORMATS, read)
-    delivering.page_ready(report, read if output is None else [*read, output])
+    delivering.drawn(report, read if output is None else [*read, output])
 
 
 def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
@@ -251,11 +251,11 @@ def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
         raise InputError("--json for what changed", found="--csv" if csv else "--latex")
     profiles, pairs = found.get("profiles", []), found.get("pairs", [])
     if not csv:
-        tables = for_papers(found["summary"], overview(rows), profiles, pairs)
+        tables = for_papers(found["summary"], overview(rows), profiles, pairs, rows)
         return "\n".join(map(latex, tables))
     if profiles and pairs:
         raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
-    return spreadsheet(profiles or pairs or found["summary"])
+    return spreadsheet(profiles or pairs or found["summary"], rows)
 
 
 def _two(text: str) -> tuple[str, str]:
@@ -349,7 +349,7 @@ def carry(
 
     Parameters
     ----------
-    results : Results, the earliest first; or usage tables (.csv, .parquet).
+    results : Results, the earliest first; or usage tables (.csv, .parquet, .xlsx).
     half_life : Nights in which use comes to count half, such as 7 or 7d.
     window : Nights that count, tonight among them, such as 7 or 7d.
     """

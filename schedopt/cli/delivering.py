@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from schedopt.sweep.varied import Variant, Variation
     from schedopt.verbs.replan import Replanned
 
-PLANS = (".csv", ".parquet", ".sh")
+PLANS = (".csv", ".parquet", ".xlsx", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
 
 
@@ -137,15 +137,6 @@ def drawn(report: Path | None, read: Iterable[str | Path]) -> None:
     writable(report, (".html",), read)
     if report is not None:
         need("matplotlib", str(report))
-
-
-def page_ready(report: Path | None, read: Iterable[str | Path]) -> None:
-    """Refuse a page of a bench that cannot be drawn or written before hours of work, not after."""
-    if report is not None:
-        from schedopt.report import need_plotly
-
-        need_plotly()
-    drawn(report, read)
 
 
 def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:

@@ -110,7 +110,7 @@ def convert(
 ) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
-    A table of jobs has the columns name, reward or priority, and tasks (12x0.5h; 1x2h) or demand
+    A table of jobs has the columns name, reward or priority, and tasks (12x5m..9m; 1h) or demand
     and critical_path; perhaps release, deadline, seats:NAME and groupings. What each became is
     printed. Its options: processors, deadline, start (of the night, for 06:00 and dates), unit,
     reward, groups, seats:NAME. Several workflows make one instance. A log in the Standard Workload
@@ -119,7 +119,7 @@ def convert(
 
     Parameters
     ----------
-    files : A table of jobs (.csv, .parquet), workflows, or a log.
+    files : A table of jobs (.csv, .xlsx, .parquet), workflows, or a log.
     name : The instance's name.
     """
     from schedopt.verbs.convert import convert as run

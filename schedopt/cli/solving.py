@@ -79,7 +79,7 @@ def solve(
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
@@ -135,6 +135,7 @@ def evaluate(
     option: list[str] | None = None,
     constraints: list[Path] | None = None,
     jobs: int = 1,
+    explain: str | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
@@ -149,7 +150,8 @@ def evaluate(
     policy : One name, or several with commas between.
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
-    output : Write it: .json, or the plan as .csv, .parquet or .sh.
+    explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
+    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
@@ -164,6 +166,10 @@ def evaluate(
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
+    if explain is not None:
+        own = {"options": options, "policy_files": policy_file or ()}
+        _explain_start(instance, explain, names, own, json, output)
+        return
     rules = declared(constraints, instance)
     with bar("arrivals") as watch:
         results = run(
@@ -193,6 +199,30 @@ def evaluate(
     if any(result.termination == "interrupted" for result in results):
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if all(result.solution for result in results) else 2)
+
+
+def _explain_start(
+    instance: Any, job: str, names: list[str], own: Any, json: bool, output: Path | None
+) -> None:
+    """Tell why a job of a log started no earlier."""
+    from schedopt.problems import problem_of
+    from schedopt.terminal.console import show
+    from schedopt.verbs.start_times import explain_start
+
+    if len(names) != 1:
+        raise InputError("one policy", found=", ".join(names), place="--explain")
+    if delivering.is_plan(output):
+        raise InputError("a .json, with --explain", found=str(output), place="--output")
+    found = explain_start(instance, job, names[0], **own)
+    lines, table = problem_of(instance).why(found)
+
+    def shown() -> None:
+        for line in lines:
+            print(printable(line))
+        if table is not None and table.rows:
+            show(table)
+
+    deliver(found, json, output, shown)
 
 
 @verb("schedopt check instances/dssp/night.json.gz result.json")
@@ -238,6 +268,7 @@ def replan(
     constraints: list[Path] | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
+    threads: int | None = None,
     seed: int = 0,
     option: list[str] | None = None,
     rest: Path | None = None,
@@ -254,14 +285,15 @@ def replan(
 
     Parameters
     ----------
-    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
+    plan : The old plan: a result (.json), or a plan as .csv, .xlsx or .parquet.
     at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
     state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
-        processors, end; a row without a job says how many processors there are.
+        processors, end, pool; a row without a job says how many processors there are.
     instance : The night; looked for beside a result by its digest.
     stay : The part of the reward still to be earned that keeping jobs may cost.
+    threads : Threads of the engine; with one the answer is the same each time.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
-    output : The new plan: .csv, .parquet or .sh; or .json, the result on the rest of the night.
+    output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
     template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import dump, load
@@ -285,6 +317,7 @@ def replan(
         options=options,
         time_limit=time_limit,
         gap=gap,
+        threads=threads,
         seed=seed,
     )
     with finishing():
@@ -357,7 +390,7 @@ def start_times(
 
     Parameters
     ----------
-    at : The time, in the log's own unit.
+    at : The time, in the log's own unit, or a date such as 2026-11-22T14:00.
     policy : One of those that replay logs.
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
@@ -371,13 +404,12 @@ def start_times(
     from schedopt.problems.starts import COLUMNS
     from schedopt.terminal.console import show
     from schedopt.verbs.start_times import start_times as run
-    from schedopt.verbs.start_times import time_of
 
     writable(output, (".csv",))
     delivering.ready(output, [file])
     queue: Any = load(file)
     own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
-    told = run(queue, time_of(at), policy, **own)
+    told = run(queue, at, policy, **own)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())

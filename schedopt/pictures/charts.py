@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.pictures.style import colours, label, lines
+from schedopt.pictures.style import colours, entitle, label, lines, panels, sheet
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
@@ -24,10 +25,13 @@ FARTHEST = 4.0  # ratios beyond this are not drawn: nobody that far behind is cl
 def profiles(found: Sequence[Profile]) -> Figure:
     """Draw for each contender the share of instances on which it is within a factor of the best."""
     problems = list(dict.fromkeys(profile.problem for profile in found))
-    figure = Figure(figsize=(9, 4.5 * len(problems)), layout="constrained")
-    panels = figure.subplots(len(problems), 1, squeeze=False)[:, 0]
-    for axes, problem in zip(panels, problems, strict=True):
+    figure, grid = panels((9, 4.5 * len(problems)), len(problems))
+    for axes, problem in zip(grid[:, 0], problems, strict=True):
         mine = [profile for profile in found if profile.problem == problem]
+        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
+        if mine[0].instances == 1:
+            _alone(axes, mine)
+            continue
         steps = {profile.contender: profile.steps() for profile in mine}
         far = max(ratios[-1] for ratios, _ in steps.values())
         most = min(FARTHEST, 1 + 1.1 * (far - 1)) if far > 1 else 2.0
@@ -42,9 +46,17 @@ def profiles(found: Sequence[Profile]) -> Figure:
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(f"ratio to the best, by {mine[0].measure}")
         axes.set_ylabel("share of instances")
-        axes.set_title(f"{problem}: {counted(mine[0].instances, 'instance')}")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
+
+
+def _alone(axes: Axes, found: Sequence[Profile]) -> None:
+    """Draw how far contenders are above the best on one instance, which has no profile."""
+    scored = [one for one in reversed(found) if one.ratios and isfinite(one.ratios[0])]
+    above = [100 * (one.ratios[0] - 1) for one in scored]
+    axes.barh([label(one.contender) for one in scored], above)
+    axes.set_xlim(0, 1.05 * max([*above, 1.0]))
+    axes.set_xlabel(f"above the best, in %, by {found[0].measure}")
 
 
 MOST = 8  # curves in a panel; of more, the first
@@ -56,9 +68,9 @@ def variations(rows: Sequence[Variation]) -> Figure:
     along = max(places, key=lambda place: len({row.values[place] for row in rows}))
     others = [place for place in places if place != along]
     groupings = list(dict.fromkeys(by for row in rows for by in row.shares))
-    panels = 1 + (len(groupings) if not others else 0)
-    figure = Figure(figsize=(8, 0.8 + 3 * panels), layout="constrained")
-    axes = figure.subplots(panels, squeeze=False, sharex=True)[:, 0]
+    count = 1 + (len(groupings) if not others else 0)
+    figure, grid = panels((8, 0.8 + 3 * count), count, sharex=True)
+    axes = grid[:, 0]
     lines: dict[str, list[tuple[object, float]]] = {}
     for row in rows:
         name = ", ".join(f"{place} {row.values[place]}" for place in others)
@@ -75,7 +87,7 @@ def variations(rows: Sequence[Variation]) -> Figure:
     axes[-1].set_xlabel(label(along))
     if all(isinstance(row.values[along], int) for row in rows):
         axes[-1].xaxis.get_major_locator().set_params(integer=True)
-    figure.suptitle(label(rows[0].instance), fontsize=10)
+    entitle(figure, label(rows[0].instance))
     return figure
 
 
@@ -100,8 +112,7 @@ WIDTHS = {"says": 44, "paper": 24, "ours": 44}
 
 def curves(outcome: Outcome, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((9, 5))
     look = colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
     for name, (x, y) in outcome.curves.items():
         colour = look[name.split(",")[0]]
@@ -121,8 +132,7 @@ def claims(judged: Sequence[Claim], title: str) -> Figure:
         for claim in judged
     ]
     heights = [1 + max(cell.count("\n") for cell in row) for row in rows]
-    figure = Figure(figsize=(12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)))
     axes.set_axis_off()
     axes.set_title(title, fontsize=10)
     table = axes.table(

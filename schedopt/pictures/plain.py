@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import BLUE, keys, label
+from schedopt.pictures.style import BLUE, keys, label, sheet
 
 if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
@@ -34,8 +34,7 @@ def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
 
 def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
     """Draw values by name as horizontal bars, the first on top."""
-    figure = Figure(figsize=(8, 1.4 + 0.4 * len(values)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((8, 1.4 + 0.4 * len(values)))
     places = range(len(values))
     axes.barh(places, list(values.values()), color=BLUE)
     axes.set_yticks(places, [label(name) for name in values])

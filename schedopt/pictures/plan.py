@@ -20,6 +20,7 @@ from schedopt.pictures.style import (
     by_clock,
     colours,
     label,
+    sheet,
     time_unit,
 )
 from schedopt.problems.shown import CLOCKED, FIXED, changes
@@ -49,8 +50,7 @@ def plan(table: pl.DataFrame) -> Figure:
     out = table.filter(~pl.col("run")).sort("reward", descending=True, maintain_order=True)
     shown, named = timed.head(MOST), out.head(OUT)
     lines = len(shown) + len(named)
-    figure = Figure(figsize=(9, 1.4 + 0.26 * lines), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((9, 1.4 + 0.26 * lines))
     fixed = (*FIXED, *CLOCKED, *(("night",) if several else ()))
     by = next((title for title in table.columns[4:-4] if title not in fixed), None)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
@@ -111,8 +111,7 @@ def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
     names.sort(key=lambda name: (after.get(name) or before[name], name))
     if not names:
         raise InputError("plans in which a job runs, and when", found="none")
-    figure = Figure(figsize=(9, 1.4 + 0.3 * len(names)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((9, 1.4 + 0.3 * len(names)))
     last = max(end for bars in (before, after) for _, end in bars.values())
     unit, word = time_unit(last)
     for row, name in enumerate(names):

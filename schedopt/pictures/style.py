@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, timedelta
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from schedopt.formats import cut, number
-from schedopt.instances.errors import printable
+from schedopt.instances.errors import InputError, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from schedopt.instances.dates import Dates
     from schedopt.solvers.result import Result
@@ -26,6 +28,54 @@ BLUE, ORANGE, GREEN, PURPLE, SKY, RED, GREY = COLOURS
 
 PALE = "#DDDDDD"
 """What lies behind: what was asked for, what is left empty."""
+
+_GIVEN: ContextVar[Axes | None] = ContextVar("axes", default=None)
+
+
+def given() -> Axes | None:
+    """Return the axes that a caller wants a picture in."""
+    return _GIVEN.get()
+
+
+@contextmanager
+def onto(axes: Axes | None) -> Iterator[None]:
+    """Draw into axes of a caller's own."""
+    before = _GIVEN.set(axes)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
+
+
+def panels(
+    size: tuple[float, float], rows: int = 1, columns: int = 1, **how: Any
+) -> tuple[Figure, Any]:
+    """Return a figure and its axes, by row and column; a caller's own where there is one panel."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    if (axes := given()) is None:
+        figure = Figure(figsize=size, layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False, **how)
+    if rows * columns > 1:
+        found = f"a picture of {rows * columns} panels"
+        raise InputError("none, or a picture of one panel", found=found, place="ax")
+    return cast("Figure", axes.figure), np.array([[axes]])
+
+
+def sheet(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    """Return a figure and its only axes, or a caller's own."""
+    figure, ((axes,),) = panels(size)
+    return figure, axes
+
+
+def entitle(figure: Figure, what: str) -> None:
+    """Write a title over a figure, or over a caller's axes."""
+    if (axes := given()) is None:
+        figure.suptitle(what, fontsize=10)
+    else:
+        axes.set_title(what, fontsize=10)
+
 
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Beside the colours, for lines that lie on each other. As matplotlib and CSS call them."""

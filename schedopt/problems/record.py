@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
-    from schedopt.problems.starts import Told
+    from schedopt.problems.starts import Because, Told
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
@@ -81,6 +81,9 @@ class Problem(Generic[I]):
         Those whose prices are known, for ``solve --explain``.
     converters : mapping of str to Converter
         By format: ``table`` (.csv, .tsv), ``log`` (.swf) or ``workflow`` (.json).
+    from_bounds : sequence of str
+        Formulations whose solutions are only the best of what policies do: gaps to them are from
+        their bounds.
     printed : mapping of str to str
         The names of policies as papers print them, where these differ from ours.
     """
@@ -93,6 +96,7 @@ class Problem(Generic[I]):
     formulation_homes: ClassVar[Mapping[str, str]]
     explained: ClassVar[Sequence[str]] = ()
     converters: ClassVar[Mapping[str, Converter]] = {}
+    from_bounds: ClassVar[Sequence[str]] = ()
     printed: ClassVar[Mapping[str, str]] = {}
 
     # What there is, by name.
@@ -243,11 +247,11 @@ class Problem(Generic[I]):
         home: Any = import_module(f"{type(self).__module__}.explaining")
         return home.explain(model, result, limits, progress)  # type: ignore[no-any-return]
 
-    def expect_explained(self, formulation: str) -> None:
+    def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if nothing is known of a formulation's prices."""
-        if formulation not in self.explained:
+        if model.name not in self.explained:
             expected = "a selection or a season of dssp: of others no prices are known"
-            raise InputError(expected, found=f"{self.name} {formulation}", place="--explain")
+            raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
     def quantity(self, text: str, unit: str) -> float:
         """Return a number that may have a unit, as ``12h``, in a file's unit of time.
@@ -382,6 +386,19 @@ class Problem(Generic[I]):
         if own is None:
             raise InputError("an instance of a log", found=f"one of {self.name}")
         return own
+
+    def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:
+        """Return why a job of a log started no earlier; `InputError` if there is no log."""
+        home = "explaining:explain_start"
+        own: Because | None = self._told(home, instance, job, policy, default=None, **given)
+        if own is None:
+            raise InputError("an instance of a log", found=f"one of {self.name}")
+        return own
+
+    def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
+        """Return the same in words and as a table."""
+        lines: Iterator[str] = self._told("explaining:lines", found, default=iter(()))
+        return list(lines), self._told("explaining:table", found, default=None)
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""

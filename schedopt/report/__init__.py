@@ -1,5 +1,5 @@
 """The report of a bench: one page that needs nothing but a browser."""
 
-from schedopt.report.writing import need_plotly, write
+from schedopt.report.writing import write
 
-__all__ = ["need_plotly", "write"]
+__all__ = ["write"]

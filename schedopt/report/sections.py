@@ -14,7 +14,8 @@ from schedopt.problems.shown import ShownTable
 
 DEFINITIONS = {
     "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
-    "as a fraction of it. 0.00% is optimal where the optimum is proven.",
+    "as a fraction of it; of a log, how far it is over the bound. 0.00% is optimal where the "
+    "optimum is proven.",
     "mean gap": "The mean over all runs that have a gap; what simulation adds to it (95%) is "
     "behind the ±.",
     "95% interval": "How far the mean gap would move on other instances of the same kind: the "
@@ -58,11 +59,13 @@ def words(paragraphs: Mapping[str, Sequence[str]]) -> str:
 
 MEASURED = (
     "Response, wait and slowdown are means over jobs; lost is the share of the servers that was "
-    "idle though waiting jobs could have filled it. ± is the half-width of the 95% interval by "
-    "batch means over the log. Resampled logs draw each user's weeks anew (Zakay and Feitelson, "
-    "2014), the same for every policy; between which differences 95% of them lie says how sure it "
-    "is who is better: not settled where 0 lies between. They bring together weeks of users who "
-    "never met: where submits are when servers were free, as in some logs, they queue far more. "
+    "idle though waiting jobs could have filled it. A replay is exact: "
+    "± of batches is the half-width of a 95% interval, by batch means over the log, for the mean "
+    "of the process that the log is a part of. Resampled logs draw each user's weeks anew (Zakay "
+    "and Feitelson, 2014), the same for every policy; between which differences 95% of them lie "
+    "says how sure it is who is better: not settled where 0 lies between. They bring together "
+    "weeks of users who never met: where submits are when servers were free, as in some logs, "
+    "they queue far more. "
     "The bound is for schedules that preempt nobody; a reference that preempts is not held to it."
 )
 
@@ -91,6 +94,12 @@ def problem_section(
     if overview.re_proved:
         proven += f", re-proved from certificates for {overview.re_proved:,}"
     runs = f"{counted(overview.runs, 'run')} on {counted(overview.instances, 'instance')}"
+    profile = (  # of one instance it would be a line
+        f"<figure><figcaption>Performance profiles<small>{PROFILE}</small></figcaption>\n"
+        '<div class="chart" data-chart="profile"></div></figure>\n'
+        if overview.instances > 1
+        else ""
+    )
     summary = html(standing_table(ranked(standings)), DEFINITIONS, kind="summary sortable")
     return f"""<section class="problem" data-problem="{name}" aria-label="{name}">
 <h2>{name}: {title}</h2>
@@ -100,9 +109,7 @@ def problem_section(
 <span class="quiet">of all runs, whatever the filters</span></p>
 {terms("What the columns mean", DEFINITIONS)}
 <div class="charts">
-<figure><figcaption>Performance profiles<small>{PROFILE}</small></figcaption>
-<div class="chart" data-chart="profile"></div></figure>
-<figure><figcaption>Gaps<small>{GAPS}</small></figcaption>
+{profile}<figure><figcaption>Gaps<small>{GAPS}</small></figcaption>
 <div class="chart" data-chart="gaps"></div></figure>
 </div>
 {_pairs(pairs)}</section>"""

@@ -1,6 +1,7 @@
 """Writing a report: rows in, one page out."""
 
 import base64
+import gzip
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -19,7 +20,6 @@ from schedopt.analysis.tables import measured_tables
 from schedopt.analysis.words import in_words
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.extras import need
 from schedopt.instances.files import write_bytes
 from schedopt.report import drawings
 from schedopt.report.data import as_script, data, packed, packed_pictures
@@ -29,6 +29,7 @@ from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
+PLOTLY = "plotly-cartesian.min.js.gz"  # its npm package: plotly's own for Python takes 61 MB
 PICTURES = 12  # instances that are drawn, unless told otherwise
 
 
@@ -136,18 +137,11 @@ def script(parts: tuple[str, ...] = SCRIPTS) -> str:
     return '"use strict";\n(() => {\n' + "\n".join(map(asset, parts)) + "})();\n"
 
 
-def need_plotly() -> None:
-    """Raise `InputError` if plotly, which draws the charts, is not installed."""
-    need("plotly")
-
-
 @cache
 def _plotly() -> tuple[str, str]:
-    """Return plotly's script, and packed as the page carries it: at two fifths of its size."""
-    need_plotly()
-    from plotly.offline import get_plotlyjs
-
-    source = str(get_plotlyjs())
+    """Return plotly's script, and packed as the page carries it."""
+    file = gzip.decompress(files("schedopt.report").joinpath(PLOTLY).read_bytes())
+    source = file.decode()
     return source, packed(source)
 
 

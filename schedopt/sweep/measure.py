@@ -349,31 +349,33 @@ def shortfall(result: Result, reference: Result) -> float | None:
     the policy breaks something or answers another question: rectangles may well have less overhead
     than any epochs. Not below 0 where the reference is proven: what remains there is rounding.
     """
-    if result.objective is None or reference.objective is None or result.violations:
-        return None
-    if not record_of(result.problem).comparable(result, reference):
-        return None
     short = _short(result, reference)
-    if abs(reference.objective) < NOTHING:
-        return None if abs(short) > NOTHING else 0.0
-    gap = short / abs(reference.objective)
-    return max(0.0, gap) if reference.proven else gap
+    if short is None:
+        return None
+    by, base = short
+    if abs(base) < NOTHING:
+        return None if abs(by) > NOTHING else 0.0
+    return max(0.0, by / abs(base)) if reference.proven else by / abs(base)
 
 
 NOTHING = 1e-10
 """A reference below this is 0, of which nothing is a fraction."""
 
 
-def _short(result: Result, reference: Result) -> float:
-    """Return how far a policy falls short of a reference, in the objective's unit."""
-    short = float(reference.objective or 0.0) - float(result.objective or 0.0)
-    return -short if reference.sense == "minimize" else short
-
-
 def difference(result: Result, reference: Result) -> float | None:
     """Return how far a policy falls short of a reference that is 0, None where it is not."""
-    if result.objective is None or reference.objective is None or result.violations:
+    by, base = _short(result, reference) or (0.0, 0.0)
+    return by if abs(base) < NOTHING < abs(by) else None
+
+
+def _short(result: Result, reference: Result) -> tuple[float, float] | None:
+    """Return how far a policy falls short, and of what, where the two can be compared."""
+    record = record_of(result.problem)
+    bounded = reference.formulation in record.from_bounds
+    base = reference.bound if bounded else reference.objective
+    if result.objective is None or base is None or result.violations:
         return None
-    zero = abs(reference.objective) < NOTHING < abs(_short(result, reference))
-    fair = zero and record_of(result.problem).comparable(result, reference)
-    return _short(result, reference) if fair else None
+    if not record.comparable(result, reference):
+        return None
+    short = base - result.objective
+    return -short if reference.sense == "minimize" else short, base

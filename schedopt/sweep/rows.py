@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from schedopt.instances import excel
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decode_errors import lost_number
 from schedopt.instances.errors import InputError, placed, shown
@@ -22,7 +23,7 @@ from schedopt.sweep.journal import Journal, finished
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".jsonl", ".csv", ".parquet")
+FORMATS = (".jsonl", ".csv", ".parquet", excel.ENDING)
 NUMBERS = (
     "objective",
     "reference",
@@ -50,9 +51,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reference_proven : bool
         Whether the reference is the optimum.
     gap : float or None
-        How far the policy falls short of the reference, as a fraction of it; None where one of
-        them is missing, and where the policy breaks side constraints, since then the two are not
-        answers to the same question.
+        How far the policy falls short of the reference, as a fraction of it, or of a log's bound;
+        None where one of them is missing, and where the policy breaks side constraints, since then
+        the two are not answers to the same question.
     seconds, reference_seconds : float
         Time of the policy and of the reference.
     seed : int
@@ -72,7 +73,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         How the policy ended: ``completed``, ``not-applicable``, ``unstable``, or ``time-limit``
         where its process was ended since it went on beyond the time limit and the grace.
     confidence : float or None
-        Where the objective was simulated: the half-width of its 95% interval.
+        Where the objective was simulated: the half-width of its 95% interval; None of replays,
+        which are exact.
     bound_checked : bool
         Whether the checker has re-proved the reference's bound.
     measures : dict of str to float
@@ -165,7 +167,7 @@ def _types() -> dict[str, Any]:
 
 
 def table(rows: Sequence[Row], suffix: str) -> bytes:
-    """Return rows as the text or bytes of a .jsonl, .csv or .parquet file."""
+    """Return rows as the text or bytes of a file with an ending of `FORMATS`."""
     if suffix == ".jsonl":
         return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     import polars as pl
@@ -178,17 +180,19 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
     if suffix == ".parquet":
         schema = _types() | {"violations": pl.List(pl.String)}
         pl.DataFrame(records, schema=schema).write_parquet(buffer)
-    else:  # a cell of a CSV holds text: the list as JSON
+    else:  # a cell holds text: the list as JSON
         for record in records:
             record["violations"] = msgspec.json.encode(record["violations"]).decode()
         plain = pl.DataFrame(records, schema=_types())
+        if suffix == excel.ENDING:
+            return excel.written(plain.to_dict(as_series=False))
         texts = [name for name in plain.columns if plain[name].dtype == pl.String]
         guarded_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
 
 
 def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
-    """Read the rows of a .jsonl, .csv or .parquet file that a bench wrote.
+    """Read the rows of a file that a bench wrote.
 
     ``cut``: whether to cut off a last line that has no end, as a killed bench leaves it. Raises
     `InputError` if the file does not hold rows.
@@ -224,6 +228,7 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
+        data = excel.as_csv(data) if path.suffix.lower() == excel.ENDING else data
         found = read_parquet(data) if path.suffix.lower() == ".parquet" else _cells(data)
         records = _of_rows(found).to_dicts() if data else []
         for record in records:

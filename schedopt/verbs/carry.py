@@ -10,7 +10,7 @@ from schedopt.problems import problem as record_of
 from schedopt.problems import problems
 from schedopt.solvers.result import Document, Result
 
-TABLES = (".csv", ".csv.gz", ".tsv", ".parquet")
+TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx")
 """Endings of usage tables; whatever else is given is a result."""
 
 

@@ -12,7 +12,7 @@ from schedopt.instances.options import Options, checked
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 
-ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".swf": "log"}
+ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".xlsx": "table", ".swf": "log"}
 """The format of a file by its ending, a further .gz apart; any other is a workflow."""
 
 WORDS = {"table": "table of jobs", "log": "log (.swf)", "workflow": "workflow"}
@@ -111,8 +111,8 @@ def _format(path: Source, as_jobs: bool) -> str:
     kind = next((ENDINGS[ending] for ending in endings if ending in ENDINGS), "workflow")
     if kind == "workflow" and not as_jobs and head and not head.startswith((b"{", b"//")):
         expected = (
-            "a table (.csv, .tsv, .parquet), a workflow in JSON or a log (.swf; of any other name, "
-            "such as a dump of sacct, with --option as=jobs)"
+            "a table (.csv, .tsv, .parquet, .xlsx), a workflow in JSON or a log (.swf; of any "
+            "other name, such as a dump of sacct, with --option as=jobs)"
         )
         raise InputError(expected, found="none of them", file=str(path))
     return kind

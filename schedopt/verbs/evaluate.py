@@ -240,9 +240,11 @@ def _evaluated(
         termination=ended,
         solution_status="feasible",
         objective=instance.objective_of(solution),
-        confidence=getattr(solution, "confidence", msgspec.UNSET),
         solution=solution,
     )
+    if not record.measures(done):  # a replay is exact: what an interval is of, its measures say
+        sure = getattr(solution, "confidence", msgspec.UNSET)
+        done = msgspec.structs.replace(done, confidence=sure)
     return _checked(instance, done, constraints, began, solved)
 
 

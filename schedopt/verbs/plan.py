@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from schedopt.instances import excel
 from schedopt.instances.csv_text import unguarded, unguarded_columns, written
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
@@ -22,7 +23,7 @@ from schedopt.solvers.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".csv", ".parquet")
+FORMATS = (".csv", ".parquet", excel.ENDING)
 """Endings of plans."""
 
 
@@ -101,10 +102,11 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     if ending == ".parquet":
         table_of(table).write_parquet(buffer)
-    elif isinstance(table, tuple):
-        buffer.write(written({column.title: column.cells for column in table}))
     else:
-        buffer.write(written(table.to_dict(as_series=False)))
+        named = table.to_dict(as_series=False) if not isinstance(table, tuple) else {
+            column.title: column.cells for column in table
+        }  # fmt: skip
+        buffer.write(excel.written(named) if ending == excel.ENDING else written(named))
     write_bytes(path, buffer.getvalue())
 
 
@@ -118,6 +120,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
         if Path(path).suffix.lower() == ".parquet":
             table = _parquet(data)
         else:
+            data = excel.as_csv(data) if Path(path).suffix.lower() == excel.ENDING else data
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
             types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)

@@ -20,27 +20,45 @@ from schedopt.verbs.load import results
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
 
-def plot(what: Any, *, instance: AnyInstance | str | Path | None = None) -> Any:
+def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any = None) -> Any:
     """Return the picture of an instance, of results, or of the rows of a bench.
 
     Parameters
     ----------
-    what : Instance, Result, sequence of Result, sequence of Row, path, or sequence of paths
-        What to draw; paths, also of plans (.csv, .parquet), are loaded. Several results are drawn
-        beside each other, and so are two plans, the old one and the new one.
+    what : Instance, Result, sequence of Result, sequence of Row, polars.DataFrame, path, or several
+        What to draw: a frame is a plan; paths, also of plans (.csv, .parquet), are loaded. Several
+        results are drawn beside each other, and so are two plans, the old one and the new one.
     instance : Instance, str or Path, optional
         The instance of the results, for its deadline and groups.
+    ax : matplotlib.axes.Axes, optional
+        Axes of a figure of your own, for a picture of one panel; of a schedule its tasks alone.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    matplotlib.figure.Figure or matplotlib.axes.Axes
+        The axes, where they were given.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or there is nothing to draw in it.
+        If a file cannot be read, or there is nothing to draw in it, or several panels are.
     """
-    paths = [what] if isinstance(what, str | Path) else what
+    if ax is None:
+        return _drawn(what, instance)
+    from schedopt.pictures.style import onto
+
+    with onto(ax):
+        figure = _drawn(what, instance)
+    if figure is not ax.figure:
+        raise InputError("none: the picture takes a figure of its own", found="axes", place="ax")
+    return ax
+
+
+def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
+    """Return the figure that suits what is given."""
+    paths = [what] if isinstance(what, str | Path) or _is_frame(what) else what
+    if isinstance(paths, Sequence) and paths and all(map(_is_frame, paths)):
+        return _planned(paths)
     if isinstance(paths, Sequence) and paths and isinstance(paths[0], str | Path):
         if (planned := _plans(paths)) is not None:
             return planned
@@ -94,11 +112,22 @@ def _plans(paths: Sequence[str | Path]) -> Any | None:
     found = [table for table in tables if table is not None]
     if not found:
         return None
-    if len(found) < len(paths) or len(found) > 2:
-        raise InputError("one plan, or the old one and the new one", found=f"{len(paths)} files")
+    if len(found) < len(paths):
+        raise InputError("plans alone", found="other tables too")
+    return _planned(found)
+
+
+def _planned(tables: Sequence[Any]) -> Any:
+    """Return the picture of a plan, or of two."""
     from schedopt.pictures import plan as pictures
 
-    return pictures.plan(found[0]) if len(found) == 1 else pictures.compared(*found)
+    if len(tables) > 2:
+        raise InputError("one plan, or the old one and the new one", found=f"{len(tables)} plans")
+    return pictures.plan(tables[0]) if len(tables) == 1 else pictures.compared(*tables)
+
+
+def _is_frame(what: Any) -> bool:
+    return hasattr(what, "columns") and hasattr(what, "to_dicts")
 
 
 def _together(paths: Sequence[str | Path]) -> list[Any]:

@@ -77,6 +77,7 @@ def replan(
     options: Options | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
+    threads: int | None = None,
     seed: int = 0,
 ) -> Replanned:
     """Plan the rest of a night again, from what has happened, near what was planned.
@@ -92,13 +93,14 @@ def replan(
         Now: a number in the file's unit, a duration such as ``6h``, or a time such as ``02:00``.
     state : str, Path or frame, optional
         A row for each job that is not as planned: ``job``, ``status`` (done, running, failed,
-        waiting), and where they are known ``start``, ``processors``, ``end``. A row without a job
-        says how many processors there are, from its ``start`` on or from now.
+        waiting), and where they are known ``start``, ``processors``, ``end``, ``pool``. A row
+        without a job says how many processors there are, of which pool, from its ``start`` on or
+        from now.
     instance : Instance, str or Path, optional
         The night. It is looked for beside a result, and among the examples, by its digest.
     stay : float
         The part of the reward still to be earned that may be given up to keep jobs.
-    formulation, options, time_limit, gap, seed
+    formulation, options, time_limit, gap, threads, seed
         As `solve` has them; the time limit is for all solves together.
     constraints : sequence of Constraint
         Side constraints beyond the instance's; those of a result are kept.
@@ -116,6 +118,7 @@ def replan(
     added = [*rules, *(rule for rule in constraints if rule not in rules)]
     kind = formulation or record.default_formulation(night)
     limits: dict[str, Any] = {"gap": gap, "seed": seed, "options": options, "formulation": kind}
+    limits["threads"] = threads
     if time_limit is not None:
         limits["time_limit"] = time_limit / 3
 
@@ -130,7 +133,7 @@ def replan(
             start = start() if kind == "schedule" else None
         if not checked:
             model = modelled(rest, kind, options).add(*rules)
-            within = Limits(limits.get("time_limit"), gap, seed=seed)
+            within = Limits(limits.get("time_limit"), gap, threads, seed)
             return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 

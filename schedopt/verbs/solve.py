@@ -114,10 +114,7 @@ def solve(
         model.add(*constraints)
         record = problem(model.problem)
         if explain:
-            record.expect_explained(model.name)
-            if "risk" in model.options:
-                expected = "a question without --risk: under it no prices are known"
-                raise InputError(expected, found=shown(risk), place="--explain")
+            record.expect_explained(model)
         result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
         def confirmation(result: Result, limits: Limits) -> Result:

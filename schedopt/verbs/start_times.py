@@ -1,17 +1,21 @@
-"""Start-times: when the jobs that wait at a time will start."""
+"""Start-times: when the jobs that wait at a time will start; and why one started no earlier."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
+from schedopt.policies import from_file
 from schedopt.problems import problem_of
-from schedopt.problems.starts import Told
+from schedopt.problems.starts import Because, Told
 
 
 def start_times(
     queue: AnyInstance,
-    at: float,
+    at: float | str,
     policy: str = "easy",
     *,
     level: float = 0.9,
@@ -28,8 +32,9 @@ def start_times(
     ----------
     queue : Instance
         Of a log.
-    at : float
-        The time, in the log's unit.
+    at : float or str
+        The time, in the log's unit; or a date, by the clock of the log's ``start`` if it has no
+        offset of its own.
     policy : str
         One of those that replay logs.
     level : float
@@ -52,13 +57,62 @@ def start_times(
         If the instance has no log, or the policy does not replay one, or a value cannot be.
     """
     given = {"level": level, "model": model, "options": options or {}, "seed": seed}
-    return problem_of(queue).start_times(queue, at, policy, **given)
+    time = time_of(at, queue) if isinstance(at, str) else at
+    return problem_of(queue).start_times(queue, time, policy, **given)
 
 
-def time_of(text: str) -> float:
-    """Return a time of the command line; `InputError` if it is no number of the log's unit."""
+def explain_start(
+    queue: AnyInstance,
+    job: str | int,
+    policy: str = "easy",
+    *,
+    options: Mapping[str, Any] | None = None,
+    policy_files: Iterable[str | Path] = (),
+) -> Because:
+    """Say who ran in a job's place between its submit and its start, and by which rule.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    job : str or int
+        The job's name, or where the log has no names its row from 0.
+    policy : str
+        One of those that replay logs.
+    options : mapping, optional
+        The policy's own.
+    policy_files : iterable of paths
+        Python files that register policies; they are run.
+
+    Returns
+    -------
+    Because
+        Beside it what it had cost, had the job been first in line from its submit on.
+
+    Raises
+    ------
+    InputError
+        If the instance has no log, or no such job, or the policy does not replay one.
+    """
+    for path in policy_files:
+        from_file.load(from_file.read(path))
+    return problem_of(queue).explain_start(queue, str(job), policy, options=options or {})
+
+
+def time_of(text: str, queue: AnyInstance) -> float:
+    """Return a time in a log's unit, of a number or a date; `InputError` if it is neither."""
     try:
         return float(text)
     except ValueError:
-        expected = "a number in the log's unit, whose 0 `convert` tells as a date"
-        raise InputError(expected, found=shown(text), place="--at") from None
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        expected = "a number in the log's unit, or a date such as 2026-11-22T14:00"
+        raise InputError(expected, found=shown(text), place="at") from None
+    start = getattr(queue, "start", None)
+    if start is None:
+        expected = "a number in the log's unit: it has no `start`, which says when its 0 is"
+        raise InputError(expected, found=shown(text), place="at")
+    zero = Dates.of(start)
+    return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))

@@ -101,14 +101,8 @@ class Best:
     def run(self, lean: Lean | None = None, *, look: bool = True, deep: bool = True) -> Bound:
         """Search to the end, or until `stop` says so; return the bound at the root.
 
-        Parameters
-        ----------
-        lean : Lean, optional
-            What the objective before says of the columns.
-        look : bool
-            Whether to look at the core, as nobody did before.
-        deep : bool
-            Whether to branch where a look at the core is not enough.
+        `lean` is what the objective before says of the columns; `look` says whether to look at the
+        core, `deep` whether to branch where that is not enough.
         """
         columns = self.columns
         most = int(np.maximum(columns.cost, 0) @ columns.most)

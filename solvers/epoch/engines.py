@@ -41,7 +41,7 @@ PARTITION = (
         "cp-sat",
         solve=f"{_SOLVE}:partition_by_cpsat",
         accepts=unchanged,
-        when="any declared rules, from a start and a bound; by slots or leaders, or directly",
+        when="any declared rules, from a start and a bound",
         proves="the fewest epochs, or that nothing keeps the rules",
         confirmed_by="epochs",
         needs=("ortools",),

@@ -10,42 +10,34 @@ import msgspec
 from schedopt.formulations.epoch.partition import Epochs, Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
-from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.driving import STEP, Search, drive, version
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.epoch.bounding import blocks, dealt, least_of, least_overhead, narrowest
-from schedopt.solvers.epoch.covering import Leaders, Slots, covering
 from schedopt.solvers.epoch.engines import few_pieces
 from schedopt.solvers.epoch.filling import Filling
 from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, make_result
 
-SHARE = {"partition": 0.5, "rectangles": 0.75}
-"""Parts of the time limit for a search of our own, where CP-SAT may follow."""
+SHARE = 0.75
+"""The part of the time limit for a search of our own, where CP-SAT may follow."""
 
 LONGEST = 30.0
-"""Seconds that it may have at most then."""
-
-WRITING = 0.25
-"""The part of what is left that CP-SAT's covering may take to be written."""
+"""Most seconds of that part."""
 
 MOST_JOBS = 1_000
-"""Jobs up to which CP-SAT is told who may lead whom, which grows with their square."""
+"""Most jobs for which CP-SAT's model is written, which grows with their square."""
 
 MOST_ASKED = 20_000_000
-"""Steps in which it is to be told whether some side constraints can hold."""
+"""Most steps spent on whether some side constraints can hold together."""
 
 TRIVIAL = "nothing had to be searched"
 
 
 def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
-    """Search for a partition: a bound and a start, then bin completion and multipliers.
-
-    What that leaves open in half of the time goes to CP-SAT where it can be written as a covering.
-    """
+    """Search for a partition: a bound and a start, then bin completion and multipliers."""
     work, packed = _Work(model, given), given.read
 
     def possible(some: Items) -> bool:
@@ -73,17 +65,10 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
         result = work.ended("completed", record(known), bound, message)
         return HandOn(result, bound) if len(model.instance.jobs) <= MOST_JOBS else result
     search = Packing(packed, least, known)
-    waits = not given.alone and not model.rules  # for CP-SAT
-    stopped, message = work.driven(search, SHARE["partition"] if waits else None)
-    handing = False
-    if waits and stopped == "time-limit" and not work.late:
-        handing = covering(model, work.left(WRITING)) is not None
-        if not handing:
-            stopped, message = work.driven(search)
+    stopped, message = work.driven(search)
     if stopped == "optimal" and search.epochs is None:
         return work.infeasible(possible)
-    result = work.ended(stopped, record(search.epochs), search.bound, message)
-    return HandOn(result, search.bound) if handing else result
+    return work.ended(stopped, record(search.epochs), search.bound, message)
 
 
 def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
@@ -104,7 +89,7 @@ def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
         result = work.ended("completed", start, bound, message)
         return HandOn(result, bound) if waits else result
     search = Filling(model, packed, start)
-    stopped, message = work.driven(search, SHARE["rectangles"] if waits else None)
+    stopped, message = work.driven(search, SHARE if waits else None)
     options = {"units": search.units if search.units < 1 << 53 else None, "exact": True}
     if stopped == "optimal" and search.solution is None:
         return work.infeasible(possible, **options)
@@ -114,29 +99,23 @@ def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
 
 
 def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
-    """Let CP-SAT search: for slots where there are no rules, else for leaders; or directly.
+    """Let CP-SAT search on the declared model.
 
     It is told the bound and a start, except where it confirms another's result.
     """
     from schedopt.solvers import cpsat
 
-    began, limits, instance = now(), given.limits, model.instance
     start, bound = given.solution, given.bound
-    packed = items(instance, model.rules.values())
     if not given.confirming and bound is None:
-        start, bound = given.start(), least_overhead(instance)
+        start, bound = given.start(), least_overhead(model.instance)
+        packed = items(model.instance, model.rules.values())
         if packed is not None:
             known, least = _known(model, packed, start)
-            start = None if known is None else partitioned(instance, known)
+            start = None if known is None else partitioned(model.instance, known)
             bound = float(packed.nodes * least)
     told = None if bound is None else float(bound)
-    form, limit = model, limits.time_limit
-    if model.wanted == "auto" and packed is not None:
-        seconds = inf if given.alone or limit is None else WRITING * limit
-        slots = None if model.rules else covering(model, seconds)
-        form = slots or Leaders(instance).add(*model.added)
-    few = isinstance(form, Slots) or len(instance.jobs) <= MOST_JOBS
-    result = cpsat.solve(form, left(limits, began), hint=start, bound=told, search=few)
+    few = len(model.instance.jobs) <= MOST_JOBS
+    result = cpsat.solve(model, given.limits, hint=start, bound=told, search=few)
     if not few and not result.proven:
         message = "too many jobs to write a model of all epochs that they may lead"
         result = msgspec.structs.replace(result, termination="completed", message=message)
@@ -171,15 +150,10 @@ class _Work:
     def __post_init__(self) -> None:
         self.run = Run(self.given.limits)
 
-    def left(self, share: float = 1.0) -> float:
-        """Return a part of the seconds that are left."""
-        limit = left(self.given.limits, self.run.began).time_limit
-        return inf if limit is None else share * limit
-
     @property
     def late(self) -> bool:
         """Whether no time is left."""
-        return self.left() == 0.0
+        return left(self.given.limits, self.run.began).time_limit == 0.0
 
     def driven(self, search: Search, part: float | None = None) -> tuple[Termination, str]:
         """Search to the end of the time limit, or of a part of it; return why that ended."""
@@ -222,15 +196,7 @@ class _Work:
         )
 
     def infeasible(self, possible: Callable[[Items], bool], **options: object) -> Result[Any]:
-        """Return the result with a smallest set of side constraints that nothing keeps.
-
-        Parameters
-        ----------
-        possible : callable
-            Tells whether anything keeps side constraints, which are given as items.
-        options : object
-            What the result says beside the formulation's own.
-        """
+        """Return the result with a smallest set of side constraints that nothing keeps."""
         rules = self.model.rules
 
         def holds(wanted: frozenset[str]) -> bool:

@@ -8,13 +8,13 @@ from schedopt.instances.hesrpt import Instance
 
 Ints = NDArray[np.int64]
 MOST_JOBS = 60
-"""Jobs up to which sets of jobs are binary numbers."""
+"""Most jobs for which sets of jobs are held as bits."""
 MOST_SETS = 1 << 18
 """Sets of last jobs up to which diagrams are made."""
 MANY = 15
 """Jobs from which on rents leave a small gap."""
 MOST_SUBSETS = 22
-"""Jobs of one speedup k^p up to which orders are searched by their sets."""
+"""Most jobs of one speedup k^p whose orders are searched by sets of last jobs."""
 
 
 def shortest_first(instance: Instance, rules: Rules) -> bool:
@@ -34,17 +34,17 @@ def one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
     return given or subsets or shortest_first(instance, rules)
 
 
-def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
-    """Return classes of identical jobs, who may complete after whom, and how many sets remain.
+def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
+    """Return who may complete after whom, and how many sets remain.
 
     Of two jobs with the same speedup and side constraints, the larger one that costs no more need
     not complete first: where it does, their remaining sizes were equal at some time, and from then
     on they can change places. With arrivals it must also arrive no earlier. Of equal jobs the last
     in the file completes last.
 
-    The first array numbers the classes, shape (M,). The second holds, for each job, the set of jobs
-    that complete after it, as bits; it is 0 for all beyond `MOST_JOBS`. The last number is an upper
-    bound on the sets of last jobs that a search has to look at.
+    The array holds, for each job, the set of jobs that complete after it, as bits; it is 0 for all
+    beyond `MOST_JOBS`. The number is an upper bound on the sets of last jobs that a search has to
+    look at.
     """
     asked: list[list[object]] = [[] for _ in instance.jobs]
     for number, bound in enumerate(rules.bounds):
@@ -56,20 +56,16 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, Ints, float]:
     for j in range(len(instance.jobs)):
         groups.setdefault((instance.kinds[j], *asked[j]), []).append(j)
     sizes, costs, arrivals = instance.sizes, instance.costs, instance.arrivals
-    classes, after = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
-    sets = 1.0
+    after, sets = np.zeros(len(sizes), dtype=np.int64), 1.0
     for jobs in groups.values():
         jobs.sort(key=lambda j: (-sizes[j], costs[j], -arrivals[j], -j))
         chain, most, first = True, -np.inf, np.inf
         for place, j in enumerate(jobs):
             chain = chain and most <= costs[j] and arrivals[j] <= first
             most, first = max(most, costs[j]), min(first, arrivals[j])
-            i = jobs[max(place - 1, 0)]  # equal ones stand together
-            if all(of[i] == of[j] for of in (sizes, costs, arrivals)):
-                classes[j] = classes[i]
             if len(sizes) <= MOST_JOBS:
                 for i in jobs[:place]:
                     if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]:
                         after[j] |= 1 << i
         sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
-    return classes, after, sets
+    return after, sets

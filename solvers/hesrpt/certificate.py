@@ -35,9 +35,9 @@ from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits, Result
 
 LOWER = 1e-10
-"""What the cost of a job is lowered by, so that prices need not meet it to the last digit."""
+"""Relative slack of a job's cost, so that prices need not meet it to the last digit."""
 BELOW = 1e-12
-"""The same of the price at which a unit of time earns just what it costs."""
+"""Relative slack of the price at which a unit of time earns what it costs."""
 DOUBLINGS = 60
 
 
@@ -101,26 +101,26 @@ class _Job:
 
 Certificate = dict[str, Any]
 SLACK = 1e-11
-"""What prices are lowered by, lest intervals around them find too much earned."""
+"""Relative slack of prices, so that the checker's intervals find them feasible."""
 ENOUGH = 5e-10
 """The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
 MOST_ORDERS = 2_000
-"""Orders that are left to prices of their own."""
-MOST_IN_TEAMS = 6
-"""Jobs up to which every order has prices of its own where there are teams: of what rents of teams
-close, another's arithmetic closes less."""
+"""Most orders that may be left for separate prices."""
+MOST_IN_TEAMS = 7
+"""Most jobs for which each order gets separate prices where there are teams: by rents of teams the
+checker closes fewer orders than the solver."""
 FEW = 3
-"""Jobs up to which every order has prices of its own, and there are no passes."""
+"""Most jobs for which each order gets separate prices, without passes."""
 ABOVE, LEFT = 3e-4, 400
-"""How far above the bound diagrams close, and how many orders they leave: another's prices may be a
-little lower, and must not leave more orders open."""
+"""How far above the bound diagrams close, and how many orders they may leave: the checker's prices
+may be a little lower, and must close as many."""
 BEYOND = 1e300
 """A cost that no order has, so that nothing is closed."""
 MOST_TIMELINES = 2_000
 MOST_SPREAD = 1e4
 """Costs that differ by more than this leave too few digits to prices beside each other."""
 SHRINKINGS = 30
-"""How often jobs are made smaller or larger, to find where a timeline just can be."""
+"""Bisection steps towards the job sizes at which a timeline becomes feasible."""
 STEP = 0.2
 """Seconds between two looks at the clock."""
 LONGEST = 30.0
@@ -251,7 +251,7 @@ class _Maker:
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few orders that they leave."""
         count, costs = len(self.names), self.instance.costs
-        _, after, sets = alike(self.instance, self.rules)
+        after, sets = alike(self.instance, self.rules)
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
         if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None

@@ -27,13 +27,13 @@ from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, slope, speed
 from schedopt.solvers.hesrpt.tree_kernels import Paths
 
 NEAR, FAR = (1.5, 1.5), (4.5, 4.0)
-"""Up to where logarithms of a team's rent over that of the others are near each other, or farther
-apart, and how far, in steps of the rents."""
+"""Log ratios of a team's rent to that of the others: up to where they are tried, and how far apart,
+in steps of the rents; the near ones, then the farther ones."""
 COARSE = 0.3
-"""The step of the rents, in logarithms, of two teams beside servers that nobody can use."""
+"""Log step of the rents of two capped teams where servers are left over."""
 LEAST_ELASTICITY = 1e-3
 TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
-"""Rents beside those that matter mostly: where servers are left over, or are short."""
+"""Factors of further rents below and above the usual ones: servers are left over, or short."""
 
 
 def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
@@ -104,7 +104,7 @@ def _shifts(c: Curves, step: float) -> list[tuple[float, ...]]:
 MOST_NODES = 300_000
 """Nodes beyond which none is split."""
 MOST_GAINS = 400_000_000
-"""Nodes times points, likewise, times 16."""
+"""The same limit for nodes times points, times 16."""
 CHUNK = 2_000_000
 """Rents times edges between two looks at the clock."""
 FEW_PATHS = 100
@@ -112,12 +112,12 @@ FEW_PATHS = 100
 FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
 """Steps between rents, in logarithms, by how many edges are left at least."""
 GROWN = 2.2
-"""With teams, how many times the fewest edges of a pass it may have at the most: its nodes' parts
-close less than they cost."""
+"""With teams, passes end once one has this many times the fewest edges: splitting nodes further
+costs more than it closes."""
 BEYOND = 0.7
 """How far above its rent, in logarithms, the gains of a node's paths are compared."""
 HARDLY, MOST_VAIN = 0.8, 3
-"""Of paths, the part that is left where hardly any is closed; and how many such passes are made."""
+"""A pass that leaves more than this part of the paths is in vain; passes end after so many."""
 DIGITS = 1e-7
 """Gains that differ relatively by less are not told apart."""
 

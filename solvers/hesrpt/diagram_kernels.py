@@ -18,9 +18,9 @@ from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, Curves, Floats, Ints,
 
 Bools = NDArray[np.bool_]
 SAFE = 1.0 - 2e-12
-"""What prices are lowered by, lest rounding makes them too high."""
+"""Relative slack of prices against rounding."""
 PATIENCE = 3
-"""Rents in a row that offer no higher price before no more are tried on that side."""
+"""After so many rents in a row without a higher price, no more are tried on that side."""
 MOST_PLAIN = 0.95
 """The largest p for which powers of prices by 1/(1 - p) surely stay within floats."""
 

@@ -17,9 +17,9 @@ from schedopt.instances.hesrpt import Instance
 SERVED = Fraction(1, 10**30)
 """The share from which on a job counts as served."""
 EARLIER = 1e-9
-"""What the earliest completions are lowered by, relatively, lest rounding makes them late."""
+"""Relative slack of the earliest completions against rounding."""
 MOST_LOOKED = 50_000
-"""Epochs that are looked at for a timeline that can be."""
+"""Most epochs that are looked at in search of feasible timelines."""
 INFEASIBLE = 2
 """The status of a linear program that has no solution."""
 Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]

@@ -23,11 +23,10 @@ from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
     NEAR,
     PAUSED,
-    Search,
+    Late,
     Tree,
     explore,
     insertion,
-    look_ahead,
     no_paths,
     open_bound,
     open_leaves,
@@ -36,14 +35,14 @@ from schedopt.solvers.hesrpt.tree_kernels import (
 from schedopt.solvers.result import Result, Termination
 
 MOST_SHARES = 1_000_000
-"""Shares that are written epoch by epoch; beyond, proportions stand for them where they can."""
+"""Most shares that are written epoch by epoch; beyond, proportions replace them where possible."""
 MOST_LEAVES = 20_000
 TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
 WORTH = 1.1
-"""How much worse an order of a diagram may be than the best that jobs are moved in it."""
+"""An order of a diagram is improved if it costs at most this many times the best."""
 TOGETHER = 1e-12
 """Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
 NOTHING = np.zeros((0, 0))
@@ -205,14 +204,16 @@ class OrderTree(OrderSearch):
     ) -> None:
         super().__init__(instance, rules, order)
         self.value, self.rest = incumbent, inf
-        classes, after, sets = alike(instance, rules)
-        self.search = Search(self.sizes, self.costs, classes, self.playable)
+        after, sets = alike(instance, rules)
+        count, groups = len(self.sizes), np.zeros(len(self.sizes), dtype=np.int64)
+        self._late = Late(
+            self.sizes, self.costs, np.zeros(1), groups, after, self.playable, no_paths(count)
+        )
         self.diagram: Diagram | None = None
-        if sets <= MOST_SETS and len(self.sizes) <= MOST_JOBS:
+        if sets <= MOST_SETS and count <= MOST_JOBS:
             self.diagram = Diagram(self._curves, self.sizes, self.costs, after)
         self._pass: Iterator[None] | None = None
         self._tree: Tree | None = None
-        self._paths = no_paths(len(self.sizes))
         self._descended = False
         self._cost, self._move, self._vain = inf, 0, 0
 
@@ -248,7 +249,7 @@ class OrderTree(OrderSearch):
             if diagram.paths and self.playable:
                 self._improve(diagram.cheapest(), until)
             if diagram.paths <= FEW_PATHS or diagram.stalled:
-                self._tree, self._paths = self._sown(), diagram.left()
+                self._tree, self._late = self._sown(), self._late._replace(paths=diagram.left())
         return self._explore(until)
 
     def _improve(self, order: Order, until: float) -> None:
@@ -263,7 +264,7 @@ class OrderTree(OrderSearch):
         moves = max(1, WORK // count**3)
         worth = self.value * (1.0 - NEAR if self._curves.bounded else WORTH)
         while vain < count * count and move < count**3 and cost < worth:
-            better, last = insertion(self._curves, self.search, order, cost, move, moves)
+            better, last = insertion(self._curves, self._late, order, cost, move, moves)
             vain = last if better < cost else vain + moves
             cost, move = better, move + moves
             if now() >= until:
@@ -273,8 +274,8 @@ class OrderTree(OrderSearch):
 
     def _sown(self) -> Tree:
         """Return a tree with its root alone, and the best solution."""
-        made = tree(len(self.sizes), MOST_LEAVES)
-        made.best[0], made.found[:] = self.value, self.order
+        made = tree(len(self.sizes), 1, MOST_LEAVES)
+        made.best[0], made.course[:] = self.value, self.order
         return made
 
     def _explore(self, until: float) -> bool:
@@ -285,11 +286,11 @@ class OrderTree(OrderSearch):
         nodes = max(1, WORK // len(self.sizes) ** 3)
         status = PAUSED
         while status == PAUSED:
-            status = explore(self._curves, self.search, self._paths, searched, nodes)
+            status = explore(self._curves, self._late, searched, nodes)
             if now() >= until:
                 break
         if searched.best[0] < self.value:
-            self.value, self.order = float(searched.best[0]), searched.found.copy()
+            self.value, self.order = float(searched.best[0]), searched.course.copy()
         self.rest = float(open_bound(searched))
         floor = min([self.rest, self.value, *(bound for bound, _ in self.leaves())])
         self.bound = max(self.bound, float(floor))
@@ -306,7 +307,7 @@ class OrderTree(OrderSearch):
         moves = max(1, WORK // count**3)
         while self._vain < count * count and self._move < TRIALS + count * count:
             cost, vain = insertion(
-                self._curves, self.search, self.order, self._cost, self._move, moves
+                self._curves, self._late, self.order, self._cost, self._move, moves
             )
             self._vain = vain if cost < self._cost else self._vain + moves
             self._cost, self._move = cost, self._move + moves
@@ -323,10 +324,11 @@ class OrderTree(OrderSearch):
 
     def _least(self) -> float:
         """Return the bound of the root: each job at the price it has alone."""
-        alone = np.zeros(len(self.sizes))
-        order, prices = np.zeros(len(self.sizes), dtype=np.int64), np.zeros(len(self.sizes))
-        look_ahead(self._curves, self.costs, order, 0, 0.0, prices, alone)
-        return float(alone @ self.sizes)
+        teams = np.append(self._curves.team_mosts, self._curves.servers)[self._curves.teams]
+        room = np.minimum(self._curves.mosts, teams)
+        with np.errstate(divide="ignore"):
+            times = self.sizes / self.instance.each("at", np.arange(len(room)), room)
+        return float(self.costs @ times)
 
     def leaves(self) -> list[tuple[float, Order]]:
         """Return (bound, order) of the orders that could still be better, the least bound first."""

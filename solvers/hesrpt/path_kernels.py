@@ -7,11 +7,11 @@ from schedopt.solvers.compiling import compiled, njit
 from schedopt.solvers.hesrpt.kernels import POWER, TABLE, Curves, Floats, Ints, slope, speed, taken
 
 STEPS, CROSSINGS = 80, 40
-"""Steps towards a price at the most."""
+"""Most steps towards a price, and towards the price at which two ends cost the same."""
 ROUNDING, CANCELLED = 1e-12, 2e-14
 """What a sum over cells may be off by, relatively; the same of terms that may cancel."""
 DEEP = 128
-"""Spans that wait: halving never leaves as many."""
+"""Most spans that wait: halving never leaves as many."""
 
 
 class Path(NamedTuple):

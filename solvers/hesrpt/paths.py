@@ -20,9 +20,9 @@ from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats
 from schedopt.solvers.hesrpt.path_kernels import DEEP, Path, add_up, all_cheapest, completing_at
 
 STEEPEST = 0.97
-"""Powers beyond are taken from above by tangents: -p/(1-p) would leave the range of floats."""
+"""Larger powers are replaced by tangents from above: -p/(1-p) would leave the range of floats."""
 NEARLY_ALL = 1.0 - 1e-8
-"""Parallel parts beyond are taken for all: 1/(1-f) would leave too few digits."""
+"""Larger parallel parts count as 1: 1/(1-f) would leave too few digits."""
 TANGENTS = 256
 LEAST_RENT = 1e-6
 """Rents are no less than this part of the highest: then powers of them stay in floats."""

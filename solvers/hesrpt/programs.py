@@ -22,7 +22,7 @@ from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
 NO_CHEAPER = 1e-6
 """Solutions of programs that cost this much more than a known one, relatively, are not read."""
 WORTH_MENDING = 1e-7
-"""The part of a bound that a solver's last digits may cost before prices are mended."""
+"""Prices are corrected where a solver's last digits cost more than this part of a bound."""
 
 
 class Duals(NamedTuple):

@@ -23,24 +23,24 @@ from schedopt.solvers.result import Result, Termination
 MOST_CELLS = 400
 """Cells of rents: more make the bound little better, and each step longer."""
 FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
-"""Orders are followed as long as each is better by this part, at first and later; and for so many
-rounds at the most."""
+"""Orders are followed while each is better by this part, first and later; and for at most so many
+rounds."""
 NEARLY = 1e-3
 """Jobs are moved where climbing alone closes no more of the gap than this part of the cost."""
 STEPS, LEAST_PART = 60, 0.03
-"""Steps of a climb at the most; it ends where they become a part this small of the way."""
+"""Most steps of a climb, and the part of the first step at which it ends."""
 CLIMBED = 1e-5
 """Rounds of climbing and moving end where the gap shrinks by no more than this part of the cost."""
 FAR = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 """How many places a job is moved, to either side."""
 TRIALS, FEWEST = 4_000_000, 100
-"""Moves that are tried in a round, times jobs squared; but no fewer."""
+"""Moves tried in a round times jobs squared, and the fewest moves of a round."""
 NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
 LARGE, MOST_PLAYED = 2_000, 6_000
-"""Jobs from which on a bound comes before a play, and beyond which plays are too long to write."""
+"""From so many jobs on the bound comes before a play; of more than so many no play is written."""
 GUESSED = 400
 """Cells of guessed rents."""
 WRITING = 6e-7

@@ -31,7 +31,7 @@ def _of_one_order(model: Allocation) -> bool:
 def _too_many_sets(model: Allocation, _: Limits) -> bool:
     """Tell whether a tree alone would leave a large gap, and rents a small one."""
     count = len(model.instance.jobs)
-    many = count > MOST_JOBS or alike(model.instance, model.rules)[2] > FEW_SETS
+    many = count > MOST_JOBS or alike(model.instance, model.rules)[1] > FEW_SETS
     return count >= MANY and many
 
 

@@ -21,14 +21,18 @@ from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 from schedopt.solvers.hesrpt.price_kernels import compile_kernels, replay
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
-from schedopt.solvers.hesrpt.timeline_kernels import (
+from schedopt.solvers.hesrpt.tree_kernels import (
     BACK,
+    NEAR,
+    PAUSED,
     Late,
     cost_of_played,
     explore,
+    no_paths,
+    open_bound,
+    open_leaves,
     tree,
 )
-from schedopt.solvers.hesrpt.tree_kernels import NEAR, PAUSED, open_bound, open_leaves
 from schedopt.solvers.result import Result, Termination
 
 MOST_LEAVES = 20_000
@@ -100,9 +104,9 @@ class TimelineSearch:
         self._curves = curves(instance, bounds)
         starts = np.unique(np.append(0.0, instance.arrivals))
         groups = np.searchsorted(starts, instance.arrivals).astype(np.int64)
-        _, after, _ = alike(instance, rules)
-        playable = together and bounds.whole
-        self._late = Late(instance.sizes, instance.costs, starts, groups, after, playable)
+        after, _ = alike(instance, rules)
+        playable, paths = together and bounds.whole, no_paths(count)
+        self._late = Late(instance.sizes, instance.costs, starts, groups, after, playable, paths)
         self._tree = tree(count, len(starts), MOST_LEAVES)
         self._tree.found[:] = instance.costs / instance.each(
             "at", np.arange(count), np.full(count, self._curves.servers)

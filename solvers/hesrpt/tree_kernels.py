@@ -1,31 +1,36 @@
-"""Compiled branch and bound over completion orders, from the last job to complete.
+"""Compiled branch and bound over timelines: which jobs complete between which arrivals.
 
-A node proves a bound by prices that the other jobs may have whatever comes beside them. Of jobs in
-one class the last in the file completes last.
+A timeline is followed from its end. After the last arrival prices are those of an order: each job
+that completes has the price at which those who are there earn what they cost. Before an arrival
+time is known, and costs what is not earned in it: there jobs may earn more than they cost, or less,
+by the same in all epochs up to the arrival. What that is follows from the epoch that the arrival
+ends, where all prices are known; so all prices follow one after the other, and prove what they are
+worth plus that spare for all known time. They are the dual optimum wherever each epoch lasts. Where
+all jobs are there from the start, timelines are completion orders.
+
+The jobs that are not placed yet earn less beside more others (earnings are submodular), so that
+those who are placed and were there when a job arrived give it a price it may have in every epoch.
+A team's floor counts where one of those placed is there; it can make jobs earn more beside others,
+so that then each interval that a job may be in gives it a price, and the least is taken.
 """
 
-from typing import Any, NamedTuple
+from math import inf
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
-from schedopt.solvers.hesrpt.price_kernels import cost_of, next_price, played, prices_of
+from schedopt.solvers.hesrpt.price_kernels import cost_of, next_price, played, prices_of, replay
+from schedopt.solvers.hesrpt.rent_kernels import most_earned
 
-Bools = NDArray[np.bool_]
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10
 """Nodes whose bounds come this near to the incumbent, relatively, are closed."""
-
-
-class Search(NamedTuple):
-    """What is searched."""
-
-    sizes: Floats  # (M,)
-    costs: Floats  # (M,)
-    classes: Ints  # the same number for jobs that cannot be told apart, (M,)
-    playable: bool  # whether shares that follow the prices satisfy all side constraints
+GOLDEN, STEP = 12, 1e-5
+"""Steps of a golden section."""
+BACK = -1
+"""In place of a job: the arrival before which time is known."""
 
 
 class Paths(NamedTuple):
@@ -36,177 +41,406 @@ class Paths(NamedTuple):
     rest: Floats  # least cost from a node to the end, (n,)
 
 
-class Tree(NamedTuple):
-    """The state of a depth-first search; at depth d, d jobs are placed."""
-
-    order: Ints  # placed jobs, the last to complete first, (M,)
-    base: Floats  # their part of the bound, by depth, (M + 1,)
-    level: Floats  # their cost rate W, by depth, (M + 1,)
-    prices: Floats  # of the placed jobs, (M,)
-    ahead: Floats  # prices that other jobs may have, by depth, (M + 1, M)
-    node: Ints  # place in `Paths`, by depth, (M + 1,)
-    way: Floats  # cost of the edges that lead there, (M + 1,)
-    proven: Floats  # bound on all orders from there, by depth, (M + 1,)
-    child: Ints  # children of each depth by their bounds, (M + 1, M)
-    bound: Floats
-    children: Ints  # how many children a depth has, (M + 1,)
-    at: Ints  # which child is next, (M + 1,)
-    leaves: Ints  # orders whose bound no solution has met
-    values: Floats  # their bounds
-    numbers: Ints  # depth, leaves, nodes
-    best: Floats  # cost of the incumbent, (1,)
-    found: Ints  # its order, (M,)
-
-
-def tree(count: int, most_leaves: int) -> Tree:
-    """Return an empty tree for a number of jobs."""
-    return Tree(
-        order=np.zeros(count, dtype=np.int64),
-        base=np.zeros(count + 1),
-        level=np.zeros(count + 1),
-        prices=np.zeros(count),
-        ahead=np.zeros((count + 1, count)),
-        node=np.zeros(count + 1, dtype=np.int64),
-        way=np.zeros(count + 1),
-        proven=np.zeros(count + 1),
-        child=np.zeros((count + 1, count), dtype=np.int64),
-        bound=np.zeros((count + 1, count)),
-        children=np.full(count + 1, -1, dtype=np.int64),
-        at=np.zeros(count + 1, dtype=np.int64),
-        leaves=np.zeros((most_leaves, count), dtype=np.int64),
-        values=np.zeros(most_leaves),
-        numbers=np.zeros(3, dtype=np.int64),
-        best=np.full(1, np.inf),
-        found=np.zeros(count, dtype=np.int64),
-    )
-
-
 def no_paths(count: int) -> Paths:
     """Return paths of no diagram: all orders of a number of jobs are left."""
     return Paths(np.zeros((0, count), dtype=np.int64), np.zeros((0, count)), np.zeros(0))
 
 
-@njit(cache=True, plain=small(6000))
-def look_ahead(
-    c: Curves, costs: Floats, order: Ints, depth: int, level: float, lam: Floats, out: Floats
-) -> None:
-    """Put prices into ``out`` that jobs may have after ``depth`` placed ones, whatever the order.
+class Late(NamedTuple):
+    """Jobs that arrive at different times, or all at 0."""
 
-    Jobs earn less beside more others (earnings are submodular in who is there), so each may have
-    the price that it could have alone beside the placed ones: those of ``order`` with cost rate
-    ``level``. Placed jobs get infinity. Floors of teams without a placed job are ignored; they
-    would only lower what is earned.
-    """
-    placed = np.zeros(len(costs), dtype=np.bool_)
-    for d in range(depth):
-        placed[order[d]] = True
-    for j in range(len(costs)):
-        if placed[j]:
-            out[j] = np.inf
-            continue
-        order[depth] = j
-        out[j] = next_price(c, lam, order, depth + 1, level + costs[j], depth)
-        lam[j] = 0.0
+    sizes: Floats  # (M,)
+    costs: Floats  # (M,)
+    starts: Floats  # arrival times, rising from 0, (R,)
+    groups: Ints  # index of each job's arrival among these, (M,)
+    after: Ints  # for each job the set of those that complete after it, as bits, (M,)
+    playable: bool  # whether shares that follow the prices satisfy all side constraints
+    paths: Paths  # the orders that are left, where all arrive at 0
 
 
 @njit(cache=True)
-def _copy(source: Ints, target: Ints) -> None:
-    """Copy one array into another; numba compiles a slice for four seconds, of messages mostly."""
-    for i in range(len(source)):
-        target[i] = source[i]
-
-
-@njit(cache=True)
-def _branch(s: Search, p: Paths, t: Tree, placed: Bools, depth: int) -> None:
-    """Put the children of a node in order of their bounds."""
-    total, limit = len(s.sizes), t.best[0] * (1.0 - NEAR)
+def there(late: Late, done: int, group: int, out: Ints) -> int:
+    """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
     count = 0
+    for j in range(len(late.sizes)):
+        if (done >> j) & 1 and late.groups[j] <= group:
+            out[count] = j
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def result_room(late: Late) -> Floats:
+    """Return room for the results of `closed`."""
+    return np.zeros(len(late.sizes) + len(late.starts))
+
+
+@njit(cache=True)
+def closed(
+    c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
+) -> float:
+    """Return the bound of a node; put the other jobs' least prices, then earnings, into ``out``.
+
+    `done` are the placed jobs, as bits, with their prices in ``lam``; `now` is the arrival whose
+    jobs must be placed before the next `BACK`; `base` is the part of the bound that is settled.
+    ``out``, shape (M + R,), takes prices by job, then what those earn who arrive up to each time.
+    """
+    total = len(late.sizes)
+    jobs = np.zeros(total, dtype=np.int64)
+    own = np.zeros(len(c.team_leasts) + 1)
+    bound = base
+    for g in range(now + 1):
+        n = there(late, done, g, jobs)
+        out[total + g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+        for team in range(len(own)):
+            own[team] = 0.0
+        if g < now:
+            spare = -out[total + g]
+            for i in range(n):
+                spare += late.costs[jobs[i]]
+            bound += spare * (late.starts[g + 1] - late.starts[g])
     for j in range(total):
-        twin = placed[j]  # of jobs alike the last in the file completes last
-        for later in range(j + 1, total):
-            if not placed[later] and s.classes[later] == s.classes[j]:
-                twin = True
-        if twin:
+        if (done >> j) & 1:
             continue
-        bound = t.proven[depth]
+        out[j] = inf
+        for g in range(late.groups[j], now + 1 if len(own) > 1 else late.groups[j] + 1):
+            n = there(late, done, g, jobs)
+            jobs[n] = j
+            goal = out[total + g] + late.costs[j]
+            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, n))
+        lam[j] = 0.0
+        bound += out[j] * late.sizes[j]
+    return bound
+
+
+@njit(cache=True)
+def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tuple[float, float]:
+    """Return cost minus earnings of the interval before an arrival, and its earning rate."""
+    jobs = np.zeros(len(late.sizes), dtype=np.int64)
+    n = there(late, done, now - 1, jobs)
+    own = np.zeros(len(c.team_leasts) + 1)
+    earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+    spare = -earned
+    for i in range(n):
+        spare += late.costs[jobs[i]]
+    return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
+
+
+@njit(cache=True, plain=small(6000))
+def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
+    """Return what playing prices costs."""
+    ends = np.zeros(len(lam))
+    record = np.zeros((0, len(lam)))
+    replay(c, late.sizes, lam, late.starts, late.groups, ends, np.zeros(0), record)
+    total = 0.0
+    for j in range(len(lam)):
+        total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])
+    return total
+
+
+class Tree(NamedTuple):
+    """The state of a depth-first search; at depth d, d jobs and arrivals are placed."""
+
+    placed: Ints  # jobs and `BACK`, from the end, (D,)
+    base: Floats  # their part of the bound, by depth, (D + 1,)
+    prices: Floats  # of the placed jobs, (M,)
+    caps: Floats  # upper limits of these, (M,)
+    level: Floats  # what may be earned in the interval, by depth, (D + 1,)
+    node: Ints  # place in `Paths`, by depth, (D + 1,)
+    way: Floats  # cost of the edges that lead there, (D + 1,)
+    proven: Floats  # bound on all that begins so, by depth; minus infinity: not yet, (D + 1,)
+    child: Ints  # children of each depth by their bounds, (D + 1, M + 1)
+    bound: Floats
+    children: Ints  # how many children a depth has, (D + 1,)
+    at: Ints  # which child is next, (D + 1,)
+    leaves: Ints  # timelines whose bound no solution has met
+    values: Floats  # their bounds
+    numbers: Ints  # depth, leaves, nodes
+    best: Floats  # cost of the incumbent, (1,)
+    found: Floats  # its prices, (M,)
+    course: Ints  # what it places, (D,)
+
+
+def tree(jobs: int, starts: int, most_leaves: int) -> Tree:
+    """Return an empty tree for a number of jobs, and of times at which they arrive."""
+    depth = jobs + starts - 1
+    return Tree(
+        placed=np.zeros(depth, dtype=np.int64),
+        base=np.zeros(depth + 1),
+        prices=np.zeros(jobs),
+        caps=np.full(jobs, np.inf),
+        level=np.zeros(depth + 1),
+        node=np.zeros(depth + 1, dtype=np.int64),
+        way=np.zeros(depth + 1),
+        proven=np.full(depth + 1, -np.inf),
+        child=np.zeros((depth + 1, jobs + 1), dtype=np.int64),
+        bound=np.zeros((depth + 1, jobs + 1)),
+        children=np.full(depth + 1, -1, dtype=np.int64),
+        at=np.zeros(depth + 1, dtype=np.int64),
+        leaves=np.zeros((most_leaves, depth), dtype=np.int64),
+        values=np.zeros(most_leaves),
+        numbers=np.zeros(3, dtype=np.int64),
+        best=np.full(1, np.inf),
+        found=np.zeros(jobs),
+        course=np.zeros(depth, dtype=np.int64),
+    )
+
+
+@njit(cache=True)
+def _branch(c: Curves, late: Late, t: Tree, lam: Floats, done: int, now: int, d: int) -> None:
+    """Put the children of a node in order of their bounds: none where its own is met."""
+    limit, p = t.best[0] * (1.0 - NEAR), late.paths
+    if t.proven[d] == -inf:
+        t.proven[d] = closed(c, late, lam, done, now, t.base[d], result_room(late))
+    t.at[d] = t.children[d] = 0
+    if not t.proven[d] < limit:
+        return
+    open_here, count = False, 0
+    for j in range(len(late.sizes)):
+        open_here = open_here or (late.groups[j] == now and not (done >> j) & 1)
+    if now > 0 and not open_here:
+        t.child[d, 0], t.bound[d, 0] = BACK, t.proven[d]
+        count = 1
+    for j in range(len(late.sizes)):
+        if (done >> j) & 1 or late.groups[j] > now or late.after[j] & ~done:
+            continue
+        bound = t.proven[d]
         if len(p.child):
-            end = p.child[t.node[depth], j]
+            end = p.child[t.node[d], j]
             if end < 0:
                 continue
-            bound = max(bound, t.way[depth] + p.costs[t.node[depth], j] + p.rest[end])
-        if not bound < limit:
-            continue
+            bound = max(bound, t.way[d] + p.costs[t.node[d], j] + p.rest[end])
+            if not bound < limit:
+                continue
         at = count
-        while at > 0 and t.bound[depth, at - 1] > bound:
-            t.child[depth, at], t.bound[depth, at] = t.child[depth, at - 1], t.bound[depth, at - 1]
+        while at > 0 and t.bound[d, at - 1] > bound:
+            t.child[d, at], t.bound[d, at] = t.child[d, at - 1], t.bound[d, at - 1]
             at -= 1
-        t.child[depth, at], t.bound[depth, at] = j, bound
+        t.child[d, at], t.bound[d, at] = j, bound
         count += 1
-    t.children[depth] = count
-    t.at[depth] = 0
+    t.children[d] = count
 
 
 @njit(cache=True)
-def _prove(c: Curves, s: Search, t: Tree, lam: Floats, placed: Bools, depth: int) -> None:
-    """Bound the cost of all orders from a node; infinite where side constraints rule them out."""
-    t.proven[depth] = t.base[depth]
-    if not t.base[depth] < t.best[0] * (1.0 - NEAR):
-        return
-    ahead = t.ahead[depth]
-    look_ahead(c, s.costs, t.order, depth, t.level[depth], lam, ahead)
-    bound = t.base[depth]
-    for j in range(len(s.sizes)):
-        if not placed[j]:
-            bound += ahead[j] * s.sizes[j]
-    t.proven[depth] = max(bound, t.proven[depth - 1]) if depth else bound
+def _priced(
+    c: Curves,
+    late: Late,
+    t: Tree,
+    lam: Floats,
+    first: int,
+    last: int,
+    done: int,
+    raised: float,
+) -> float:
+    """Choose the prices of jobs that complete in one interval; return their part of the bound.
+
+    The interval's jobs are placed from depth ``first`` up to ``last``; `done` are the jobs present
+    at its end, as bits. All may earn `raised` more in it than the balance of costs and known time.
+    """
+    total = len(late.sizes)
+    jobs = np.zeros(total, dtype=np.int64)
+    n = 0
+    for j in range(total):
+        if (done >> j) & 1:
+            jobs[n] = j
+            n += 1
+    own = np.zeros(len(c.team_leasts) + 1)
+    level = raised
+    if n:
+        level += most_earned(c, lam, jobs, n, n, own)
+    worth = 0.0
+    for d in range(first, last):
+        j = t.placed[d]
+        jobs[n] = j
+        level += late.costs[j]
+        lam[j] = min(next_price(c, lam, jobs, n + 1, level, n + 1), t.caps[j])
+        worth += lam[j] * late.sizes[j]
+        n += 1
+    return worth
 
 
 @njit(cache=True)
-def _place(c: Curves, s: Search, p: Paths, t: Tree, lam: Floats, depth: int, j: int) -> None:
-    """Place a job at a depth, at its price."""
-    t.order[depth] = j
-    t.level[depth + 1] = t.level[depth] + s.costs[j]
-    t.prices[depth] = next_price(c, lam, t.order, depth + 1, t.level[depth + 1], depth + 1)
-    lam[j] = t.prices[depth]
-    t.base[depth + 1] = t.base[depth] + lam[j] * s.sizes[j]
-    if len(p.child):
-        at = t.node[depth]
-        t.node[depth + 1] = p.child[at, j]
-        t.way[depth + 1] = t.way[depth] + p.costs[at, j]
-    if depth + 1 < len(s.sizes):
-        t.children[depth + 1] = -1
+def _raised(
+    c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
+) -> float:
+    """Return the bound at depth d if the earnings of the interval that ends there rise by ``at``.
+
+    The prices of jobs that complete in it, and ``base``, are set accordingly.
+    """
+    first, everyone = d, done
+    while first > 0 and t.placed[first - 1] != BACK:
+        first -= 1
+        done &= ~(1 << t.placed[first])
+    if first == d:
+        return closed(c, late, lam, done, now, t.base[d], result_room(late))
+    here = 0
+    for j in range(len(late.sizes)):
+        if (done >> j) & 1 and late.groups[j] <= now:
+            here |= 1 << j
+    worth = _priced(c, late, t, lam, first, d, here, at)
+    for i in range(first, d):
+        t.prices[t.placed[i]] = lam[t.placed[i]]
+    length = late.starts[now + 1] - late.starts[now]
+    t.base[d] = t.base[first] + worth - at * length
+    return closed(c, late, lam, everyone, now, t.base[d], result_room(late))
 
 
 @njit(cache=True)
-def _leaf(c: Curves, s: Search, t: Tree, lam: Floats) -> None:
-    """Take a complete order: as incumbent if its prices are played out cheaper than the best."""
-    value = t.base[len(s.sizes)]
-    if value >= t.best[0] * (1.0 - NEAR):
-        return
-    cost = np.inf
-    if s.playable:
-        cost = cost_of(s.costs, played(c, s.sizes, lam, np.zeros((0, 0))))
-    if cost < t.best[0]:
-        t.best[0] = cost
-        _copy(t.order, t.found)
-    if value < cost * (1.0 - NEAR):
-        at = t.numbers[1]
-        _copy(t.order, t.leaves[at])
-        t.values[at] = value
-        t.numbers[1] = at + 1
+def _between(low: float, middle: float, high: float) -> float:
+    """Return the next point of a golden-section search for a maximum, in the longer part."""
+    if middle - low > high - middle:
+        return middle - 0.382 * (middle - low)
+    return middle + 0.382 * (high - middle)
+
+
+@njit(cache=True)
+def _narrowed(
+    low: float, middle: float, high: float, at: float, better: bool
+) -> tuple[float, float, float]:
+    """Return the bracket and its best point after another point was tried."""
+    if better:
+        return (middle, at, high) if at > middle else (low, at, middle)
+    return (low, middle, at) if at > middle else (at, middle, high)
+
+
+@njit(cache=True)
+def _settle(c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int) -> float:
+    """Raise an interval's earnings as long as the bound rises, and keep the best."""
+    limit = t.best[0] * (1.0 - NEAR)
+    value = _raised(c, late, t, lam, d, done, now, 0.0)
+    if not value < limit:
+        return value
+    all_costs = 0.0
+    for j in range(len(late.costs)):
+        all_costs += late.costs[j]
+    low, middle = 0.0, 0.0
+    high = all_costs * 1e-4
+    trial = _raised(c, late, t, lam, d, done, now, high)
+    while trial > value and trial < limit and high < all_costs * 1e6:
+        low, middle, value = middle, high, trial
+        high *= 3.0
+        trial = _raised(c, late, t, lam, d, done, now, high)
+    if not trial < limit:
+        return trial
+    if middle > 0.0:
+        for _ in range(GOLDEN):
+            at = _between(low, middle, high)
+            trial = _raised(c, late, t, lam, d, done, now, at)
+            low, middle, high = _narrowed(low, middle, high, at, trial > value)
+            if trial > value:
+                value = trial
+                if not value < limit:
+                    return value
+    return _raised(c, late, t, lam, d, done, now, middle)
+
+
+@njit(cache=True)
+def _place(
+    c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
+) -> float:
+    """Place a job at its price, or a lower one if that proves more; return the bound.
+
+    A lower price helps where the job would complete earlier: its work is less than it would get in
+    known time.
+    """
+    j = t.placed[d]
+    limit = t.best[0] * (1.0 - NEAR)
+    if now == 0 and not t.base[d] + price * late.sizes[j] < limit:
+        return inf
+    out = result_room(late)
+    t.caps[j] = inf
+    lam[j] = price
+    value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)
+    if value < limit and late.groups[j] < now:
+        low, middle, high = 0.0, price, price
+        lam[j] = price * (1.0 - STEP)
+        if closed(c, late, lam, done, now, t.base[d] + lam[j] * late.sizes[j], out) > value:
+            for turn in range(GOLDEN):
+                at = 0.618 * price if turn == 0 else _between(low, middle, high)
+                lam[j] = at
+                trial = closed(c, late, lam, done, now, t.base[d] + at * late.sizes[j], out)
+                low, middle, high = _narrowed(low, middle, high, at, trial > value)
+                if trial > value:
+                    value = trial
+                    if not value < limit:
+                        break
+        lam[j] = middle
+        if middle < price:
+            t.caps[j] = middle
+    t.prices[j] = lam[j]
+    t.base[d + 1] = t.base[d] + lam[j] * late.sizes[j]
+    return value
+
+
+@njit(cache=True)
+def _leaf(c: Curves, late: Late, t: Tree, lam: Floats) -> None:
+    """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
+    depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
+    value = t.base[depth]
+    if len(late.starts) > 1:
+        value = _settle(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
+    if value < limit:
+        cost = cost_of_played(c, late, lam) if late.playable else inf
+        if cost < t.best[0]:
+            t.best[0] = cost
+            for j in range(len(lam)):
+                t.found[j] = lam[j]
+            for i in range(depth):
+                t.course[i] = t.placed[i]
+        if value < cost * (1.0 - NEAR):
+            at = t.numbers[1]
+            for i in range(depth):
+                t.leaves[at, i] = t.placed[i]
+            t.values[at] = value
+            t.numbers[1] = at + 1
+    if len(late.starts) > 1:
+        _raised(c, late, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
+
+
+@njit(cache=True)
+def _enters(c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int) -> bool:
+    """Place the child whose turn it is; tell whether its bound leaves it open."""
+    at, limit = t.at[d] - 1, t.best[0] * (1.0 - NEAR)
+    j = t.child[d, at]
+    t.placed[d] = j
+    if j == BACK:
+        if now < len(late.starts) - 1 and not _settle(c, late, t, lam, d, done, now) < limit:
+            _raised(c, late, t, lam, d, done, now, 0.0)
+            return False
+        spare, level = spare_before(c, late, lam, done, now)
+        t.base[d + 1], t.level[d + 1], t.proven[d + 1] = t.base[d] + spare, level, -inf
+        return True
+    t.level[d + 1] = t.level[d] + late.costs[j]
+    jobs = np.zeros(len(lam), dtype=np.int64)
+    n = there(late, done, now, jobs)
+    jobs[n] = j
+    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], n + 1)
+    if price < inf:  # else the others must have all servers: it was done before
+        value = _place(c, late, t, lam, d, done | (1 << j), now, price)
+        if value < limit:
+            t.proven[d + 1] = max(value, t.bound[d, at])
+            if len(late.paths.child):
+                node = t.node[d]
+                t.node[d + 1] = late.paths.child[node, j]
+                t.way[d + 1] = t.way[d] + late.paths.costs[node, j]
+            return True
+    lam[j] = 0.0
+    return False
 
 
 @njit(cache=True, plain=small(150_000))
-def explore(c: Curves, s: Search, p: Paths, t: Tree, budget: int) -> int:
+def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
-    total = len(s.sizes)
+    total, last = len(late.sizes), len(late.starts) - 1
     lam = np.zeros(total)
-    placed = np.zeros(total, dtype=np.bool_)
-    depth = t.numbers[0]
+    depth, done, now = t.numbers[0], 0, last
     for d in range(depth):
-        j = t.order[d]
-        placed[j] = True
-        lam[j] = t.prices[d]
+        j = t.placed[d]
+        if j == BACK:
+            now -= 1
+        else:
+            done |= 1 << j
+            lam[j] = t.prices[j]
     while True:
         if t.numbers[1] >= len(t.values):
             t.numbers[0] = depth
@@ -214,35 +448,46 @@ def explore(c: Curves, s: Search, p: Paths, t: Tree, budget: int) -> int:
         if budget <= 0:
             t.numbers[0] = depth
             return PAUSED
-        if depth == total:
-            _leaf(c, s, t, lam)
+        if depth == len(t.placed):
+            _leaf(c, late, t, lam)
         else:
             if t.children[depth] < 0:
-                _prove(c, s, t, lam, placed, depth)
-                _branch(s, p, t, placed, depth)
+                _branch(c, late, t, lam, done, now, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
-            if at < t.children[depth] and t.bound[depth, at] < t.best[0] * (1.0 - NEAR):
+            limit = t.best[0] * (1.0 - NEAR)
+            if at < t.children[depth] and t.bound[depth, at] < limit:
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
-                _place(c, s, p, t, lam, depth, j)
-                placed[j] = True
+                if not _enters(c, late, t, lam, depth, done, now):
+                    continue
+                if j == BACK:
+                    now -= 1
+                else:
+                    done |= 1 << j
                 depth += 1
+                if depth < len(t.placed):
+                    t.children[depth] = -1
                 continue
             t.at[depth] = t.children[depth]  # the others' bounds are no better
         if depth == 0:
             t.numbers[0] = 0
             return DONE
         depth -= 1
-        j = t.order[depth]
-        placed[j] = False
-        lam[j] = 0.0
+        j = t.placed[depth]
+        if j == BACK:
+            now += 1
+            if now < last:
+                _raised(c, late, t, lam, depth, done, now, 0.0)
+        else:
+            done &= ~(1 << j)
+            lam[j] = 0.0
 
 
 @njit(cache=True, plain=small(150_000))
-def open_bound(t: Any) -> float:
-    """Return the least bound among what has not been explored, of orders or of timelines."""
+def open_bound(t: Tree) -> float:
+    """Return the least bound among what has not been explored."""
     depth, most, least = t.numbers[0], t.leaves.shape[1], np.inf
     for d in range(min(depth + 1, most)):
         if t.children[d] > 0 and t.at[d] < t.children[d]:
@@ -252,7 +497,7 @@ def open_bound(t: Any) -> float:
     return least
 
 
-def open_leaves(t: Any, limit: float) -> list[tuple[float, Ints]]:
+def open_leaves(t: Tree, limit: float) -> list[tuple[float, Ints]]:
     """Return the bounds and leaves of a tree that are below a limit, the least bound first."""
     values = t.values[: int(t.numbers[1])]
     rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
@@ -261,7 +506,7 @@ def open_leaves(t: Any, limit: float) -> list[tuple[float, Ints]]:
 
 @njit(cache=True, plain=small(6000))
 def insertion(
-    c: Curves, s: Search, order: Ints, cost: float, move: int, moves: int
+    c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
 ) -> tuple[float, int]:
     """Try moving single jobs, and keep moves that lower the cost of playing the prices.
 
@@ -275,7 +520,7 @@ def insertion(
     level = 0.0
     levels = np.zeros(total)
     for i in range(total):
-        level += s.costs[order[i]]
+        level += late.costs[order[i]]
         levels[i] = level
     own = prices_of(c, order, levels)
     for number in range(move, move + moves):
@@ -285,7 +530,8 @@ def insertion(
         vain += 1
         if a == b:
             continue
-        _copy(order, trial)
+        for i in range(total):
+            trial[i] = order[i]
         j = trial[a]
         step = 1 if b > a else -1
         for i in range(a, b, step):
@@ -296,20 +542,19 @@ def insertion(
         lam[:] = 0.0
         for i in range(total):
             j = trial[i]
-            level += s.costs[j]
+            level += late.costs[j]
             lam[j] = own[j]
             if i >= same:
                 lam[j] = next_price(c, lam, trial, i + 1, level, i + 1)
-            bound += lam[j] * s.sizes[j]
+            bound += lam[j] * late.sizes[j]
             if not bound < cost:
                 break
         if not bound < cost:
             continue
-        value = cost_of(s.costs, played(c, s.sizes, lam, np.zeros((0, 0))))
+        value = cost_of(late.costs, played(c, late.sizes, lam, np.zeros((0, 0))))
         if value < cost * (1.0 - 1e-12):
             cost = value
-            _copy(trial, order)
             for i in range(total):
-                own[i] = lam[i]
+                order[i], own[i] = trial[i], lam[i]
             vain = 0
     return cost, vain

@@ -3,6 +3,7 @@
 Times are whole slots; the instance has them in a unit of its own.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain, combinations
 from random import Random
@@ -10,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Down, Instance, Job
 from schedopt.instances.errors import InputError
 
 UNITS = ("1", "0.1", "3600")
-KEYS = ("capacity", "after", "max_processors", "resources", "processors", "end", "pools")
+KEYS = ("capacity", "after", "max_processors", "resources", "processors", "end", "pools", "down")
 NEVER = Fraction(10**6)
 ALONE = [(key,) for key in KEYS]
 TOGETHER = [
@@ -22,17 +23,24 @@ TOGETHER = [
     ("capacity", "processors", "resources"),
     ("pools", "processors", "after"),
     ("max_processors", "resources", "end"),
+    ("pools", "profiles", "down"),
     KEYS,
 ]
-SETS = pytest.mark.parametrize("keys", [*ALONE, *TOGETHER], ids="+".join)
+EVERY = [*ALONE, *TOGETHER, ("capacity", "down", "resources", "end", "processors")]
+SETS = pytest.mark.parametrize("keys", EVERY, ids="+".join)
 
 
-def nights(keys: tuple[str, ...], count: int, seed: int = 0) -> list[Instance]:
-    """Draw nights that use some keys."""
+def nights(
+    keys: tuple[str, ...],
+    count: int,
+    seed: int = 0,
+    some: Callable[[Random, tuple[str, ...]], Instance] | None = None,
+) -> list[Instance]:
+    """Draw nights, or seasons, that use some keys."""
     found, draw = list[Instance](), Random(f"{keys} {seed}")  # noqa: S311
     while len(found) < count:
         try:
-            night = some_moving_night(draw, keys)
+            night = (some or some_moving_night)(draw, keys)
         except InputError:
             continue  # no processor before the deadline, or too few for a job
         if night.beyond:
@@ -68,8 +76,20 @@ def some_moving_night(draw: Random, keys: tuple[str, ...], *, most: int = 7) -> 
     if "capacity" in keys:
         given["changes"] = steps(0, 3)
     elif "pools" in keys:
-        pools = {name: draw.randint(1, 2) for name in "xyz"[: draw.randint(1, 3)]}
+        pools: dict[str, Any] = {name: draw.randint(1, 2) for name in "xyz"[: draw.randint(1, 3)]}
+        for name in pools if "profiles" in keys else ():
+            pools[name] = draw.choice((pools[name], steps(0, 2)))
         given |= {"processors": 0, "pools": pools}
+    if "down" in keys:
+        given["down"] = tuple(
+            Down(
+                start=float((first := draw.randint(0, horizon - 1)) * unit),
+                end=float(draw.randint(first + 1, horizon + 1) * unit),
+                processors=draw.randint(1, 2),
+                pool=draw.choice([*given.get("pools", {None: 0})]),
+            )
+            for _ in range(draw.randint(1, 2))
+        )
     if "end" in keys:
         given["end"] = float(draw.randint(2, horizon + 1) * unit)
     if "resources" in keys:
@@ -105,7 +125,8 @@ def _some_job(
         names = [job.name for job in earlier]
         own["after"] = tuple(draw.sample(names, min(len(names), draw.randint(1, 2))))
     pools = given.get("pools", {})
-    largest = max([given["processors"], *pools.values()])
+    sizes = {n: max(a for _, a in s) if isinstance(s, tuple) else s for n, s in pools.items()}
+    largest = max([given["processors"], *sizes.values(), 1])
     if "processors" in keys and draw.random() < 0.5:
         own["processors"] = draw.randint(1, largest)
     wide = own.get("processors", 1)
@@ -115,8 +136,9 @@ def _some_job(
         top = max(amount for _, amount in given["resources"]["gpu"])
         own["holds"] = {"gpu": draw.randint(0, int(top)), "gb": draw.choice((0.0, 0.5, 0.75))}
     if pools and draw.random() < 0.7:
-        fitting = [name for name, amount in pools.items() if amount >= wide]
-        own["pools"] = tuple(draw.sample(fitting, draw.randint(1, len(fitting))))
+        fitting = [name for name, amount in sizes.items() if amount >= wide]
+        if fitting:
+            own["pools"] = tuple(draw.sample(fitting, draw.randint(1, len(fitting))))
     return Job(name=f"j{len(earlier)}", **own)
 
 
@@ -130,16 +152,13 @@ class Slots:
         whole += [job.deadline or night.deadline for job in night.jobs]
         self.unit = next(u for u in map(Fraction, UNITS) if u == _unit(night, whole))
         self.length = 60
-        self.pools = {
-            name: [size if self.open(t) else 0 for t in range(self.length)]
-            for name, size in (night.pools or {"": 0}).items()
-        }
-        if not night.pools:
-            now = night.processors
-            self.pools[""] = [
-                (now := self.amount(night.changes, t, now)) * self.open(t)
-                for t in range(self.length)
-            ]
+        self.pools: dict[str, list[int]] = {}
+        for name, size in (night.pools or {"": night.changes or night.processors}).items():
+            now = size if isinstance(size, int) else night.processors  # 0 before pools' profiles
+            self.pools[name] = []
+            for t in range(self.length):
+                now = self.amount(size, t, now) if isinstance(size, tuple) else now
+                self.pools[name].append(max(0, now - self.away(name, t)) * self.open(t))
         self.resources = {}
         for name, amount in night.resources.items():
             level: list[float] = []
@@ -158,6 +177,10 @@ class Slots:
 
     def open(self, t: int) -> bool:
         return self.night.end is None or t < self.slot(self.night.end)
+
+    def away(self, pool: str, t: int) -> int:
+        mine = [down for down in self.night.down if (down.pool or "") == pool]
+        return sum(d.processors for d in mine if self.slot(d.start) <= t < self.slot(d.end))
 
     def amount(self, changes: Any, t: int, before: float) -> Any:
         return next((a for time, a in changes if self.slot(time) == t), before)

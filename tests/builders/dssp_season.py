@@ -3,11 +3,15 @@
 import itertools
 import random
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from builders.dssp_moving import Slots, fitting, some_moving_night
 from schedopt.instances import files
+from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance
 from schedopt.validation.dssp.constraints import broken
 from schedopt.validation.dssp.facts import Facts
@@ -150,3 +154,66 @@ def best_plan(instance: Instance) -> float | None:
         if all(kept(instance, {"of": "capacity", **rule}, plan) for rule in fairs):
             best = worth
     return best
+
+
+# --- on machines that change ---
+
+
+def some_moving_season(draw: random.Random, keys: tuple[str, ...]) -> Instance:
+    """Draw a season of two or three nights, perhaps on machines of their own, with a cap."""
+    night = some_moving_night(draw, keys)
+    count = draw.randint(2, 3)
+    jobs = []
+    for job in night.jobs:
+        first = draw.randint(1, count)
+        span = {"first_night": first, "last_night": draw.randint(first, count)}
+        jobs.append(replace(job, groups={"team": draw.choice("xy")}, **span))
+    down = tuple(replace(d, night=draw.choice((None, *range(1, count + 1)))) for d in night.down)
+    cap: list[FairShare] = []
+    if any(job.groups["team"] == "x" for job in jobs):
+        window = draw.choice((None, 1, 2))
+        cap = [FairShare(by="team", at_most={"x": draw.choice((0.25, 0.5, 0.75))}, window=window)]
+    return replace(
+        night,
+        nights=count,
+        jobs=tuple(jobs),
+        down=down,
+        constraints=tuple(cap[: draw.randint(0, 1)]),
+    )
+
+
+def best_moving_season(season: Instance) -> float:
+    """Return the reward of the best season: every choice of a night, or none, for each job."""
+    fits: list[set[frozenset[str]]] = []
+    rooms: list[int] = []
+    demands: dict[str, int] = {}
+    for n in range(1, season.nights + 1):
+        down = tuple(replace(d, night=None) for d in season.down if d.night in (None, n))
+        jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
+        alone = replace(season, nights=1, jobs=jobs, down=down, constraints=())
+        fits.append({frozenset(chosen) for chosen in fitting(alone)})
+        slots = Slots(alone)
+        last = slots.slot(alone.deadline)
+        rooms.append(sum(sum(level[:last]) for level in slots.pools.values()))
+        demands = {job.name: slots.demand(job.name) for job in season.jobs}
+    choices = [
+        (0, *range(job.first_night, (job.last_night or season.nights) + 1)) for job in season.jobs
+    ]
+    best = 0.0
+    for plan in itertools.product(*choices):
+        on = list(zip(season.jobs, plan, strict=True))
+        nights = [frozenset(j.name for j, m in on if m == n + 1) for n in range(season.nights)]
+        worth = sum(job.reward for job, n in on if n)
+        if worth > best and all(map(set.__contains__, fits, nights)):
+            used = [sum(demands[j.name] for j, m in on if m == n + 1 and j.groups["team"] == "x")
+                    for n in range(season.nights)]  # fmt: skip
+            best = worth if all(_capped(rule, used, rooms) for rule in season.constraints) else best
+    return best
+
+
+def _capped(rule: Any, used: list[int], rooms: list[int]) -> bool:
+    window = min(rule.window or 1, len(rooms))
+    return all(
+        sum(used[n : n + window]) <= Fraction(rule.at_most["x"]) * sum(rooms[n : n + window])
+        for n in range(len(rooms) - window + 1)
+    )

@@ -15,7 +15,7 @@ from schedopt.validation.dssp.facts import Facts
 
 
 def windowed_night(
-    rng: np.random.Generator, *, jobs: int = 5, tasks: int = 3, stages: int = 2, late: bool = False
+    rng: np.random.Generator, *, jobs: int = 5, tasks: int = 3, stages: int = 2
 ) -> Instance:
     """Draw a night of few short jobs, with lengths in units or in tenths, that do not all fit."""
     unit = float(rng.choice([1.0, 0.1, 0.5]))
@@ -55,7 +55,6 @@ def windowed_night(
         processors=int(rng.integers(1, 4)),
         deadline=round(deadline * unit, 9),
         jobs=tuple(made),
-        late=((0.0, 0.5), (round(2 * unit, 9), 0.0)) if late and rng.random() < 0.5 else (),
         constraints=seats,
     )
 

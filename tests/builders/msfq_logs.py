@@ -1,5 +1,8 @@
 """Random logs in which much falls together, and what needs no more than a few lines."""
 
+from itertools import permutations
+from typing import Any
+
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Partition
@@ -55,3 +58,36 @@ def random_parts(seed: int, most: int = 40, **more: object) -> Instance:
         return queue_of(whole, servers, resources=amounts, **more)
     each = {part: Partition(servers=servers, resources=amounts) for part in parts}
     return queue_of(whole, servers * len(parts), partitions=each, **more)
+
+
+def least(queue: Instance) -> float:
+    """Return the least objective of all schedules of a few jobs: each order, as soon as they fit.
+
+    Some order gives the best schedule, since none is better for starting later.
+    """
+    total = weight = 0.0
+    for _, _, one in queue.parts():
+        jobs, most = one.jobs, np.array([one.servers, *one.amounts])
+        more = np.empty((len(jobs), 0)) if jobs.needs is None else jobs.needs.amounts
+        need = np.column_stack([jobs.need, more])
+        heavy = jobs.need * jobs.run if queue.objective == "weighted" else np.ones(len(jobs))
+        total += min(
+            float(heavy @ (packed_starts(jobs, need, most, order) + jobs.run - jobs.submit))
+            for order in permutations(range(len(jobs)))
+        )
+        weight += float(heavy.sum())
+    return total / weight
+
+
+def packed_starts(jobs: Jobs, need: Any, most: Any, order: tuple[int, ...]) -> Any:
+    starts = np.full(len(jobs), np.inf)
+    for job in order:
+        placed = np.isfinite(starts)
+        ends = starts + jobs.run
+        for time in sorted({jobs.submit[job], *ends[placed & (ends > jobs.submit[job])]}):
+            at = [time, *starts[placed & (starts > time) & (starts < time + jobs.run[job])]]
+            held = [need[placed & (starts <= t) & (ends > t)].sum(axis=0) for t in at]
+            if all((used + need[job] <= most).all() for used in held):
+                starts[job] = time
+                break
+    return starts

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from math import inf, nan
 from random import Random
+from typing import Any
 
-from builders.dssp import best, best_at_risk
+import msgspec
+import numpy as np
+from builders.dssp import best, best_at_risk, best_order_at_risk
 from builders.dssp_season import best_plan
 from builders.dssp_season import season as some_season
 from builders.dssp_windows import best_schedule
@@ -97,8 +100,6 @@ def _ruled(
     rule: Callable[[Random, list[str]], Constraint] = some_rule,
 ) -> tuple[Instance, list[Constraint]]:
     """Return an instance with half of some drawn rules, and the other half."""
-    import msgspec
-
     names = [job.name for job in night.jobs]
     rules = [rule(draw, names) for _ in range(draw.randint(0, most))]
     half = draw.randint(0, len(rules))
@@ -126,20 +127,18 @@ def selection(draw: Random) -> Selection:
     night, rules = _ruled(draw, night, rule=some_share if alone else some_rule)
     fill = draw.choice((1.0, 1.0, 0.5))
     if draw.random() < 0.3:
-        return at_risk(draw, night, draw.choice((fill, 1.5))).add(*rules)
+        night, asked = at_risk(draw, night)
+        return Selection(night, fill=draw.choice((fill, 1.5)), **asked).add(*rules)
     return Selection(night, fill=fill).add(*rules)
 
 
-def at_risk(draw: Random, night: Instance, fill: float) -> Selection:
+def at_risk(draw: Random, night: Instance, most: int = 9) -> tuple[Instance, dict[str, Any]]:
     """Draw spreads of run times, a measure and a few scenarios: a job may be sure."""
-    import msgspec
-
     spreads = (None, 0.0, 0.3, 0.9, Lognormal(sigma=0.5))
     jobs = [msgspec.structs.replace(job, spread=draw.choice(spreads)) for job in night.jobs]
     night = msgspec.structs.replace(night, jobs=tuple(jobs))
     risk = draw.choice(("mean", "cvar:0.9", "cvar:0.45", "chance:0.5", "chance:0.95"))
-    count, seed = draw.randint(1, 9), draw.randint(0, 99)
-    return Selection(night, fill=fill, risk=risk, scenarios=count, seed=seed)
+    return night, {"risk": risk, "scenarios": draw.randint(1, most), "seed": draw.randint(0, 99)}
 
 
 def season(draw: Random) -> Season:
@@ -151,8 +150,18 @@ def season(draw: Random) -> Season:
 
 
 def schedule(draw: Random) -> Schedule:
-    """Draw a schedule of staged jobs."""
-    night, rules = _ruled(draw, some_night(draw, staged=True), most=2)
+    """Draw a schedule of staged jobs, under risk, or of which some pay half a little late."""
+    night = some_night(draw, staged=True)
+    if few := draw.random() < 0.4:
+        tasks = np.cumsum(np.bincount(night.tasks.job_of))
+        few_jobs = night.jobs[: max(1, int((tasks <= MOST_TASKS - 1).sum()))]
+        night = msgspec.structs.replace(night, jobs=few_jobs)
+    night, rules = _ruled(draw, night, most=2)
+    if few and not any(isinstance(rule, Seats) for rule in (*night.constraints, *rules)):
+        night, asked = at_risk(draw, night, 3)
+        return Schedule(night, **asked).add(*rules)
+    if draw.random() < 0.25:
+        night = msgspec.structs.replace(night, late=((0.0, 0.5), (night.deadline / 4, 0.0)))
     return Schedule(night).add(*rules)
 
 
@@ -172,6 +181,8 @@ def best_order(model: Schedule) -> float | None:
     """Return the optimum of a schedule by trying all orders; NaN where these are too many."""
     if len(model.instance.tasks.lengths) > MOST_TASKS:
         return nan
+    if model.sample is not None:
+        return best_order_at_risk(model)
     truth = best_schedule(model.instance, model.added)
     return None if truth == -inf else truth
 

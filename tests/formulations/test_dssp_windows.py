@@ -1,15 +1,14 @@
-"""Releases, deadlines and seats: by hand, and of schedules against every order."""
+"""Releases, deadlines and seats, by hand."""
 
-import numpy as np
 import pytest
 from builders.dssp import best
-from builders.dssp_windows import best_schedule, windowed_night
+from builders.dssp_windows import best_schedule
 from builders.effort import ALL
 
 from schedopt import evaluate, solve
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp import Instance, Job, bounding
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import example
 from schedopt.policies.registry import NotApplicableError, registered
@@ -22,30 +21,6 @@ def job(name: str, length: float, **more: object) -> Job:
 def night(*jobs: Job, **more: object) -> Instance:
     given = {"name": "n", "processors": 1, "deadline": 10.0, "jobs": jobs} | more
     return Instance(**given)  # type: ignore[arg-type]
-
-
-MOST_TASKS = 8
-"""Of which brute force tries every order in a moment; of twice as many it would take days."""
-
-
-@pytest.mark.parametrize("part", range(100 if ALL else 2))
-def test_random_nights_against_every_order(part: int) -> None:
-    """Two thousand nights in `make test-all`, forty else."""
-    rng = np.random.default_rng(part)
-    for i in range(20):
-        instance = windowed_night(rng, jobs=4, tasks=3, stages=2, late=True)
-        while len(instance.tasks.lengths) > MOST_TASKS:
-            instance = windowed_night(rng, jobs=4, tasks=3, stages=2, late=True)
-        scheduled_is_optimal(instance, f"{part} {i}")
-
-
-def scheduled_is_optimal(instance: Instance, which: str) -> None:
-    """Compare `Schedule` with brute force; no selection is worth less than what is earned."""
-    result = solve(instance, formulation="schedule", threads=1)
-    assert result.termination == "optimal", which
-    assert not result.violations, which
-    assert result.objective == pytest.approx(best_schedule(instance), abs=1e-9), which
-    assert solve(bounding(instance)).objective >= result.objective - 1e-9, which
 
 
 def test_what_lives_between_two_times_fits_there() -> None:

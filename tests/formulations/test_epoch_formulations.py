@@ -1,4 +1,4 @@
-"""Partition: conflicts, planted optima, forms for CP-SAT, limits, native rows, refusals."""
+"""Partition: conflicts, limits, native rows, refusals."""
 
 import pytest
 from builders.epoch import packing
@@ -27,16 +27,6 @@ def test_a_smallest_conflict_is_named() -> None:
     result = solve(packing([2, 2, 2, 2], 16, 2), constraints=rules)
     assert result.termination == "infeasible"
     assert set(result.conflict) == {"a pair", "another", "not those"}
-
-
-def test_cp_sat_covers_by_slots_unless_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = GENERATORS["planted"](1, nodes=24, epochs=4, inequity=2, most=6)
-    for most, form in ((60_000, "slots"), (3, "leaders")):
-        monkeypatch.setattr("schedopt.solvers.epoch.covering.MOST_PATTERNS", most)
-        result = solve(Partition(instance), solver="cp-sat", threads=1)
-        assert (result.options["model"], result.solver) == (form, "cp-sat")
-        assert result.proven
-        assert result.objective == 4 * 24
 
 
 def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.clock import Clock, stages_of, start_of
+from schedopt.instances.dssp.clock import Clock, planned_of, stages_of, start_of
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.errors import InputError
 
@@ -129,10 +129,34 @@ TIMES = [
     ("tasks", "1h;;1h", "stages such as"),
     ("tasks", "1x06:00", "stages such as"),
     ("tasks", "1x-1h", "stages such as"),
+    ("tasks", "2x2h..1h", "ranges from above 0"),
+    ("tasks", "2x0..1h", "ranges from above 0"),
+    ("tasks", "2x..1h", "stages such as"),
+    ("tasks", "2x1h..2h ±20%", "a range or ±"),
+    ("tasks", "1h ±100%", "less than ±100%"),
     ("seats:houdini", "1.5", "a whole number"),
     ("seats:houdini", "-1", "a finite number >= 0"),
     ("seats:houdini", "two", "a finite number >= 0"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "stages", "spread"),
+    [
+        ("12x20m..50m", ((2100.0,) * 12,), 3 / 7),
+        ("12x20..50m", ((2100.0,) * 12,), 3 / 7),
+        ("2x0.5h..1h 30m+1x1h; 1h", ((3600.0,) * 3, (3600.0,)), 0.25),
+        ("1m..1m", ((60.0,),), 0.0),
+        ("2x1h;1m ±30%", ((3600.0,) * 2, (60.0,)), 0.3),
+        ("2x1h", ((3600.0,) * 2,), None),
+    ],
+)
+def test_tasks_that_are_guesses(
+    text: str, stages: tuple[tuple[float, ...], ...], spread: float | None
+) -> None:
+    found, by = planned_of(text, Clock("s", None))
+    assert found == stages
+    assert by == (None if spread is None else pytest.approx(spread, rel=1e-15))
 
 
 @pytest.mark.parametrize(("column", "text", "expected"), TIMES)
@@ -188,7 +212,10 @@ def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> Non
     assert convert(frame, **given) == night
     assert convert(tmp_path / "jobs.parquet", **given) == night
     pandas = pytest.importorskip("pandas")
-    assert convert(pandas.DataFrame(frame.to_dicts()), **given) == night
+    same = pandas.DataFrame(frame.to_dicts())
+    assert convert(same, **given) == night
+    same.to_excel(tmp_path / "jobs.xlsx", index=False)
+    assert convert(tmp_path / "jobs.xlsx", **given) == night
     with pytest.raises(InputError, match="a name of its own: row 1 has it already") as caught:
         convert(pl.concat([frame, frame]), **given)
     assert (caught.value.file, caught.value.place) == ("the frame", "row 4, column 'name'")

@@ -88,3 +88,14 @@ def test_it_is_written_with_its_table_and_read_again(tmp_path: Path) -> None:
     again = load(tmp_path / "log.json")
     assert (again.jobs.submit == queue.jobs.submit).all()
     assert (drawn(50).jobs.run == queue.jobs.run).all()
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.6])
+def test_times_between_arrivals_are_exponential_and_depend_as_asked(kept: float) -> None:
+    wanted = {"jobs": 100_000, "servers": 16, "autocorrelation": kept}
+    queue = schedopt.generate("msfq", "autocorrelated", seed=1, options=wanted)
+    gaps = np.diff(queue.jobs.submit)
+    for lag in (1, 2):
+        assert np.corrcoef(gaps[lag:], gaps[:-lag])[0, 1] == pytest.approx(kept**lag, abs=0.03)
+    assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.05)
+    assert queue.load == pytest.approx(0.8, abs=0.04)

@@ -1,24 +1,33 @@
 """Policies for logs: compiled replays against plain definitions, and what each policy promises."""
 
+import dataclasses
+import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from builders.cli import refused, run
 from builders.msfq_logs import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
-from schedopt.instances.msfq.logs import Jobs
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Jobs, Labels
+from schedopt.instances.msfq.site import Cohort, Queue, Quotas
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
+from schedopt.policies.msfq.logs.explained import explained
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
-from schedopt.policies.msfq.logs.plain import play_plainly
+from schedopt.policies.msfq.logs.plain import limited, play_plainly
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
 from schedopt.policies.msfq.logs.replay import Order, replay
+from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
 LOGS = 200
@@ -31,6 +40,14 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("multifactor", {"age": 1.0, "size": 2.0, "fair_share": 3.0, "max_age": 20.0, "half_life": 9.0,
                      "fill": "stop"}),
     ("fair-share-decay", {"half_life": 5.0, "fill": "skip"}),
+    ("weighted", {"priority": """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4,
+        "qos": 2}, "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
+        "qos": {"3": 1.5}, "backfill": "easy"}"""}),
+    ("weighted", {"priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
+        "max_age": 20, "backfill": "skip"}"""}),
+    ("weighted", {"priority": """{"weights": {"area": -1, "usage": -1},
+        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""}),
+    ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
 ]  # fmt: skip
 
 
@@ -42,12 +59,169 @@ def test_compiled_starts_are_those_of_the_definition(
 ) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     starts, policy = started(queue, name, estimates, **options), LOG_POLICIES[name]
-    half_life = {"half_life": options["half_life"]} if "half_life" in options else {}
+    order = policy.order(**options) if policy.order else Order("arrival")
     for _, rows, one in queue.parts():
         planned = one.jobs.planned(estimates if policy.plans else "exact")
-        rule, more = policy.make(**options), {"amounts": one.amounts, **half_life}
-        plain = play_plainly(one.jobs, one.servers, rule, planned, **more)
+        rule, site = policy.make(**options), order.priority
+        jobs, amounts = limited(one.jobs, one.servers, planned, one.amounts, site.limits)
+        plain = play_plainly(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
         assert starts[rows].tolist() == plain.starts
+        assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
+
+
+def shares(queue: Instance) -> list[float]:
+    """Return each job's largest share of what there is of anything, in servers."""
+    most = [queue.servers, *(max(amount, 1) for amount in queue.amounts)]
+    held = [queue.jobs.need, *([] if queue.jobs.needs is None else queue.jobs.needs.amounts.T)]
+    each = zip(*(column.tolist() for column in held), strict=True)
+    return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
+
+
+def random_quotas(draw: np.random.Generator, amounts: dict[str, int]) -> Quotas:
+    """Draw queues in cohorts of two levels in which every job fits some time."""
+
+    def some(limit: bool) -> dict[str, int]:
+        if limit:  # of some resources none, else enough for any job
+            return {name: most for name, most in amounts.items() if draw.random() < 0.6}
+        return {name: int(draw.integers(0, most + 1)) for name, most in amounts.items()}
+
+    return Quotas(
+        queues={
+            f"q{i}": Queue(nominal=some(False), borrowing_limit=some(True),
+                           cohort=draw.choice(["inner", "outer"]), strict=bool(draw.random() < 0.3))
+            for i in range(3)
+        },
+        cohorts={
+            "inner": Cohort(nominal=some(False), borrowing_limit=some(True), cohort="outer"),
+            "outer": Cohort(nominal=amounts if draw.random() < 0.5 else
+                            {name: 2 * most for name, most in amounts.items()}),
+        },
+        priority={"high": 5.0, "low": -1.0},
+    )  # fmt: skip
+
+
+def held_within(jobs: Jobs, starts: Any, queue: Instance, quotas: Quotas) -> bool:
+    """Tell whether at no start any queue or cohort has more than it may, counted anew."""
+    names = tuple({"servers": queue.servers, **queue.resources})
+    tree, ends = quotas.tree(names), starts + jobs.run
+    needs = np.column_stack([jobs.need, *(jobs.needs.amounts.T if jobs.needs else ())])
+    for now in starts.tolist():
+        held = [[0] * len(names) for _ in tree.names]
+        for job in np.flatnonzero((starts <= now) & (now < ends)).tolist():
+            node = int(jobs.queue.codes[job])  # type: ignore[union-attr]
+            while node >= 0:
+                held[node] = [a + int(b) for a, b in zip(held[node], needs[job], strict=True)]
+                node = tree.parent[node]
+        for of, most in zip(held, tree.most, strict=True):
+            if any(limit is not None and a > limit for a, limit in zip(of, most, strict=True)):
+                return False
+    return True
+
+
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS)
+def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    for _, _, one in random_parts(seed, 25).parts():
+        names, count = ("q0", "q1", "q2"), len(one.jobs)
+        queue = Labels(draw.integers(0, 3, count).astype(np.int32), names)
+        group = Labels(draw.integers(-1, 3, count).astype(np.int32), ("low", "high", "other"))
+        jobs = dataclasses.replace(one.jobs, queue=queue, group=group)
+        quotas = random_quotas(draw, {"servers": one.servers, **one.resources})
+        order = Order("quotas", quotas=quotas, first=int(draw.integers(-1, count)))
+        starts = replay(jobs, one.servers, order, amounts=one.amounts)
+        plain = play_plainly(jobs, one.servers, rules.of(order), amounts=one.amounts)
+        assert starts.tolist() == plain.starts
+        assert held_within(jobs, starts, one, quotas)
+
+
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "sjf", "multifactor", "wfp3"]),
+       several=st.booleans())  # fmt: skip
+def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bool) -> None:
+    one = random_parts(seed, 25).parts()[0].queue if several else queue_of(*random_jobs(seed))
+    first = seed % len(one.jobs)
+    own = LOG_POLICIES[name].order
+    assert own is not None
+    order = dataclasses.replace(own(), first=first)
+    starts = replay(one.jobs, one.servers, order, one.jobs.planned(), one.amounts)
+    planned, site = one.jobs.planned(), order.priority
+    plain = play_plainly(
+        one.jobs, one.servers, rules.of(order), planned, site.half_life, one.amounts, site.by
+    )
+    assert starts.tolist() == plain.starts
+
+
+@settings(max_examples=LOGS, deadline=None)
+@given(seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
+def test_who_ran_in_a_jobs_place(
+    seed: int, policy: tuple[str, dict[str, Any]], several: bool
+) -> None:
+    name, own = policy
+    queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
+    jobs, row = queue.jobs, seed % len(queue.jobs)
+    starts = started(queue, name, "exact", **own)
+    found = explained(queue, name, row, "exact", own)
+    rows = next(part.rows for part in queue.parts() if row in part.rows)
+    others = rows[(starts[rows] >= jobs.submit[row]) & (starts[rows] < starts[row])]
+    assert [one.row for one in found.in_its_place] == others.tolist()
+    assert found.alone <= found.start == starts[row]
+    make = LOG_POLICIES[name].order
+    assert make is not None
+    order = make(**own)
+    passed = [one for one in found.in_its_place if one.rule == "passed"]
+    if order.fill == "stop" and order.key not in ("conservative", "quotas"):
+        assert not passed
+    if order.key == "conservative":
+        assert found.earlier is None
+        return
+    assert found.earlier is not None
+    assert found.earlier.start >= found.alone
+    if order.fill != "skip" and order.key != "quotas" and not order.priority.limits:
+        assert found.earlier.start == found.alone  # nobody delays who is first in line
+    total = found.earlier.delay - found.earlier.gain + found.earlier.start - found.start
+    assert found.earlier.change * len(rows) == pytest.approx(total, abs=1e-6)
+
+
+def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    schedopt.dump(queue_of(SMALL, 4), file)
+    said = run("evaluate", file, "--policy", "easy", "--explain", "3").stdout
+    assert "4 servers, planned 3; came at 2, started at 29 under easy, after 27" in said
+    assert "had nobody started since, it would have started after 8" in said
+    assert "2 others later by 7 together (at most 4, 4)" in said
+    assert "came before it" in said
+    assert "it needs 4 servers, and 2 were idle" in said
+    asked = ("evaluate", file, "--policy", "easy", "--explain", "3", "--json")
+    told = json.loads(run(*asked).stdout)
+    assert [one["rule"] for one in told["in_its_place"]] == ["order", "passed"]
+    for words, why in (
+        (["--policy", "easy", "--explain", "9"], "a row from 0 to 4"),
+        (["--policy", "easy,fcfs", "--explain", "0"], "one policy"),
+        (["--policy", "msfq", "--explain", "0"], "a policy that replays logs"),
+    ):
+        assert why in refused("evaluate", file, *words)
+
+
+def test_weights_are_tuned_on_the_past(tmp_path: Path) -> None:
+    queue = queue_of(*random_jobs(5, 400, servers=6))
+    while len(queue.jobs) < 100:
+        queue = queue_of(*random_jobs(len(queue.jobs) + 7, 400, servers=6))
+    seen, rest = halves(queue, 0.5)
+    assert len(seen.jobs) + len(rest.jobs) == len(queue.jobs)
+    found = tune(seen, "given", 30, 1)
+    assert found == tune(seen, "given", 30, 1)
+    first = tune(seen, "given", 1, 1)
+    assert found.objective <= first.objective or found.worst < first.worst
+    replayed = POLICIES["tuned"].run(queue, evaluations=30, search=1)
+    written = tmp_path / "site.json"
+    written.write_text(replayed.note.partition("priority=")[2])
+    again = POLICIES["weighted"].run(queue, priority=str(written))
+    assert again.schedule == replayed.schedule
+    result = schedopt.evaluate(queue, "weighted", options={"priority": str(written)})
+    assert json.loads(result.options["priority"]) == json.loads(written.read_text())
+    with pytest.raises(NotApplicableError, match="from 20 jobs"):
+        halves(queue_of(SMALL, 4), 0.5)
 
 
 @settings(max_examples=LOGS, deadline=None)

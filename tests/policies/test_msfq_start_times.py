@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from builders.cli import refused, run
@@ -20,6 +21,7 @@ from schedopt.policies.msfq.logs.runtimes import MODELS
 from schedopt.policies.msfq.logs.snapshot import Snapshot
 from schedopt.policies.msfq.logs.start_times import _quantile, moments
 from schedopt.policies.registry import registered
+from schedopt.verbs.start_times import time_of
 
 registered("msfq")
 
@@ -114,8 +116,16 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     run("start-times", file, "--at", "300", "--policy", "fcfs", "--level", "0.5", "-o", told)
     assert told.read_text().splitlines()[0] == "job,earliest,median,latest,requested"
     assert "0 wait" in run("start-times", file, "--at", "-1").stderr
+    plain, start = schedopt.load(file), "2026-03-29T01:00[Europe/Berlin]"
+    dated = msgspec.structs.replace(plain, start=start).with_jobs(plain.jobs)
+    schedopt.dump(dated, tmp_path / "dated.json")
+    for at in ("2026-03-29T01:05", "2026-03-29T00:05Z"):  # 300 s on
+        again = run("start-times", tmp_path / "dated.json", "--at", at, "--json").stdout
+        assert json.loads(again) == rows
+    assert time_of("2026-03-29T03:00", dated) == 3600  # clocks are put forward at 2
     for words, said in (
-        (["--at", "noon"], "--at: found 'noon'; expected a number"),
+        (["--at", "noon"], "found 'noon'; expected a number"),
+        (["--at", "2026-03-29"], "it has no `start`"),
         (["--at", "3", "--policy", "esay"], "esay"),
         (["--at", "3", "--level", "90"], "between 0 and 1"),
         (["--at", "3", "--model", "none"], "expected a model"),

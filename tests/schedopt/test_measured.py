@@ -1,9 +1,11 @@
 """What a bench says of logs: what is measured first, with intervals; and what it leaves out."""
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from builders.cli import run
@@ -12,7 +14,10 @@ from builders.msfq_logs import queue_of
 import schedopt
 from schedopt.analysis.measured import measured
 from schedopt.analysis.row_table import RowTable
-from schedopt.analysis.tables import measures
+from schedopt.analysis.summary import overview, summary
+from schedopt.analysis.tables import _about, measures, standing_table
+from schedopt.analysis.words import in_words
+from schedopt.formats import percent
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.instances.msfq.logs import Jobs, Labels
@@ -60,7 +65,8 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     assert on_logs | on_classes == set(every)
     assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
     by_class = {"msfq", "two-threshold", "nmsr", "class-thresholds"}
-    assert on_classes - on_logs == by_class | {"backfilling", "balanced-splitting"}
+    alone = {"backfilling", "balanced-splitting", "kill-smart", "dual-kill"}
+    assert on_classes - on_logs == by_class | alone
     named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
     assert [row.termination for row in named] == ["not-applicable"]
 
@@ -68,16 +74,41 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
 def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
     assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
     assert all(len(row.resampled) == 20 for row in rows)
-    for suffix in (".jsonl", ".csv", ".parquet"):
+    assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
+    for suffix in (".jsonl", ".csv", ".parquet", ".xlsx"):
         path = tmp_path / f"rows{suffix}"
         path.write_bytes(table(rows, suffix))
         assert read_rows(path) == list(rows)
 
 
+def test_papers_and_spreadsheets_have_it_and_one_instance_has_no_profile(
+    rows: RowTable, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
+    said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
+    assert said.count("no schedule is below") == 1
+    cells = csv.DictReader(run("summary", tmp_path / "rows.jsonl", "--csv").stdout.splitlines())
+    assert {one["contender"]: float(one["response"]) for one in cells} == {
+        row.policy: row.measures["response"] for row in rows
+    }
+    (axes,) = schedopt.plot(rows).axes
+    best = min(row.objective or 0.0 for row in rows)
+    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
+        sorted(100 * ((row.objective or 0.0) / best - 1) for row in rows)
+    )
+
+
 def test_the_table_leads_with_it(rows: RowTable) -> None:
     (found,) = measured(rows)
     shown = measures(found)
-    assert shown.heads[:4] == ("policy", "response", "± (95%)", "over the bound")
+    assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
+    (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
+    over = (rows[0].objective or 0.0) / bound - 1
+    assert shown.rows[[name for name, _ in found.rows].index("fcfs")][2] == percent(over)
+    assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
+    assert "over the bound" in standing_table([standing], _about(overview(rows)[0])).title
+    (told,) = in_words(rows).values()
+    assert any("above the bound on average" in one for one in told)
     best = min(rows, key=lambda row: row.objective or 0.0)
     assert shown.rows[0][0] == best.policy == found.rows[0][0]
     for one in found.differences:
@@ -127,7 +158,9 @@ def test_starts_of_several_policies_are_several_files(log: Path, tmp_path: Path)
         schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": str(tmp_path / "s.csv")})
     with pytest.raises(InputError, match=r"\{policy\}"):
         schedopt.bench([log], policies=["fcfs", "saf"], options={"starts": str(tmp_path / "s.csv")})
-    schedopt.evaluate(log, "fcfs", options={"starts": str(tmp_path / "s.csv")})
+    told = schedopt.evaluate(log, "fcfs", options={"starts": str(tmp_path / "s.csv")})
+    assert told.confidence is msgspec.UNSET  # a replay is exact
+    assert "by batch means" in run("evaluate", log, "--policy", "fcfs").stdout
 
 
 def test_a_terminal_shows_it(log: Path) -> None:

@@ -120,8 +120,8 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     ]  # fmt: skip
     write(table, tmp_path / "plan.parquet")
     assert pl.read_parquet(tmp_path / "plan.parquet").equals(table)
-    with pytest.raises(InputError, match=r"ending in .csv, .parquet"):
-        write(table, tmp_path / "plan.xlsx")
+    with pytest.raises(InputError, match=r"ending in .csv, .parquet, .xlsx"):
+        write(table, tmp_path / "plan.xls")
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -172,7 +172,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
     result = solve(farm)
     table = plan(farm, result)
-    for ending in (".csv", ".parquet"):
+    for ending in (".csv", ".parquet", ".xlsx"):
         path = tmp_path / f"plan{ending}"
         write(table, path)
         back = read(path)

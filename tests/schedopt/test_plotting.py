@@ -92,6 +92,32 @@ def legend(figure: Any) -> list[str]:
     return [text.get_text() for box in boxes for text in box.get_texts()]
 
 
+def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -> None:
+    from schedopt import plan
+
+    night = load(evil)
+    ran, chosen = evaluate(night, "lcpf"), solve(night)
+    table = plan(night, ran)
+    figure = Figure()
+    axes = figure.subplots(5)
+    for ax, what in zip(axes, (night, ran, chosen, table, [table, table]), strict=True):
+        several = len(night.groups) > 1 and what is chosen
+        if several:
+            with pytest.raises(InputError, match="panels"):
+                plot(what, instance=night, ax=ax)
+            continue
+        assert plot(what, instance=night, ax=ax) is ax
+        assert ax.patches or ax.collections
+    assert figure.axes == list(axes)
+    with pytest.raises(InputError, match="panels"):
+        plot([ran, ran], instance=night, ax=axes[0])
+    assert plot([table, table]).axes[0].patches  # and the next picture has a figure of its own
+    table.write_csv(tmp_path / "plan.csv")
+    for files in ([tmp_path / "plan.csv"] * 3, [tmp_path / "plan.csv", evil]):
+        with pytest.raises(InputError):
+            plot(files)
+
+
 def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
     policies = ["greedy", "core", "lcpf"]
     night = load(NIGHT)

@@ -1,9 +1,5 @@
 """Replanning: what is planned of the rest of a night is the best that can still be done."""
 
-import functools
-from collections import Counter
-from fractions import Fraction
-from itertools import chain, combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,212 +8,15 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
+from builders.dssp_resting import HORIZON, Facts, best, some_night
 from builders.effort import examples
 
 import schedopt
-from schedopt.instances.constraints import Apart, AtMost, FairShare, Imply, Seats
+from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.verbs import plan as plans
 from schedopt.verbs.replan import Replanned, replan
-
-HORIZON = 8
-
-
-def some_night(draw: Random) -> Instance:
-    jobs: list[Job] = []
-    for n in range(draw.randint(2, 4)):
-        stages = [
-            tuple(float(draw.choice((1, 1, 2, 3))) for _ in range(draw.choice((1, 1, 2, 2, 3))))
-            for _ in range(draw.choice((1, 2)))
-        ]
-        own: dict[str, Any] = {"stages": tuple(stages), "groups": {"team": draw.choice("xy")}}
-        if draw.random() < 0.3:
-            own["max_processors"] = draw.randint(1, 2)
-        if draw.random() < 0.2:
-            own["deadline"] = float(draw.randint(4, HORIZON + 1))
-        if draw.random() < 0.2:
-            own["release"] = float(draw.randint(1, 3))
-        if jobs and draw.random() < 0.2:
-            own["after"] = (draw.choice(jobs).name,)
-        jobs.append(Job(name=f"j{n}", reward=float(draw.randint(1, 5)), **own))
-    names = [job.name for job in jobs]
-    rules: list[Any] = []
-    if draw.random() < 0.3:
-        rules.append(Apart(name="apart", jobs=tuple(draw.sample(names, 2))))
-    if draw.random() < 0.3:
-        first, then = draw.sample(names, 2)
-        rules.append(Imply(name="imply", if_=first, then=then))
-    if draw.random() < 0.3 and any(job.groups["team"] == "x" for job in jobs):
-        rules.append(AtMost(name="few", by="team", group="x", count=1))
-    if draw.random() < 0.4:
-        cap = FairShare(name="cap", by="team", at_most={"x": draw.choice((0.25, 0.5))})
-        rules += [cap] if any(job.groups["team"] == "x" for job in jobs) else []
-    if draw.random() < 0.3:
-        rules.append(Seats(name="seats", capacity=1, use={names[0]: 1, names[-1]: 1}))
-    return Instance(
-        name="small", processors=draw.randint(1, 3), deadline=float(HORIZON), jobs=tuple(jobs),
-        constraints=tuple(rules),
-    )  # fmt: skip
-
-
-class Facts:
-    """What has happened to a plan by a time, told plainly; shares nothing with `replan`."""
-
-    def __init__(self, draw: Random, night: Instance, tasks: Any) -> None:
-        self.night = night
-        self.now = draw.randint(0, HORIZON - 1)
-        self.ends: dict[str, dict[tuple[int, int], float]] = {}
-        self.spent: Counter[str] = Counter()
-        self.rows: list[dict[str, Any]] = []
-        for job in night.jobs:
-            begun = {(t.stage, t.task): (t.start, t.end) for t in tasks
-                     if t.job == job.name and t.start < self.now}  # fmt: skip
-            if not begun:
-                continue
-            lasting = [key for key, (_, end) in begun.items() if end > self.now]
-            if draw.random() < 0.2:
-                self.rows.append({"job": job.name, "status": "failed"})
-                self.spent[job.groups["team"]] += sum(
-                    min(e, self.now) - s for s, e in begun.values()
-                )
-                continue
-            if lasting and draw.random() < 0.3:
-                late = float(self.now + draw.randint(1, 4))
-                self.rows.append({"job": job.name, "status": "running", "end": f"{late:g}"})
-                begun |= {key: (begun[key][0], late) for key in lasting}
-            self.ends[job.name] = {key: end for key, (_, end) in begun.items()}
-            self.spent[job.groups["team"]] += sum(e - s for s, e in begun.values())
-        self.busy = [end for ends in self.ends.values() for end in ends.values() if end > self.now]
-        self.processors = night.processors
-        if draw.random() < 0.3:
-            self.processors = max(len(self.busy), 1, draw.randint(1, 3))
-            self.rows.append({"processors": str(self.processors)})
-
-    def state(self) -> pl.DataFrame | None:
-        titles = ("job", "status", "start", "processors", "end")
-        rows = [{title: row.get(title, "") for title in titles} for row in self.rows]
-        return pl.DataFrame(rows) if rows else None
-
-    def over(self, name: str) -> bool:
-        """Whether a job ends whatever is done."""
-        count = sum(map(len, self.night.jobs[self.night.index[name]].stages or ()))
-        return len(self.ends.get(name, ())) == count
-
-
-def best(facts: Facts, was: set[str]) -> tuple[float, int] | None:
-    """Return the best reward of the night, and how many jobs of the old plan can be kept with it.
-
-    None where some rule cannot be kept whatever is done.
-    """
-    night = facts.night
-    sure = {job.name for job in night.jobs if facts.over(job.name)}
-    free = [job.name for job in night.jobs if job.name not in sure]
-    found = []
-    for more in chain.from_iterable(combinations(free, k) for k in range(len(free) + 1)):
-        chosen = sure | {*more}
-        if _allowed(facts, chosen) and _can(facts, frozenset(more)):
-            found.append((sum(_earns(facts, n, sure) for n in chosen), len(was & {*more})))
-    return max(found) if found else None
-
-
-def _due(night: Instance, name: str) -> float:
-    deadline = night.jobs[night.index[name]].deadline
-    return night.deadline if deadline is None else deadline
-
-
-def _earns(facts: Facts, name: str, sure: set[str]) -> float:
-    in_time = name not in sure or max(facts.ends[name].values()) <= _due(facts.night, name)
-    return facts.night.jobs[facts.night.index[name]].reward * in_time
-
-
-def _allowed(facts: Facts, chosen: set[str]) -> bool:
-    night = facts.night
-    team = {job.name: job.groups["team"] for job in night.jobs}
-    for rule in night.constraints:
-        if isinstance(rule, Apart) and len(chosen & {*rule.jobs}) > 1:
-            return False
-        if isinstance(rule, Imply) and rule.if_ in chosen and rule.then not in chosen:
-            return False
-        if isinstance(rule, AtMost) and sum(team[n] == "x" for n in chosen) > 1:
-            return False
-        if isinstance(rule, FairShare):
-            left = sum(
-                length
-                for n in chosen
-                if team[n] == "x"
-                for s, stage in enumerate(night.jobs[night.index[n]].stages or ())
-                for i, length in enumerate(stage)
-                if (s, i) not in facts.ends.get(n, {})
-            )
-            before = night.processors * facts.now
-            whole = before + facts.processors * (HORIZON - facts.now)
-            if left and left + facts.spent["x"] > Fraction(rule.at_most["x"]) * whole:
-                return False
-    return all({*night.jobs[night.index[n]].after} <= chosen for n in chosen if n not in facts.ends)
-
-
-def _can(facts: Facts, chosen: frozenset[str]) -> bool:
-    """Tell whether what is left of some jobs can be done in time, trying every slot."""
-    night = facts.night
-    jobs = [night.jobs[night.index[name]] for name in sorted(chosen)]
-    seats = next((rule for rule in night.constraints if isinstance(rule, Seats)), None)
-    todo = tuple(
-        (job.name, s, i) for job in jobs for s, stage in enumerate(job.stages or ())
-        for i, _ in enumerate(stage) if (s, i) not in facts.ends.get(job.name, {})
-    )  # fmt: skip
-    running = tuple(
-        (name, s, end) for name, ends in facts.ends.items() for (s, _), end in ends.items()
-    )
-    by_name = {job.name: job for job in night.jobs}
-
-    def ready(task: tuple[str, int, int], t: int, left: Any, on: Any) -> bool:
-        name, stage, _ = task
-        job = by_name[name]
-        if t < job.release or any(n == name and s < stage for n, s, _ in left):
-            return False
-        if any(n == name and s < stage and e > t for n, s, e in on):
-            return False
-        begun = name in facts.ends
-        waits = () if begun else job.after
-        return not any(n in waits for n, _, _ in left) and not any(
-            n in waits and e > t for n, _, e in on
-        )
-
-    def fits(t: int, on: Any) -> bool:
-        now = Counter(name for name, _, end in on if end > t)
-        if sum(now.values()) > facts.processors:
-            return False
-        if any((most := by_name[n].max_processors) and k > most for n, k in now.items()):
-            return False
-        return not seats or sum(seats.use.get(n, 0) * k for n, k in now.items()) <= seats.capacity
-
-    @functools.cache
-    def done(t: int, left: tuple[tuple[str, int, int], ...], on: Any) -> bool:
-        if not left:
-            return True
-        if any(
-            t + max((by_name[n].stages or ())[s]) > _due(night, n) for n, s, _ in left
-            if len({*(by_name[n].stages or ())[s]}) == 1
-        ):  # fmt: skip
-            return False
-        if t > HORIZON + 1:
-            return False
-        able = [task for task in left if ready(task, t, left, on)]
-        for k in range(len(able), -1, -1):
-            for started in {*combinations(able, k)}:
-                ends = tuple((n, s, t + (by_name[n].stages or ())[s][i]) for n, s, i in started)
-                if any(end > _due(night, name) for name, _, end in ends):
-                    continue
-                now = tuple(sorted(one for one in (*on, *ends) if one[2] > t))
-                rest = tuple(task for task in left if task not in started)
-                if (not started or fits(t, now)) and done(t + 1, rest, now):
-                    return True
-        return False
-
-    if any(end > _due(night, name) for name, _, end in running if name in chosen):
-        return False
-    return done(facts.now, todo, tuple(sorted(one for one in running if one[2] > facts.now)))
 
 
 def cases(count: int, seed: int) -> list[Any]:
@@ -230,7 +29,7 @@ def test_the_rest_of_a_small_night_is_the_best_there_is(seed: int) -> None:
     night = some_night(draw)
     plan = schedopt.solve(night, formulation="schedule")
     facts = Facts(draw, night, plan.solution.tasks)
-    if sum(end >= HORIZON for end in facts.busy) == facts.processors:
+    if not any(facts.left(p, t) for p in facts.there for t in range(facts.now, HORIZON)):
         with pytest.raises(InputError, match="comes free"):
             replan(plan, at=facts.now, state=facts.state(), instance=night)
         return
@@ -268,11 +67,14 @@ def _holds(night: Instance, made: Replanned, facts: Facts) -> None:
                 before = [o.end for o in tasks if o.stage < t.stage]
                 assert t.start >= max(before, default=job.release) - 1e-9
     for time in range(facts.now, HORIZON):
-        held = sum(end > time for end in facts.busy)
-        held += sum(
-            t.start <= time < t.end for ts in spans.values() for t in ts if t.start >= facts.now
-        )
-        assert held <= facts.processors
+        for pool in facts.there:
+            held = sum(
+                t.start <= time < t.end and t.pool == pool
+                for ts in spans.values()
+                for t in ts
+                if t.start >= facts.now
+            )
+            assert held <= facts.left(pool, time)
 
 
 def a_night(**more: Any) -> Instance:
@@ -348,6 +150,27 @@ def test_shares_count_what_was_used() -> None:
     rest = replan(plan, at=5, instance=night).rest
     rule = next(rule for rule in rest.constraints if rule.name == "cap")
     assert rule.past_total + rest.capacity() == pytest.approx(20)
+
+
+def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
+    night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
+    plan = schedopt.solve(night)
+    rows = schedopt.plan(night, plan)
+    first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
+    made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
+    assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)
+    assert not replan(plan, at=0.5, instance=night).notes
+    told = pl.DataFrame(
+        {"job": [first, ""], "status": ["running", ""], "start": ["0", ""],
+         "processors": ["1", "1"], "pool": ["gpu", "cpu"]}
+    )  # fmt: skip
+    made = replan(rows, at=0.5, instance=night, state=told)
+    assert not any(f"{first} is taken" in note for note in made.notes)
+    assert made.rest.pools == {"cpu": ((0, 0), (3, 1)), "gpu": ((0, 0), (2, 1))}
+    for pool, says in (("ram", "`pools`"), ("", "which `pool`")):
+        wrong = pl.DataFrame({"job": [""], "status": [""], "processors": ["1"], "pool": [pool]})
+        with pytest.raises(InputError, match=says):
+            replan(rows, at=0.5, instance=night, state=wrong)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from builders.epoch import packing
 from builders.msfq_logs import queue_of
 
 from schedopt import evaluate, solve
-from schedopt.formulations.cp_sat import WholeModel
+from schedopt.formulations.cp_sat import WholeModel, set_domain
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.formulations.msfq import Window
@@ -114,12 +114,12 @@ def test_a_model_is_as_it_was_declared_until_its_user_changes_it(
 ) -> None:
     model = make()
     assert model.model is model.model
-    declared = model.model.proto.SerializeToString(deterministic=True)
+    declared = str(model.model.proto)
     first, second = solve(model, threads=1), solve(model, threads=1)
     named = solve(model, solver="cp-sat", threads=1)
     assert first.proven
     assert first.objective == second.objective == named.objective
-    assert model.model.proto.SerializeToString(deterministic=True) == declared
+    assert str(model.model.proto) == declared
     variables = [model.model.get_int_var_from_proto_index(i) for i in range(2)]
     model.model.add_hint(variables[0], 1)
     assert not model.changed
@@ -141,18 +141,18 @@ def test_what_is_proven_is_of_the_model_as_it_stands(make: Callable[[], WholeMod
 
 def test_a_domain_counts() -> None:
     model = partition()
-    model.model.proto.variables[model.x["j2", "j2"].index].domain[:] = [1, 1]
+    set_domain(model.model.proto.variables[model.x["j2", "j2"].index], [1, 1])
     result = solve(model, threads=1)
     assert (result.objective, result.proven, result.violations) == (32, True, ())
     assert (result.solver, result.checked) == ("model", False)
     other = rectangles()
-    other.model.proto.variables[other.runs["j1"][4].index].domain[:] = [1, 1]
+    set_domain(other.model.proto.variables[other.runs["j1"][4].index], [1, 1])
     assert solve(other, threads=1).objective == 8
     third = schedule()
-    third.model.proto.variables[third.x["b"].index].domain[:] = [0, 0]
+    set_domain(third.model.proto.variables[third.x["b"].index], [0, 0])
     assert solve(third, threads=1).objective == 1
     last = window()
-    last.model.proto.variables[last.starts[0].index].domain[:] = [5, 5]
+    set_domain(last.model.proto.variables[last.starts[0].index], [5, 5])
     assert solve(last, threads=1).solution.starts[0].start == 5
 
 
@@ -171,7 +171,7 @@ def test_nodes_and_starts_are_what_constraints_on_them_say() -> None:
 def test_a_side_constraint_that_is_not_asked_for_does_not_count() -> None:
     model = partition().add(Apart(name="two", jobs=("j1", "j2")))
     assert solve(model, threads=1).objective == 32
-    model.model.proto.variables[model.asked["two"].index].domain[:] = [0, 0]
+    set_domain(model.model.proto.variables[model.asked["two"].index], [0, 0])
     result = solve(model, threads=1)
     assert result.objective == 16
     assert result.violations  # of what is declared
@@ -211,15 +211,15 @@ def test_a_conflict_of_a_changed_model_is_smallest_and_changes_nothing_in_it() -
     rules = (Together(name="one", jobs=("j1", "j2")), Apart(name="other", jobs=("j3", "j4")))
     model = partition().add(*rules)
     model.model.add(model.x["j2", "j2"] == 1)
-    declared = model.model.proto.SerializeToString(deterministic=True)
+    declared = str(model.model.proto)
     result = solve(model, threads=1)
     assert (result.termination, result.conflict) == ("infeasible", ("one",))
-    assert model.model.proto.SerializeToString(deterministic=True) == declared
+    assert str(model.model.proto) == declared
 
 
 def test_a_model_that_cp_sat_does_not_take_is_said_to_be_none() -> None:
     model = partition()
-    model.model.proto.variables[0].domain[:] = [3, 1]
+    set_domain(model.model.proto.variables[0], [3, 1])
     result = solve(model, threads=1)
     assert (result.termination, result.solution) == ("error", None)
     assert "does not take the changed model" in str(result.message)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from builders.dssp_dispatched import dispatched_in_slots
 from builders.dssp_moving import (
+    EVERY,
     SETS,
     Slots,
     a_night,
@@ -16,15 +17,17 @@ from builders.dssp_moving import (
     best_moving_selection,
     nights,
 )
+from builders.dssp_season import best_moving_season, some_moving_season
 from builders.effort import examples
 
 import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
-from schedopt.instances.constraints import FairShare
+from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Instance, Job, Scheduled
 from schedopt.instances.errors import InputError
 from schedopt.policies.registry import registered
 from schedopt.solvers.door import engines
+from schedopt.validation.dssp.bound import reproved
 
 
 @SETS
@@ -38,6 +41,33 @@ def test_optima_are_those_of_trial(keys: tuple[str, ...]) -> None:
             assert (result.objective, result.violations) == (best, ()), (night, result)
             assert result.proven
         assert schedule.objective <= selection.objective
+
+
+@pytest.mark.parametrize("keys", [keys for keys in EVERY if "after" not in keys], ids="+".join)
+def test_seasons_are_those_of_trial(keys: tuple[str, ...]) -> None:
+    for season in nights(keys, examples(20), some=some_moving_season):
+        result = schedopt.solve(season)
+        assert (result.objective, result.violations) == (best_moving_season(season), ()), season
+        assert result.proven
+        for policy in ("nightly", "nightly-carried"):
+            found = schedopt.evaluate(season, policy)
+            assert found.violations == ()
+            assert found.objective <= result.objective + 1e-9
+
+
+@SETS
+def test_bounds_are_re_proved_and_lower_ones_are_not(keys: tuple[str, ...]) -> None:
+    for night in nights(keys, examples(10), seed=5):
+        some = [job.name for job in night.jobs[::2]]
+        seats = Seats(name="seats", capacity=1, use=dict.fromkeys(some, 1))
+        night = msgspec.structs.replace(night, constraints=(seats,))  # noqa: PLW2901
+        result = schedopt.solve(Selection(night), certificate=True)
+        assert schedopt.check(night, result).bound == "re-proved"
+        claim = result.document()
+        for lower in (result.objective - 1, result.objective / 2):
+            forged = msgspec.structs.replace(claim, bound=lower, objective=lower)
+            shown = reproved(night, night.constraints, claim.certificate, forged)
+            assert (shown is None) == (lower == result.objective == 0)
 
 
 @SETS
@@ -145,7 +175,24 @@ def written(tmp_path: Path, **keys: Any) -> Path:
         ({"start": "2026-11-22T20:00"}, "start", "with its zone"),
         ({"start": "soon"}, "start", "with its zone"),
         ({"unit": "hourz"}, "unit", "a unit of time"),
-        ({"nights": 2, "end": 5}, "nights", "1, with `end`"),
+        ({"nights": 2, "job": {"after": ["b"]}}, "nights", "1, with `after`"),
+        ({"pools": {"cpu": [[4, 1], [3, 2]]}, "processors": None}, "pools.cpu[1][0]", "after 4"),
+        ({"down": [{"start": 3, "end": 3, "processors": 1}]}, "down[0].end", "after 3"),
+        (
+            {"down": [{"start": 0, "end": 99, "processors": 5}]},
+            "down",
+            "some processor before the deadline",
+        ),
+        (
+            {"down": [{"start": 0, "end": 1, "processors": 1, "pool": "gpu"}]},
+            "down[0].pool",
+            "`pools`",
+        ),
+        (
+            {"down": [{"start": 0, "end": 1, "processors": 1, "night": 2}]},
+            "down[0].night",
+            "at most 1",
+        ),
     ],
     ids=str,
 )
@@ -165,6 +212,7 @@ def test_what_is_wrong_is_told_with_its_place(
         ("resources", {"resources": {"gpu": 1}}),
         ("pools", {"pools": {"cpu": 2}, "processors": None}),
         ("end", {"end": 9}),
+        ("down", {"down": [{"start": 1, "end": 2, "processors": 1}]}),
         ("after", {"job": {"after": ["b"]}}),
         ("max_processors", {"job": {"max_processors": 1}}),
         ("processors", {"job": {"processors": 2}}),
@@ -174,9 +222,11 @@ def test_who_does_not_know_a_key_names_it(tmp_path: Path, key: str, keys: dict[s
     night = schedopt.load(written(tmp_path, **keys))
     assert schedopt.load(written(tmp_path, **keys)) == night
     assert key in night.beyond
-    for refuses in (lambda: Season(night), lambda: Selection(night, fill="guaranteed")):
+    with pytest.raises(InputError, match=f"`{key}`"):
+        Selection(night, fill="guaranteed")
+    if key == "after":
         with pytest.raises(InputError, match=f"`{key}`"):
-            refuses()
+            Season(night)
     assert schedopt.evaluate(night, "maxk").termination == "not-applicable"
     result = schedopt.solve(Selection(night))
     assert result.violations == ()

@@ -51,7 +51,7 @@ def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
     rng = np.random.default_rng(11)
     packed = 0
     for _ in range(60):
-        night = windowed_night(rng, jobs=int(rng.integers(1, 14)), tasks=7, stages=4, late=False)
+        night = windowed_night(rng, jobs=int(rng.integers(1, 14)), tasks=7, stages=4)
         free = [structs.replace(job, release=0.0) for job in night.jobs]
         night = structs.replace(night, jobs=tuple(free), constraints=())
         trials = Trials(night, ())

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from schedopt import bench, check, evaluate
 from schedopt.instances.msfq import Expected, Instance, Simulated
+from schedopt.instances.msfq.sizes import Deterministic
 from schedopt.policies.msfq.stability import region
 from schedopt.solvers.msfq.fcfs import TooManyPhasesError, fcfs, saturated_rate
+from schedopt.validation.msfq import first_come
 from schedopt.validation.msfq.first_come import times
 
 RATES = st.floats(0.1, 10.0)
@@ -37,6 +39,9 @@ def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
     ours = times(queue)
     assert ours is not None
     assert fcfs(queue).times == pytest.approx(ours, rel=1e-9)
+    moves = first_come._moves(queue)
+    assert moves is not None
+    assert first_come.saturated(moves) == pytest.approx(saturated_rate(queue), rel=1e-10)
 
 
 @pytest.mark.parametrize("unit", [1e-4, 1e4])
@@ -134,9 +139,13 @@ def test_the_checker_finds_what_is_tampered_with() -> None:
             for job in solution["classes"]
         ],
     }
-    for changed in ({"utilization": 0.9}, {"limit": 0.1}, {"method": "guess"}, slower):
+    limits = ({"limit": solution["limit"] * by} for by in (0.1, 1 - 1e-6, more, 2.0))
+    for changed in ({"utilization": 0.9}, *limits, {"method": "guess"}, slower):
         told = {**solution, **changed}
         other = msgspec.structs.replace(
             document, solution=told, objective=told["mean_response_time"]
         )
         assert not check(queue, other).ok
+    sized = msgspec.structs.replace(queue.classes[0], sizes=Deterministic())
+    queue = msgspec.structs.replace(queue, classes=(sized, *queue.classes[1:]))
+    assert "method: exact, and sizes are not exponential" in check(queue, document).violations

@@ -1,14 +1,13 @@
 """Prices bound what policies get, and the checker re-proves it; windows against brute force."""
 
 import json
-from itertools import permutations
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq_logs import queue_of, random_jobs, random_parts
+from builders.msfq_logs import least, queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,39 +47,6 @@ def test_no_policy_beats_a_bound_and_each_is_re_proved(
     assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
     for name in LOG_POLICIES:
         assert result.bound <= values(queue, started(queue, name, "exact")) * (1 + 1e-9)
-
-
-def least(queue: Instance) -> float:
-    """Return the least objective of all schedules of a few jobs: each order, as soon as they fit.
-
-    Some order gives the best schedule, since none is better for starting later.
-    """
-    total = weight = 0.0
-    for _, _, one in queue.parts():
-        jobs, most = one.jobs, np.array([one.servers, *one.amounts])
-        more = np.empty((len(jobs), 0)) if jobs.needs is None else jobs.needs.amounts
-        need = np.column_stack([jobs.need, more])
-        heavy = jobs.need * jobs.run if queue.objective == "weighted" else np.ones(len(jobs))
-        total += min(
-            float(heavy @ (packed_starts(jobs, need, most, order) + jobs.run - jobs.submit))
-            for order in permutations(range(len(jobs)))
-        )
-        weight += float(heavy.sum())
-    return total / weight
-
-
-def packed_starts(jobs: Jobs, need: Any, most: Any, order: tuple[int, ...]) -> Any:
-    starts = np.full(len(jobs), np.inf)
-    for job in order:
-        placed = np.isfinite(starts)
-        ends = starts + jobs.run
-        for time in sorted({jobs.submit[job], *ends[placed & (ends > jobs.submit[job])]}):
-            at = [time, *starts[placed & (starts > time) & (starts < time + jobs.run[job])]]
-            held = [need[placed & (starts <= t) & (ends > t)].sum(axis=0) for t in at]
-            if all((used + need[job] <= most).all() for used in held):
-                starts[job] = time
-                break
-    return starts
 
 
 def bound_of(part: Any, resource: str, weighted: bool) -> float:
@@ -162,22 +128,45 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
     assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
 
 
+def test_prices_of_two_resources_prove_more_than_of_either() -> None:
+    draw = np.random.default_rng(1)
+    n = 200
+    split = draw.random(n) < 0.5  # one half is short of GPUs, the other of servers
+    need = np.where(split, draw.integers(1, 3, n), draw.integers(2, 17, n))
+    jobs = Jobs.of(
+        np.sort(draw.integers(0, 1000, n)), need, draw.integers(1, 40, n),
+        needs={"gpu": np.where(split, draw.integers(1, 5, n), 0)},
+    )  # fmt: skip
+    queue = queue_of(jobs, 32, resources={"gpu": 8})
+    model = LogBound(queue)
+    result = schedopt.solve(model, certificate=True)
+    assert result.bound_checked
+    assert model.parts[0].priced == ("servers", "gpu")
+    alone = [queue_of(Jobs.of(jobs.submit, need, jobs.run), 32)]
+    mine = jobs.take(split)
+    amounts = mine.needs.amounts[:, 0] if mine.needs else []
+    alone += [queue_of(Jobs.of(mine.submit, amounts, mine.run), 8)]
+    servers, gpus = (schedopt.solve(LogBound(one)).bound or 0.0 for one in alone)
+    gpus = (gpus * split.sum() + float(jobs.run[~split].sum())) / n
+    assert (result.bound or 0.0) > 1.05 * max(servers, gpus)
+
+
 def test_what_prices_rule_out_costs_too_much() -> None:
     draw = np.random.default_rng(3)
     jobs = Jobs.of(np.sort(draw.integers(0, 50, 20)), draw.integers(1, 4, 20),
                    draw.integers(1, 15, 20))  # fmt: skip
     model = Window(queue_of(jobs, 8))
-    before = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    before = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     known = model.scheduled(list(range(20)))
     bound = windows.tightened(model, known, windows.Limits(), model.model)
-    after = [v.domain[-1] - v.domain[0] for v in model.model.proto.variables]
+    after = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     assert sum(after) < sum(before)
     best = schedopt.solve(Window(queue_of(jobs, 8)), threads=1, time_limit=5)
     assert bound <= (best.objective or 0.0)
     if best.proven:
         starts = [one.start for one in best.solution.starts]
         for variable, start in zip(model.model.proto.variables, starts, strict=False):
-            pieces = list(zip(variable.domain[::2], variable.domain[1::2], strict=True))
+            pieces = list(zip(*[iter(variable.domain)] * 2, strict=True))
             assert any(low <= start - jobs.submit[0] <= high for low, high in pieces)
 
 

@@ -74,6 +74,7 @@ def test_a_right_document_passes() -> None:
         ({"termination": "infeasible"}, "a solution although infeasible"),
         ({"conflict": ("x",)}, "a conflict although not infeasible"),
         ({"options": {"fill": 0.5}}, "capacity: the selected jobs need 10 of 5"),
+        ({"risk": {"in_sample": 12.0}}, "risk: said of a question that asks for none"),
     ],
 )
 def test_documents_that_contradict_themselves(changes: dict[str, Any], says: str) -> None:

@@ -25,12 +25,11 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
-from schedopt.validation.hesrpt.beside import Beside
 from schedopt.validation.hesrpt.bound import reproved
 from schedopt.validation.hesrpt.diagram import Diagram, Pass
 from schedopt.validation.hesrpt.intervals import Interval
 from schedopt.validation.hesrpt.kinds import Ranks
-from schedopt.validation.hesrpt.prices import NotShownError, Proof
+from schedopt.validation.hesrpt.prices import Proof
 from schedopt.validation.hesrpt.timelines import timelines
 
 BUNDLED = sorted(
@@ -329,37 +328,21 @@ def test_a_claim_may_be_a_billionth_above_what_is_shown() -> None:
         assert (judged(alike, near, ranks) is None) is fine
 
 
-def test_a_branch_places_a_job_that_is_not_placed() -> None:
-    instance, claim = proofs()[0][:2]
-    for tree in ({"j0": [0.1, {"j0": [0.1, {}]}]}, {"j9": [0.1, {}]}):
-        given_ = {"kind": "orders", "tree": tree}
-        assert "cannot be placed there" in str(judged(instance, claim, given_))
-
-
-def test_trees_of_last_jobs_prove_the_least_of_their_leaves() -> None:
+def test_prices_of_the_orders_that_passes_leave_are_judged() -> None:
     instance, claim, _ = proofs()[0]
-    proof = Proof(instance, (), None)
-    parts = Beside(proof.machine, proof.costs).prices * instance.sizes
     orders = list(permutations(range(3)))
-    sums = [parts[0, a] + parts[1 << a, b] + parts[1 << a | 1 << b, c] for a, b, c in orders]
-    assert proof.of_orders({}) == pytest.approx(min(sums), rel=1e-9)
-    alone = {job.name: 1 / float(job.speedup.at(10)) for job in instance.jobs if job.speedup}
-    for name, own in alone.items():
-        tree = {other: [price * (1 - 1e-9), {}] for other, price in alone.items()}
-        assert proof.of_orders(tree) == pytest.approx(min(sums), rel=1e-6)
-        tree[name] = [own * 0.1, {}]
-        j, less = proof.index[name], 0.9 * own * instance.jobs[proof.index[name]].size
-        left = [whole - less * (order[0] == j) for whole, order in zip(sums, orders, strict=True)]
-        assert proof.of_orders(tree) == pytest.approx(min(left), rel=1e-6)
-        tree[name] = [own * 1.001, {}]
-        with pytest.raises(NotShownError, match="earn more"):
-            proof.of_orders(tree)
-    low = msgspec.structs.replace(claim, bound=1e-3)
+    dearest = 1.5 / float(instance.jobs[0].speedup.at(10))  # type: ignore[union-attr]
     some = [{"last_first": order, "prices": [1e-6] * 3} for order in orders]
-    dear = {"last_first": orders[0], "prices": [1.5 * alone["j0"], 1e-9, 1e-9]}
+    dear = {"last_first": orders[0], "prices": [dearest, 1e-9, 1e-9]}
     passes = {"kind": "diagram", "goal": 1e9, "passes": [{"rents": [1.0]}], "orders": some}
     assert judged(instance, msgspec.structs.replace(claim, bound=1e-9), passes) is None
+    low = msgspec.structs.replace(claim, bound=1e-3)
     assert "earn more" in str(judged(instance, low, {**passes, "orders": [*some, dear]}))
+
+
+def test_a_certificate_of_an_earlier_version_is_refused_with_what_to_do() -> None:
+    instance, claim, _ = proofs()[0]
+    assert "--certificate" in str(judged(instance, claim, {"kind": "orders", "tree": {}}))
 
 
 def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -425,3 +408,19 @@ def best(ruled: bool) -> tuple[Instance, float, tuple[int, ...]]:
     assert found.proven and found.objective is not None and found.solution is not None
     names = [job.name for job in instance.jobs]
     return instance, found.objective, tuple(names.index(n) for n in reversed(found.solution.order))
+
+
+def test_seven_jobs_of_capped_teams_are_re_proved() -> None:
+    """Those that are alike complete in one order, so that 420 of 5,040 orders have prices."""
+    kinds = ((1.0, 0.5, "a"), (1.0, 0.5, "a"), (2.0, 0.7, "b"), (2.0, 0.7, "b"), (2.0, 0.7, "b"),
+             (3.0, 0.4, "a"), (0.5, 0.8, "b"))  # fmt: skip
+    jobs = tuple(
+        Job(name=f"j{i}", size=size, speedup=Power(p=p), groups={"team": team})
+        for i, (size, p, team) in enumerate(kinds)
+    )
+    cap = FairShare(by="team", at_most={"a": 0.3})
+    instance = Instance(name="seven", servers=10, jobs=jobs, constraints=(cap,))
+    result: Any = schedopt.solve(instance, certificate=True)
+    assert result.proven
+    assert result.bound_checked
+    assert len(result.certificate["orders"]) == 420

@@ -12,11 +12,10 @@ from builders.hesrpt import cluster
 
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.validation.hesrpt.beside import Beside
-from schedopt.validation.hesrpt.curves import TableCurve, curves_of
+from schedopt.validation.hesrpt.curves import curves_of
 from schedopt.validation.hesrpt.diagram import Diagram, _View
 from schedopt.validation.hesrpt.earning import gain, machine_of
-from schedopt.validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.intervals import Interval
 from schedopt.validation.hesrpt.prices import NotShownError, Proof
 from schedopt.validation.hesrpt.rents import _Job, _of_one, ends_from
 
@@ -141,19 +140,6 @@ def test_guesses_are_near_the_best(speedup: Any, whole: bool) -> None:
         assert got >= (exact - steepness * grid).max() - (0.1 if whole else 1e-6)
 
 
-@pytest.mark.parametrize("servers", [1.0, 4.0, 20.0])
-@pytest.mark.parametrize("speedup", SPEEDUPS[-2:], ids=str)
-def test_the_elasticity_of_a_table_is_its_least(speedup: Table, servers: float) -> None:
-    curve = curve_of(speedup, False)
-    assert isinstance(curve, TableCurve)
-    ks = np.append(np.linspace(0.01, servers, 500)[:-1], [0.5, 1, 2, 2.5, 7, 8])
-    ks = ks[ks < servers]
-    slopes = (curve.about(ks + 1e-7) - curve.about(ks)) / 1e-7
-    least = (slopes * ks / curve.about(ks)).min()
-    assert curve.elasticity(servers) == pytest.approx(least, rel=1e-5, abs=1e-5)
-    assert curve.elasticity(servers) <= least + 1e-7
-
-
 def test_a_gain_is_the_best_of_three_points() -> None:
     random = np.random.default_rng(4)
     price, rent, k0, value = random.uniform(0.1, 3.0, (4, 100))
@@ -267,58 +253,6 @@ def test_what_servers_cost_is_found_from_above(rules: tuple[Any, ...]) -> None:
         assert exact <= Fraction(found[s, q]) <= exact + Fraction(1, 10**9)
 
 
-@pytest.mark.parametrize("own", [MIXED, SPEEDUPS[:2] + SPEEDUPS[3:4], SPEEDUPS[3:6], SPEEDUPS[5:]])
-@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_prices_beside_sets_are_nearly_the_best(own: Any, rules: tuple[Any, ...]) -> None:
-    proof = Proof(three(own, objective="weighted-flow-time"), rules, "team")
-    machine, weights = proof.machine, np.array([1.0, 2.0, 3.0])
-    beside = Beside(machine, proof.costs)
-    curves = curves_of(proof.instance)
-    in_cap = [
-        team & (most < 10) for team, most in zip(machine.teams, machine.team_most, strict=True)
-    ]
-    capped = np.any([machine.most < 10, *in_cap], axis=0)
-    for done, j in product(range(8), range(3)):
-        inside = [i for i in range(3) if done >> i & 1]
-        if j in inside:
-            continue
-        tops = [
-            most for team, most in zip(machine.teams, machine.team_most, strict=True) if team[j]
-        ]
-        room = min(10.0 - machine.least[inside].sum(), machine.most[j], *tops)
-        alone = weights[j] / float(curves[j].about(np.array([room]))[0])
-        tied = any(
-            team[j] and low > 0 and team[inside].any()
-            for team, low in zip(machine.teams, machine.team_least, strict=True)
-        )
-        found = float(beside.prices[done, j])
-        if not inside or tied or capped[inside].any():
-            assert alone * (1 - 1e-9) <= found <= alone * (1 + 1e-12)
-            continue
-        k = np.geomspace(max(machine.least[j], 1e-6), room, 20_000)
-        kept = np.max([_kept(own[i], curves[i], 1.0 - k / 10.0) for i in inside], axis=0)
-        best = ((weights[j] + weights[inside].sum() * (1.0 - kept)) / curves[j].about(k)).min()
-        assert max(alone, best) * (1 - 1e-4) <= found <= max(alone, best) * (1 + 1e-9)
-
-
-def test_what_is_kept_is_bounded_on_both_sides() -> None:
-    """Where all is parallel, lines through any point bound all others, if only by a last digit."""
-    beside = Beside(machine_of(three(), (), None), Proof(three(), (), None).costs)
-    parts = np.array([0.01, 0.3, 0.5, 0.99])
-    value, right, left = beside._kept(("amdahl", np.ones(4)), parts)
-    for i, part in enumerate(map(Fraction, parts)):
-        assert Fraction(value[i]) + Fraction(right[i]) * (1 - part) >= 1
-        assert Fraction(value[i]) - Fraction(left[i]) * part >= 0
-
-
-def _kept(speedup: Any, curve: Any, part: Floats) -> Floats:
-    """Return the most that is left of what a job earns with a part of the servers."""
-    if isinstance(speedup, Amdahl):
-        return np.asarray(curve.about(10.0 * part) / curve.about(np.array(10.0)))
-    power = speedup.p if isinstance(speedup, Power) else curve.elasticity(10.0)
-    return np.asarray(np.maximum(part, 0.0) ** power)
-
-
 def test_of_two_jobs_one_need_not_complete_sooner() -> None:
     """One that is as large and costs no more, under rules that tell them not apart."""
     own = [None, None, None, None, Power(p=0.6)]
@@ -332,7 +266,6 @@ def test_of_two_jobs_one_need_not_complete_sooner() -> None:
         every = list(product(range(5), repeat=2))
         free = Proof(instance, (), None)
         assert {(i, j) for i, j in every if i != j and free._no_sooner(i, j)} == pairs
-        assert {(i, j) for i, j in every if i < j and free._alike(i, j)} == {(1, 3)}
         for rule, apart in (
             (Shares(jobs=("j0", "j2"), at_most=0.5), lambda i, j: (i in (0, 2)) != (j in (0, 2))),
             (FairShare(by="team", at_most={"a": 0.5}), lambda i, j: i % 2 != j % 2),

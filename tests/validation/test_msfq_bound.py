@@ -70,6 +70,18 @@ def test_a_threshold_is_re_proved_without_a_certificate(k: int, load: float) -> 
     assert report.bound == "re-proved"
 
 
+def test_a_bound_is_re_proved_no_closer_than_the_curve_is_recomputed() -> None:
+    queue = at_load(3, 0.5)
+    document = solve(queue, options={"variant": "lazy"}).document()
+    believed = "believed, from queues"
+    for by, says in ((0.0, believed), (9e-5, believed), (1.2e-4, "re-proved")):
+        bound = document.objective * (1 - by)
+        looser = {"bound": bound, "gap": by, "solution_status": "feasible"}
+        report = check(queue, msgspec.structs.replace(document, **looser))
+        assert report.ok
+        assert report.bound == says
+
+
 def test_under_a_side_constraint_too() -> None:
     queue = at_load(6, 0.7)
     rule = ResponseTime(need=6, at_most=1.02 * float(curve(System.of(queue))[1].min()))

@@ -37,8 +37,9 @@ STARTS = np.array([0.0, 0.0, 6.0])
 def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -> Report:
     weighted = queue.objective == "weighted"
     value = solution.weighted_response_time if weighted else solution.mean_response_time
+    policy = more.pop("policy", "x")
     document = Document(
-        instance=queue.name, problem="msfq", policy="x", termination="completed",
+        instance=queue.name, problem="msfq", policy=policy, termination="completed",
         solution_status="feasible", sense="minimize", objective=more.pop("objective", value),
         solution=as_document(solution), **more,
     )  # fmt: skip
@@ -59,6 +60,60 @@ def test_what_policies_get_passes(seed: int, name: str, objective: str, several:
     report = judged(queue, measured(queue, starts))
     assert report.violations == []
     assert report.unchecked == []
+
+
+PRIORITIES = [
+    """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4}, "max_age": 9,
+        "half_life": 7, "shares": {"1": 3}}""",
+    """{"weights": {"wait": 1, "run": -2, "usage": -1, "qos": 1}, "qos_by": "user",
+        "qos": {"1": 2}, "max_age": 5, "half_life": 9, "backfill": "skip"}""",
+    """{"weights": {"area": -1, "need": 0.5}, "backfill": "stop"}""",
+    """{"weights": {"area": -1}, "limits": [{"longer_than": 5, "most": 0.5}]}""",
+]
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    which=st.integers(0, len(PRIORITIES) - 1),
+    several=st.booleans(),
+    estimates=st.sampled_from(["given", "exact"]),
+)
+def test_replays_obey_priorities(seed: int, which: int, several: bool, estimates: str) -> None:
+    queue = random_parts(seed) if several else queue_of(*random_jobs(seed))
+    said = {"priority": PRIORITIES[which]}
+    right = measured(queue, started(queue, "weighted", estimates, **said), estimates=estimates)
+    assert judged(queue, right, policy="weighted", options=said).violations == []
+
+
+SHORTEST = '{"weights": {"run": -1}, "backfill": "%s"}'
+PASSING = Jobs.of([0, 1, 2], [2, 3, 1], [10, 1, 20])
+THREE = Jobs.of([0, 0, 0], [2, 2, 2], [5, 1, 3], queue=["a", "a", "b"])
+LENT = """{"queues": {"a": {"nominal": {"servers": 2}, "cohort": "c", "borrowing_limit":
+    {"servers": %d}}, "b": {"nominal": {"servers": 2}, "cohort": "c"}}}"""
+
+
+@pytest.mark.parametrize(
+    ("jobs", "servers", "starts", "options", "said"),
+    [
+        *[(THREE, 2, [0, 5, 6], {"priority": SHORTEST % fill},
+           "job 0 starts, and job 1 of a higher") for fill in ("easy", "skip", "stop")],
+        (PASSING, 3, [0, 22, 2], {"priority": '{"weights": {"wait": 1}}'}, "delay it beyond 10"),
+        (THREE, 6, [0, 0, 0], {"priority": """{"limits": [{"longer_than": 2, "most": 0.5}]}"""},
+         "long jobs hold too much"),
+        (THREE, 6, [0, 0, 3], {"quotas": LENT % 1}, "queue a uses 4 servers, and may use 3"),
+        (THREE, 6, [0, 0, 0], {"quotas": LENT % 9}, "cohort c uses 6 servers, and may use 4"),
+    ],
+    ids=["easy", "skip", "stop", "reservation", "limit", "queue", "cohort"],
+)  # fmt: skip
+def test_starts_against_priorities_or_quotas_are_refused(
+    jobs: Jobs, servers: int, starts: list[float], options: dict[str, str], said: str
+) -> None:
+    queue = queue_of(jobs, servers)
+    policy = "weighted" if "priority" in options else "kueue"
+    report = judged(queue, measured(queue, np.array(starts, float)), policy=policy, options=options)
+    assert said in str(report.violations)
+    assert judged(queue, measured(queue, np.array(starts, float))).ok
 
 
 def moved(job: int, by: float) -> Replayed:
@@ -157,6 +212,9 @@ def test_a_window_is_checked() -> None:
     for changes in ({"first": -1}, {"count": 0}, {"count": 10**12}, {"first": 10**30}):
         other = msgspec.structs.replace(good, **changes)
         assert "not within the log" in str(judged(QUEUE, other)), changes
+    needy = Jobs.of(QUEUE.jobs.submit, QUEUE.jobs.need, QUEUE.jobs.run, needs={"gpu": [1] * 3})
+    with pytest.raises(InputError, match="servers alone for a window"):
+        judged(queue_of(needy, 4, resources={"gpu": 4}), good)
 
 
 def test_what_preempts_is_checked_piece_by_piece() -> None:

@@ -29,9 +29,9 @@ ANSWERS = {
 def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change what is asked, with their defaults: r, but of a schedule."""
     del night
-    if formulation == "selection":
-        return {"fill": 1.0, "risk": None, "scenarios": None, "seed": None}
-    return {} if formulation == "schedule" else {"fill": 1.0}
+    fill: dict[str, Any] = {} if formulation == "schedule" else {"fill": 1.0}
+    at_risk = dict.fromkeys(("risk", "scenarios", "seed"))
+    return fill if formulation == "season" else fill | at_risk
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:

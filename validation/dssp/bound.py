@@ -32,6 +32,7 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
+from schedopt.validation.dssp import scenario_prices
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
 from schedopt.validation.dssp.facts import Facts, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, Program, Row, Whole, whole
@@ -93,6 +94,10 @@ def reproved(
     Returns None where the bound holds; else a line that says why it does not follow.
     """
     try:
+        if certificate.get("kind") == "scenario-prices":
+            return scenario_prices.shown(
+                _bounded(instance, constraints, claim)[0], certificate, claim
+            )
         given = msgspec.convert(certificate, Branchings, strict=True)
         _Proof(instance, constraints, Branching(given.rows, given.nodes), claim).run()
         for k, tree in enumerate(given.later, start=1):
@@ -288,8 +293,8 @@ def _bounded(
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
     is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
-    if instance.beyond:
-        raise NotShownError(f"branchings say nothing of `{next(iter(instance.beyond))}`")
+    if claim.formulation == "season" and any(down.night for down in instance.down):
+        raise NotShownError("branchings say nothing of nights on machines of their own")
     if claim.formulation == "season":
         return facts_of(instance, claim, nights=True), constraints
     if claim.formulation == "selection":
@@ -299,6 +304,9 @@ def _bounded(
     last = as_written(instance.late[-1][0]) if instance.late else Fraction(0)
     if not last and not any(job.stages and _predicted(job) for job in instance.jobs):
         return Facts(instance, 1.0), constraints
+    if instance.beyond:
+        what = next(iter(instance.beyond))
+        raise NotShownError(f"branchings of late or predicted jobs say nothing of `{what}`")
     jobs = [
         msgspec.structs.replace(job, demand=None, critical_path=None) if job.stages else job
         for job in instance.jobs

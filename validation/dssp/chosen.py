@@ -1,7 +1,6 @@
 """What all results are asked: names, demand, shares, side constraints, and what fits a night."""
 
 from collections.abc import Collection, Iterator, Sequence
-from fractions import Fraction
 from math import fsum
 
 from schedopt.instances.constraints import Constraint, label
@@ -9,7 +8,6 @@ from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, broken
 from schedopt.validation.dssp.facts import Facts, room_of
-from schedopt.validation.dssp.machine import Points
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12
@@ -115,9 +113,7 @@ def _surely_in_time(job: Job, night: Instance) -> bool:
 
 def _windows(facts: Facts, chosen: Collection[str], report: Report) -> None:
     """Check what fits between releases and deadlines of jobs' own."""
-    rate: Fraction | Points = facts.rate
-    if facts.night.beyond:
-        rate = [(time, facts.fill * amount) for time, amount in facts.there.everything]
+    rate = facts.rates
     for start, end, asked in facts.overfull({n: facts.demand[n] for n in chosen}, rate):
         if start > 0 or end != facts.deadline:
             room, a, b = float(room_of(rate, start, end)), float(start), float(end)

@@ -56,19 +56,24 @@ def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
 
 
 def unfair(
-    rule: FairShare, facts: Facts, nights: Sequence[Chosen], wanting: Wanting
+    rule: FairShare,
+    facts: Facts,
+    nights: Sequence[Chosen],
+    wanting: Wanting,
+    rooms: Sequence[Fraction] = (),
 ) -> Iterator[tuple[str, str, str]]:
     """Yield how nights break a fair share: what a group gets, when, and what is asked.
 
     ``nights``: the jobs of each night; ``wanting``: tells whether some of a group's jobs could have
-    been run on the nights that count, and were not: a group without such jobs is owed nothing.
+    been run on the nights that count, and were not: a group without such jobs is owed nothing;
+    ``rooms``: r·P·D of each night, where that differs.
     """
     bounds = bounded(rule, facts)
     for when, counted, before in over(rule, len(nights)):
         base = past_total(rule) * before
         for n, counts in counted.items():
-            used = facts.total(nights[n - 1]) if rule.of == "selected" else facts.capacity
-            base += counts * used
+            room = rooms[n - 1] if rooms else facts.capacity
+            base += counts * (facts.total(nights[n - 1]) if rule.of == "selected" else room)
         for group, (most, least) in sorted(bounds.items()):
             mine = as_written(rule.past.get(group, 0.0)) * before
             for n, counts in counted.items():

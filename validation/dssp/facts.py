@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain, zip_longest
 from operator import attrgetter
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,6 +61,13 @@ class Facts:
     def there(self) -> There:
         """The machine as it changes."""
         return There(self.night)
+
+    @cached_property
+    def rates(self) -> Fraction | Points:
+        """What there is in a unit of time: r·P, or what that changes to."""
+        if not self.night.beyond:
+            return self.rate
+        return [(time, self.fill * amount) for time, amount in self.there.everything]
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
@@ -251,6 +259,14 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
     if len(night.jobs) <= KEPT:
         _LATEST[:] = [(night, fill, facts)]
     return facts
+
+
+def alone(season: Instance, n: int = 0) -> Instance:
+    """Return the jobs of a season as those of one night without rules, or of no certain one."""
+    replace = msgspec.structs.replace
+    jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
+    down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))
+    return replace(season, nights=1, constraints=(), jobs=jobs, down=down)
 
 
 def nights_of(season: Instance) -> Nights:

@@ -46,24 +46,34 @@ class There:
     def __init__(self, night: Instance) -> None:
         self.night = night
         self.jobs = {job.name: job for job in night.jobs}
-        self.pools = {
-            name: self._points([(0, size)], end=True) for name, size in night.pools.items()
-        }
-        if not self.pools:
-            self.pools[""] = self._points([(0, night.processors), *night.changes], end=True)
+        sizes: dict[str, Sequence[tuple[float, float]]] = {
+            name: [(0, 0), *size] if isinstance(size, tuple) else [(0, size)]
+            for name, size in night.pools.items()
+        } or {"": [(0, night.processors), *night.changes]}
+        self.pools = {name: self._reserved(name, given) for name, given in sizes.items()}
         self.resources = {
-            name: self._points([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
+            name: _points([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
             for name, given in night.resources.items()
         }
         self.everything = self.together(self.pools)
 
-    def _points(self, given: Sequence[tuple[float, float]], *, end: bool = False) -> Points:
-        found = {as_written(time): as_written(amount) for time, amount in given}
-        if end and self.night.end is not None:
-            last = as_written(self.night.end)
-            found = {time: amount for time, amount in found.items() if time < last}
-            found[last] = Fraction(0)
-        return sorted(found.items())
+    def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> Points:
+        """Return what is left of a pool beside reservations, up to the end."""
+        points = _points(given)
+        away = [
+            (as_written(down.start), as_written(down.end), down.processors)
+            for down in self.night.down
+            if (down.pool or "") == pool and (down.night is None or self.night.nights == 1)
+        ]
+        if not away and self.night.end is None:
+            return points
+        last = NEVER if self.night.end is None else as_written(self.night.end)
+        times = {time for time, _ in points} | {time for a, b, _ in away for time in (a, b)}
+        found = []
+        for time in sorted(t for t in times if t < last):
+            gone = sum(count for a, b, count in away if a <= time < b)
+            found.append((time, max(Fraction(0), level(points, time) - gone)))
+        return found if last == NEVER else [*found, (last, Fraction(0))]
 
     def together(self, names: Collection[str]) -> Points:
         """Return the processors of some pools together."""
@@ -132,20 +142,29 @@ class There:
     def overfull(self, chosen: Collection[str], work: Mapping[str, Fraction],
                  part: Fraction) -> Iterator[str]:  # fmt: skip
         """Say where pools, filled to a part, or resources, are too small for what is chosen."""
-        allowed = {n: frozenset(self.allowed(self.jobs[n])) for n in chosen}
-        unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
-        for own in set(allowed.values()):
-            unions |= {own, *(own | other for other in unions)}
-        for union in sorted(unions - {frozenset(self.pools)}, key=sorted):
-            inside = {n: work[n] for n in chosen if allowed[n] <= union}
+        for union in self.unions(chosen):
+            inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}
             points = [(time, part * amount) for time, amount in self.together(union)]
-            yield from self._short(f"pools {', '.join(sorted(union))}", inside, points)
+            yield from self._short(self.named(union), inside, points)
         for name, points in self.resources.items():
-            held = {}
-            for n in chosen:
-                job = self.jobs[n]
-                held[n] = as_written(job.holds.get(name, 0.0)) * work[n] / job.processors
+            held = {n: self.held(n, name) * work[n] for n in chosen}
             yield from self._short(f"resource {name}", held, points)
+
+    def unions(self, names: Collection[str]) -> list[frozenset[str]]:
+        """Return the pools that some jobs may run on, and those that several may together."""
+        unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
+        for own in {frozenset(self.allowed(self.jobs[n])) for n in names}:
+            unions |= {own, *(own | other for other in unions)}
+        return sorted(unions - {frozenset(self.pools)}, key=sorted)
+
+    def named(self, union: Collection[str]) -> str:
+        """Return what some pools are called together."""
+        return f"pools {', '.join(name for name in self.pools if name in union)}"
+
+    def held(self, name: str, resource: str) -> Fraction:
+        """Return what a job holds of a resource for each processor that it has."""
+        job = self.jobs[name]
+        return as_written(job.holds.get(resource, 0.0)) / job.processors
 
     def _short(self, what: str, work: Mapping[str, Fraction], points: Points) -> Iterator[str]:
         due = {
@@ -226,6 +245,10 @@ def widest(job: Job) -> Fraction | None:
     if job.max_processors is None:
         return None
     return Fraction(job.max_processors // job.processors * job.processors)
+
+
+def _points(given: Sequence[tuple[float, float]]) -> Points:
+    return sorted({as_written(time): as_written(amount) for time, amount in given}.items())
 
 
 def _most(points: Points) -> int:

@@ -21,6 +21,7 @@ from schedopt.instances.constraints import (
 from schedopt.instances.decimals import as_written
 from schedopt.validation.dssp.constraints import beyond, bounded, over
 from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.machine import area
 
 FIELDS: Mapping[type[Constraint], str] = {
     FairShare: "name by at_most at_least of each past past_total window half_life",
@@ -55,7 +56,8 @@ class Part(NamedTuple):
 class Window(NamedTuple):
     """What lives between two times."""
 
-    length: Fraction
+    start: Fraction
+    end: Fraction
     jobs: list[str]
 
 
@@ -71,7 +73,7 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
         if first in releases and last in deadlines and releases[first] <= deadlines[last]:
             a, b = releases[first], deadlines[last]
             inside = [n for n in facts.demand if facts.release[n] >= a and facts.due[n] <= b]
-            yield key, Window(b - a, inside)
+            yield key, Window(a, b, inside)
 
 
 def known(rule: Constraint) -> bool:
@@ -106,7 +108,7 @@ def _share(
     mine = set(facts.members(rule.by, group))
     possible = [n for n, size in facts.units.items() if n in mine and size and facts.fits(n)]
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
-    if not possible:
+    if floor and not possible:
         return
     _, _, before = next(over(rule, 1))
     spent = before * beyond(rule, group, share)
@@ -132,9 +134,29 @@ def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
         if use > rule.capacity:
             yield Part(job, _ones([job]), None, Fraction(0))
     spans = dict.fromkeys(key[key.find(ENERGY) :] for key in asked if ENERGY in key)
+    wide = {job.name: job.processors for job in facts.night.jobs}
     for what, window in windows(facts, list(spans), ENERGY):
-        body = {n: held[n] * facts.demand[n] for n in window.jobs if n in held}
-        yield Part(what, body, None, rule.capacity * window.length)
+        body = {n: held[n] * facts.demand[n] / wide[n] for n in window.jobs if n in held}
+        yield Part(what, body, None, rule.capacity * (window.end - window.start))
+
+
+def machine_parts(facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
+    """Yield what a machine that changes asks of every selection: pools, resources, and order."""
+    there, jobs = facts.there, facts.night.jobs
+    for union in there.unions(facts.demand):
+        points = [(time, facts.fill * amount) for time, amount in there.together(union)]
+        for key, window in windows(facts, asked, f"{there.named(union)} from "):
+            inside = [n for n in window.jobs if {*there.allowed(there.jobs[n])} <= union]
+            body = {n: facts.demand[n] for n in inside}
+            yield Part(key, body, None, area(points, window.start, window.end))
+    for name, points in there.resources.items():
+        for key, window in windows(facts, asked, f"resource {name} from "):
+            body = {n: there.held(n, name) * facts.demand[n] for n in window.jobs}
+            yield Part(key, body, None, area(points, window.start, window.end))
+    for job in jobs:
+        for other in job.after:
+            order = {job.name: Fraction(1), other: Fraction(-1)}
+            yield Part(f"after: {job.name}, {other}", order, None, Fraction(0))
 
 
 def _ones(jobs: Iterable[str]) -> dict[str, Fraction]:

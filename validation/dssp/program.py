@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from schedopt.instances.constraints import Constraint, FairShare, Resource, Seats, label
 from schedopt.instances.decimals import Whole as Decimals
 from schedopt.instances.decimals import as_written, lowest, total
-from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp import Instance, Job
 from schedopt.validation.dssp.constraints import beyond, bounded, over
-from schedopt.validation.dssp.facts import Facts, nights_of
-from schedopt.validation.dssp.parts import Part, known, parts, windows
+from schedopt.validation.dssp.facts import Facts, nights_of, room_of
+from schedopt.validation.dssp.machine import Points
+from schedopt.validation.dssp.parts import Part, known, machine_parts, parts, windows
 
 Whole = NDArray[Any]
 """Whole numbers: of 64 bits where sums have room there, else Python's own."""
@@ -170,7 +171,10 @@ class Program:
             self.rows["count"] = Row.at_most(columns, some, _most(sizes[some == 1], room))
         for key, window in windows(facts, self._asked_on(n), "capacity from "):
             inside = {name: facts.demand[name] for name in window.jobs}
-            self._on(n, "", Part(key, inside, None, facts.rate * window.length))
+            there = room_of(facts.rates, window.start, window.end)
+            self._on(n, "", Part(key, inside, None, there))
+        for part in machine_parts(facts, self._asked_on(n)) if facts.night.beyond else ():
+            self._on(n, "", part)
 
     def _end(self, n: int) -> str:
         return "" if self._season is None else f", night {n}"
@@ -306,7 +310,7 @@ def selectable(facts: Facts) -> NDArray[np.intp]:
     """Return the positions of the jobs that can be selected at all."""
     jobs = facts.night.jobs
     paths = [job.critical_path for job in jobs if job.critical_path is not None]
-    if plain(facts) and len(paths) == len(jobs):
+    if plain(facts) and len(paths) == len(jobs) and not facts.night.beyond:
         room = floor(facts.capacity * facts.scale)  # doubles are in the order of their decimals
         in_time = np.array(paths, dtype=np.float64) <= facts.night.deadline
         return np.flatnonzero(in_time & (facts.whole.numbers <= room).astype(bool))
@@ -314,10 +318,18 @@ def selectable(facts: Facts) -> NDArray[np.intp]:
         j
         for j, (name, demand) in enumerate(facts.demand.items())
         if facts.fits(name)
-        and demand <= facts.rate * (facts.due[name] - facts.release[name])
+        and demand <= room_of(_rates(facts, jobs[j]), facts.release[name], facts.due[name])
         and (demand <= facts.capacity or facts.due[name] > facts.deadline)
     )
     return np.fromiter(able, dtype=np.intp)
+
+
+def _rates(facts: Facts, job: Job) -> Fraction | Points:
+    """Return what there is for a job in a unit of time, with r."""
+    if not facts.night.pools:
+        return facts.rates
+    points = facts.there.together(facts.there.allowed(job))
+    return [(time, facts.fill * amount) for time, amount in points]
 
 
 def plain(facts: Facts) -> bool:

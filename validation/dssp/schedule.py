@@ -12,6 +12,7 @@ from math import fsum
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
+from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.chosen import check_chosen
 from schedopt.validation.dssp.facts import Facts, facts_of
 from schedopt.validation.dssp.machine import standing
@@ -55,6 +56,12 @@ def check(
     """
     ends, slack = run(night, solution, claim, constraints, report)
     least, most = earned(night, ends, slack)
+    if claim.options.get("risk") is not None and claim.formulation:
+        asked = fsum(job.reward for job in night.jobs if job.name in ends)
+        report.expect(same(most, asked), "as planned not all jobs are in time")
+        risk.check(facts_of(night, claim), solution, claim, report)
+        return
+    report.expect(not claim.risk, "risk: said of a question that asks for none")
     objective = claim.objective
     near = objective is not None and (
         least <= objective <= most or same(objective, least) or same(objective, most)

@@ -19,7 +19,7 @@ from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk, schedule
 from schedopt.validation.dssp.chosen import check_chosen, check_fit
 from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
-from schedopt.validation.dssp.facts import Facts, Nights, facts_of, nights_of
+from schedopt.validation.dssp.facts import Facts, Nights, alone, facts_of, nights_of
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14
@@ -123,21 +123,29 @@ def _season(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    facts = facts_of(season, claim, nights=True)
+    facts = facts_of(alone(season) if season.down else season, claim, nights=True)
+    own_night = {down.night for down in season.down}
+    every = [
+        facts_of(alone(season, n), claim) if n in own_night else facts
+        for n in range(1, season.nights + 1)
+    ]
     given = len(solution.nights)
     report.expect(given == season.nights, f"nights: {given}, and there are {season.nights}")
     worth = Fraction(0)
-    for n, night in enumerate(solution.nights, start=1):
+    report.expect(
+        same(float(facts.capacity), solution.capacity),
+        f"capacity: {float(facts.capacity):.12g}, not {solution.capacity:.12g}",
+    )
+    for n, (night, room, tonight) in enumerate(
+        zip(solution.nights, solution.capacities, every, strict=False), start=1
+    ):
         chosen = Selected(
-            selected=night.selected,
-            demand=night.demand,
-            capacity=solution.capacity,
-            shares=night.shares,
+            selected=night.selected, demand=night.demand, capacity=room, shares=night.shares
         )
         own = Report()
-        worth += facts.earned(_night(chosen, facts, None, (), own, paid=False))
+        worth += facts.earned(_night(chosen, tonight, None, (), own, paid=False))
         report.violations += [f"night {n}: {what}" for what in own.violations]
-    _once(facts, solution, report)
+    _once(season, facts, solution, report)
     stated = claim.objective if claim.objective is not None else float("nan")
     least, most = float(worth), float(worth)
     if isinstance(solution, ScheduledNights):
@@ -148,11 +156,11 @@ def _season(
     for position, constraint in enumerate(constraints):
         name = label(constraint, position)
         try:
-            found = list(_broken(constraint, facts, nights, solution))
+            wrong = list(_broken(constraint, every, nights, solution))
         except UnknownKindError as error:
             report.unjudged.append(f"{name}: {error}")
         else:
-            report.violations.extend(f"{name}: {what}" for what in found)
+            report.violations.extend(f"{name}: {what}" for what in wrong)
 
 
 def _run(
@@ -175,7 +183,7 @@ def _run(
             set(known) == set(ran.selected), "the schedule is of other jobs than are selected"
         )
         if known:
-            tonight = one_night(season, known, constraints)
+            tonight = one_night(season, known, constraints, n)
             ends, slack = schedule.run(tonight, ran, claim, tonight.constraints, own)
             low, high = schedule.earned(tonight, ends, slack)
             least, most = least + low, most + high
@@ -187,9 +195,9 @@ def _run(
     return least, most
 
 
-def _once(facts: Facts, solution: SelectedNights, report: Report) -> None:
+def _once(season: Instance, facts: Facts, solution: SelectedNights, report: Report) -> None:
     """Check that each job is run once at most, on one of its nights."""
-    selected, season = solution.selected, facts.night
+    selected = solution.selected
     if len(set(selected)) < len(selected):
         twice = [name for name, count in Counter(selected).items() if count > 1]
         report.violations.append(f"run on two nights: {', '.join(twice)}")
@@ -203,21 +211,25 @@ def _once(facts: Facts, solution: SelectedNights, report: Report) -> None:
 
 
 def _broken(
-    rule: Constraint, facts: Facts, nights: Nights, solution: SelectedNights
+    rule: Constraint, every: Sequence[Facts], nights: Nights, solution: SelectedNights
 ) -> Iterator[str]:
-    """Say how a season breaks a side constraint."""
-    run = frozenset(solution.selected)
-    chosen = [frozenset(night.selected) for night in solution.nights]
+    """Say how a season breaks a side constraint; ``every``: the facts of each night."""
+    facts = every[0]
+    known = facts.night.index
+    run = frozenset(solution.selected).intersection(known)
+    chosen = [frozenset(night.selected).intersection(known) for night in solution.nights]
 
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(
-            facts.fits(name) and facts.demand[name] > 0 and any(n in nights[name] for n in counted)
+            facts.demand[name] > 0
+            and any(n in nights[name] and every[n - 1].fits(name) for n in counted)
             for name in members
             if name not in run
         )
 
     if isinstance(rule, FairShare):
-        for gets, when, asked in unfair(rule, facts, chosen, wanting):
+        rooms = [tonight.capacity for tonight in every]
+        for gets, when, asked in unfair(rule, facts, chosen, wanting, rooms):
             yield f"{gets} of what counts {when}, {asked}"
     elif isinstance(rule, Resource | Seats):
         for n, night in enumerate(chosen, start=1):

@@ -11,9 +11,6 @@ let jobs earn more, which makes the bound weaker and never wrong.
 ``ranks``
     A price for each place in the order, from the last: where jobs differ in size alone, they are
     prices of every order, and the least sum pairs the largest size with the least price.
-``orders``
-    A tree of last jobs. A branch places a job before those that are placed, at a price; what is no
-    branch is closed by the prices of `validation.hesrpt.beside`, added up by a dynamic program.
 ``diagram``
     Passes over sets of last jobs, which close what costs a goal (`validation.hesrpt.diagram`), and
     prices for the few orders that they leave.
@@ -42,7 +39,6 @@ from schedopt.solvers.result import Document
 from schedopt.validation.hesrpt.kinds import (
     Certificate,
     Order,
-    Orders,
     Passes,
     Ranks,
     Rents,
@@ -62,6 +58,8 @@ def reproved(
     claim: Document,
 ) -> str | None:
     """Re-prove a claimed bound: see `validation.documents`."""
+    if certificate.get("kind") == "orders":
+        return "a certificate of version 0.1, which none makes any more: solve with --certificate"
     try:
         given = msgspec.convert(certificate, Certificate, strict=True)
         with np.errstate(all="ignore"):  # prices beyond all numbers show nothing
@@ -98,15 +96,13 @@ def _proven(
 def _by_prices(
     proof: Proof,
     constraints: Sequence[Constraint],
-    given: Order | Ranks | Orders | Together | Timelines | Passes,
+    given: Order | Ranks | Together | Timelines | Passes,
     claim: Document,
 ) -> float:
     if isinstance(given, Order):
         return proof.of_order(given, claim)
     if isinstance(given, Ranks):
         return proof.of_ranks(given, constraints)
-    if isinstance(given, Orders):
-        return proof.of_orders(given.tree)
     if isinstance(given, Passes):
         return proof.of_passes(given)
     if isinstance(given, Together):

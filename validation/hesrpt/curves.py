@@ -124,19 +124,6 @@ class TableCurve:
         left = np.where((at == last) & ~point, 0.0, self.left[before])
         return np.nextafter(value, np.inf), self.right[at], left
 
-    def elasticity(self, servers: float) -> float:
-        """Return e with s(θk) <= θ^e s(k) for all k up to ``servers``, θ in [0, 1].
-
-        That is the least slope times k/s(k), which is least where a segment begins.
-        """
-        inner = np.flatnonzero((self.k.low < servers) & (self.k.low > 0))
-        if not len(inner):
-            return 1.0
-        slopes = np.maximum(self.guess, 0.0)
-        begun = [slopes[i] if i < len(slopes) else 0.0 for i in inner]
-        share = np.array(begun) * self.k.low[inner] / self.s.high[inner]
-        return float(max(share.min() * (1.0 - 1e-9), 0.0))
-
 
 @dataclass(frozen=True)
 class WholeCurve:

@@ -19,13 +19,6 @@ class Ranks(Given, frozen=True, tag="ranks"):
     prices: list[float]
 
 
-class Orders(Given, frozen=True, tag="orders"):
-    """A tree: for each job that is a branch, its price and the branches below."""
-
-    tree: dict[str, object]
-    by: str | None = None
-
-
 class Together(Given, frozen=True, tag="together"):
     """Prices for all jobs together."""
 
@@ -82,4 +75,4 @@ class Rents(Given, frozen=True, tag="rents"):
     teams: dict[str, list[float]] = msgspec.field(default_factory=dict)
 
 
-Certificate = Order | Ranks | Orders | Together | Timelines | Passes | Rents
+Certificate = Order | Ranks | Together | Timelines | Passes | Rents

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares
 from schedopt.instances.hesrpt import Instance, Power
 from schedopt.solvers.result import Document
-from schedopt.validation.hesrpt.beside import Beside
 from schedopt.validation.hesrpt.diagram import Diagram
 from schedopt.validation.hesrpt.earning import Bools, machine_of, without_musts
 from schedopt.validation.hesrpt.intervals import Floats, Interval
@@ -19,9 +17,9 @@ from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, To
 from schedopt.validation.hesrpt.timelines import Epochs, timelines
 
 Positions = NDArray[np.intp]
-MOST_IN_ROWS, MOST_IN_SETS, MOST_IN_PASSES = 2_500, 16, 60
-"""The most jobs: of one order, of all sets of last jobs, and of passes over these."""
-MOST_PASSES, MOST_LEFT = 200, 5_000
+MOST_IN_ROWS, MOST_IN_PASSES = 2_500, 60
+"""The most jobs: of one order, and of passes over sets of last jobs."""
+MOST_PASSES, MOST_LEFT = 200, 6_000
 """The most passes, and the most orders that they leave open."""
 
 
@@ -188,65 +186,6 @@ class Proof:
         last = Interval.exactly(ends.low[-1])
         return float((last + Interval.exactly(self.worth(prices)) - earned).low)
 
-    def of_orders(self, tree: Mapping[str, object]) -> float:
-        """Return what a tree of last jobs proves for all orders."""
-        count = len(self.names)
-        if count > MOST_IN_SETS:
-            raise NotShownError(f"more than {MOST_IN_SETS} jobs")
-        beside = Beside(self.machine, self.costs)
-        after = np.zeros(1 << count)  # of what the jobs that are not in a set cost at least
-        parts = np.nextafter(beside.prices * self.sizes.low, 0.0)
-        full = len(after) - 1
-        for done in range(full - 1, -1, -1):
-            rest = np.flatnonzero(~beside.inside[done])
-            after[done] = np.nextafter(parts[done, rest] + after[done | (1 << rest)], 0.0).min()
-        rows: list[Floats] = []
-        least = self._branches(tree, _Place(0, 0.0, np.zeros(count)), (parts, after), rows)
-        if rows:
-            prices = np.array(rows)
-            self.expect_rows(prices, prices > 0)
-        return least
-
-    def _branches(
-        self,
-        tree: Mapping[str, object],
-        place: _Place,
-        closing: tuple[Floats, Floats],
-        rows: list[Floats],
-    ) -> float:
-        """Return the least bound of a branch and all below, and collect rows of prices to check."""
-        parts, after = closing
-        count = len(self.names)
-        rest = [j for j in range(count) if not (place.done >> j) & 1]
-        if not rest:
-            return place.base
-        for name in tree:
-            if name not in self.index or self.index[name] not in rest:
-                raise NotShownError(f"orders: {name} cannot be placed there")
-        least = float("inf")
-        for j in rest:
-            done = place.done | (1 << j)
-            if self.names[j] not in tree:
-                if not any(i > j and self._alike(i, j) for i in rest):  # then the last goes first
-                    closed = np.nextafter(parts[place.done, j] + after[done], 0.0)
-                    least = min(least, float(np.nextafter(place.base + closed, 0.0)))
-                continue
-            entry = tree[self.names[j]]
-            if not (isinstance(entry, list | tuple) and len(entry) == 2):
-                raise NotShownError("orders: a branch is a price and the branches below")
-            price, below = entry
-            if not isinstance(price, int | float) or not isinstance(below, Mapping):
-                raise NotShownError("orders: a branch is a price and the branches below")
-            prices = place.prices.copy()
-            prices[j] = _sound(np.array([float(price)]))[0]
-            if not prices[j] > 0:
-                raise NotShownError("orders: a price that is not over 0")
-            rows.append(prices)
-            part = np.nextafter(prices[j] * self.sizes.low[j], 0.0)
-            base = float(np.nextafter(place.base + part, 0.0))
-            least = min(least, self._branches(below, _Place(done, base, prices), closing, rows))
-        return least
-
     def of_passes(self, given: Passes) -> float:
         """Return what passes over sets of last jobs prove for all orders, with prices for some."""
         count = len(self.names)
@@ -294,12 +233,6 @@ class Proof:
             return False
         equal = a.size == b.size and weights[0] == weights[1]
         return (i > j or not equal) and a.speedup == b.speedup and self._ruled_alike(i, j)
-
-    def _alike(self, i: int, j: int) -> bool:
-        """Tell whether nothing tells two jobs apart, so that they can change places."""
-        a, b = self.instance.jobs[i], self.instance.jobs[j]
-        same = a.size == b.size and a.weight == b.weight and a.speedup == b.speedup
-        return same and self._ruled_alike(i, j)
 
     def _ruled_alike(self, i: int, j: int) -> bool:
         """Tell whether side constraints ask the same of two jobs."""
@@ -354,14 +287,6 @@ class Proof:
         if not (left[first:] >= 0).all():
             raise NotShownError("timelines: some can earn more than they cost after the arrivals")
         return proven
-
-
-class _Place(msgspec.Struct, frozen=True):
-    """A node of a tree: the set of placed jobs, their least cost, and their prices."""
-
-    done: int
-    base: float
-    prices: Floats
 
 
 def _number(proven: Floats) -> float:

@@ -31,7 +31,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bellman, class_bellman
-from schedopt.validation.msfq.solved import least, recomputed
+from schedopt.validation.msfq.solved import NEAR, least, recomputed
 from schedopt.validation.report import Given, Refuted
 
 UNAIDED = ("threshold",)
@@ -176,9 +176,12 @@ def _of_threshold(
     if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
         return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
     _, lower = least(instance, constraints, curve, surely=False)
-    if bound <= lower * (1 + curve[2]):
+    far = curve[2] > NEAR
+    if bound <= lower * (1 - curve[2] if far else 1 + curve[2]):
         return None
-    return f"a threshold that just keeps the side constraints, or just not, gets {lower:.12g}"
+    return f"a threshold that keeps the rules, or may, gets {lower:.12g}" + (
+        f", give or take {curve[2]:g} of it" * far
+    )
 
 
 def _of_values(

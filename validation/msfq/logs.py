@@ -22,6 +22,7 @@ from schedopt.instances.msfq import (
 )
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.result import Document
+from schedopt.validation.msfq.obeyed import check_site
 from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,8 @@ def check(
         report.expect(asked == window, f"window: {window}, where the options say {asked}")
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
+        parts, given = _machines(queue, jobs), (claim.policy, claim.options)
+        check_site(*given, jobs, starts, solution.estimates, parts, report)
     check_times(_times(jobs, response, constraints), constraints, report)
 
 
@@ -85,6 +88,7 @@ def _starts(
     """Return which jobs a solution schedules, and when; what cannot be is noted."""
     count = len(queue.jobs)
     if isinstance(solution, Windowed):
+        queue.expect_servers_alone("a window")
         if not (solution.first >= 0 and 1 <= solution.count <= count - solution.first):
             report.violations.append(f"window: not within the log's {count} jobs")
             return np.arange(0), np.empty(0)

@@ -102,13 +102,7 @@ class Entry(msgspec.Struct, frozen=True):
         return [claim.holds for claim in self.claims]
 
     def answered(self, outcome: Outcome) -> tuple[Claim, ...]:
-        """Return the claims with the answers of a run.
-
-        Raises
-        ------
-        KeyError
-            If a claim is not answered, or an answer is to none of them.
-        """
+        """Return the claims with the answers of a run; `KeyError` unless they match one by one."""
         if unlike := {claim.id for claim in self.claims} ^ outcome.answers.keys():
             raise KeyError(f"{self.name}: claims and answers differ in {sorted(unlike)}")
         return tuple(
@@ -133,12 +127,7 @@ def runner(name: str) -> Runner:
     """Return what runs an entry: ``figure_3`` of a module in `HOMES` for ``dssp/figure-3``.
 
     It is a function of ``quick``, which takes seconds and answers every claim. Where there is
-    nothing to draw it returns its answers alone.
-
-    Raises
-    ------
-    KeyError
-        If nothing does.
+    nothing to draw it returns its answers alone. `KeyError` if nothing runs the entry.
     """
     row, _, item = name.partition("/")
     for home in HOMES[row]:

@@ -2,8 +2,10 @@
 
 import gzip
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -103,7 +105,11 @@ def convert(
     if tell is not None:
         tell(described)
         tell(f"columns: {'; '.join(raw.columns)}")
-    made = msgspec.structs.replace(bare, name=name, description=described, log=log)
+    start = None
+    if raw.zero is not None and raw.zone is not None:
+        at = datetime.fromtimestamp(raw.zero, ZoneInfo(raw.zone))
+        start = f"{at.isoformat()}[{raw.zone}]"
+    made = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
     return made.with_jobs(jobs)
 
 

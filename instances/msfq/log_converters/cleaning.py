@@ -69,7 +69,8 @@ class Raw:
 
     ``line`` is each row's line in the file, ``rows`` how many rows the log has, those that its
     reader left out among them. ``zero`` is the date of time 0, in seconds since 1970 on the log's
-    own clock, where times are dates. ``columns`` says of each of the file's what it became.
+    own clock, where times are dates, and ``zone`` that clock's, if it is known. ``columns`` says of
+    each of the file's what it became.
     """
 
     submit: Floats
@@ -88,6 +89,7 @@ class Raw:
     """In how many parts a processor is counted."""
     computer: str | None = None
     zero: float | None = None
+    zone: str | None = None
     partition: Labels | None = None
     needs: dict[str, Floats] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)

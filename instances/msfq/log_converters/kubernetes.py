@@ -79,6 +79,7 @@ def read(path: str | Path, *, timezone: str | None = None) -> Raw:
         name=names_of(pl.Series([_text(row.get("name")) for row in rows], dtype=pl.String)),
         notes=notes,
         zero=zero,
+        zone=timezone or "UTC",
         unit=unit,
         partition=labels("partition"),
         needs=columns,

@@ -113,6 +113,7 @@ def read(
         name=next(map(names_of, dump.there("jobid")), None),
         notes=notes,
         zero=zero,
+        zone=timezone,
     )
     notes += unused(table.columns, dump.used)
     became = BECAME | dict.fromkeys(_TRES, ", ".join(f"need:{name}" for name in amounts) or "need")

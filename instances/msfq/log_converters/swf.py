@@ -8,6 +8,7 @@ from schedopt.instances import swf
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
+from schedopt.instances.msfq.log_converters.times import is_zone
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import one_of
@@ -62,6 +63,7 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
     memory = np.ceil(_known(cells[swf.MEMORY], zero=False) * each)
     beside = {"memory": memory} if np.isfinite(memory).any() else {}
     began = log.said("UnixStartTime", most=np.inf)
+    zone = log.header.get("TimeZoneString", "")
     raw = Raw(
         submit=_known(cells[swf.SUBMIT]),
         need=needs,
@@ -77,6 +79,7 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
         processors=log.said(*("MaxNodes",) if unit == "nodes" else ("MaxProcs", "MaxNodes")),
         computer=log.header.get("Computer") or None,
         zero=None if began is None else float(began),
+        zone=zone if is_zone(zone) else "UTC",
         partition=partition if (partition.codes >= 0).any() else None,
         needs=beside,
     )

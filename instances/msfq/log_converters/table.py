@@ -61,6 +61,7 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
         name=names_of(by_role["job"]) if "job" in by_role else None,
         notes=notes,
         zero=zero,
+        zone=timezone,
         partition=labels_of(by_role["partition"]) if "partition" in by_role else None,
         needs={name: of for name, (_, of) in more.items()},
     )

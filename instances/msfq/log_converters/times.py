@@ -22,7 +22,8 @@ UNKNOWN = ("", "unknown", "none", "n/a", "null", "nan", "unlimited", "partition_
 _LENGTH = r"^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$"
 
 
-def _is_zone(value: object) -> bool:
+def is_zone(value: object) -> bool:
+    """Tell whether a value is the name of a time zone."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -31,7 +32,7 @@ def _is_zone(value: object) -> bool:
         return False
 
 
-ZONE = Option(None, "a time zone, such as Europe/Stockholm", _is_zone)
+ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
 class Times(NamedTuple):

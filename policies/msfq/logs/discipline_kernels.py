@@ -2,7 +2,7 @@
 
 from functools import cache
 from importlib import import_module
-from math import exp, log10
+from math import exp, inf, log10
 from math import log as ln
 from typing import Any, NamedTuple
 
@@ -31,14 +31,16 @@ from schedopt.policies.msfq.rule import Seen, Twin
 
 STOP, SKIP, EASY = range(3)
 """What is done once the first does not fit: see `rules.ordered`."""
-WFP3, LEAST_SERVED, MULTIFACTOR = range(3)
-AGE, SIZE, FAIR_SHARE, MOST_AGE, HALF_LIFE, SERVERS = range(6)
-"""Places in ``weights``."""
+(
+    AGE, WAIT, STRETCH, SIZE, NEED, RUN, AREA, FAIR_SHARE, USAGE, QOS, MOST_AGE, HALF_LIFE, SERVERS,
+) = range(13)  # fmt: skip
+"""Places in ``weights``: the first are the fields of `instances.msfq.site.Weights`."""
 
 
 class Fixed(NamedTuple):
     """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
+    But ``first``, where that is no -1, is the head as long as it waits.
     ``real`` holds when the first that waits can start, ``over`` what it then leaves of resources
     beside servers.
     """
@@ -46,6 +48,7 @@ class Fixed(NamedTuple):
     line: Line
     oldest: bool
     fill: int
+    first: int
     real: Any
     plan: Plan
     over: Any
@@ -56,12 +59,19 @@ class Changing(NamedTuple):
 
     ``weights`` are as `AGE` says. ``line`` holds the waiting jobs in no order, ``keys`` what they
     are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
-    each holds; ``over`` what the first that does not fit leaves of resources beside servers.
+    each holds, ``shares`` all shares over the user's, ``by_user`` what that adds to priorities;
+    ``constant`` is what does not change in a job's; ``over`` what the first that does not fit
+    leaves of resources beside servers. ``first`` is a job that goes first, -1 for none. If not
+    ``weighted``, the order is WFP3.
     """
 
-    kind: int
+    weighted: bool
     fill: int
+    first: int
     weights: Any
+    constant: Any
+    shares: Any
+    by_user: Any
     line: Any
     keys: Any
     user: Any
@@ -173,7 +183,8 @@ def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
     came = whole[CAME]
     while came < log.submit.size and log.submit[came] == now:
         join(came, log, own.line)
-        first = first or (not own.oldest and head >= 0 and rank[came] < rank[head])
+        ahead = not own.oldest and head >= 0 and rank[came] < rank[head]
+        first = first or ahead or came == own.first
         came += 1
     whole[WAITING] += came - whole[CAME]
     whole[CAME] = came
@@ -183,6 +194,8 @@ def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
 @compiled
 def _head(log: Log, machine: Machine, own: Fixed) -> Any:
     """Return the first waiting job, or -1."""
+    if 0 <= own.first < machine.whole[CAME] and machine.starts[own.first] > NEVER:
+        return own.first
     if not own.oldest:
         some = own.line.anything
         at = following(0, NOBODY - 1, some, NOBODY - 1, some, 0.0, NEVER, log, own.line)
@@ -209,7 +222,7 @@ def _changing(now: float, freed: bool, log: Log, machine: Machine, own: Changing
         line[whole[WAITING]] = whole[CAME]
         whole[CAME] += 1
         whole[WAITING] += 1
-    if not whole[WAITING] or not whole[FREE]:
+    if not _any_fits(whole[WAITING], whole[FREE], machine.left, log, line):
         return
     _weigh(now, whole[WAITING], log, own)
     time, spare, head = NEVER, 0, -1
@@ -255,26 +268,35 @@ def _pass(now: float, own: Changing) -> None:
 def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
     """Compute the keys of the waiting jobs; the least goes first."""
     line, keys, usage, weights = own.line, own.keys, own.usage, own.weights
-    if own.kind == WFP3:
-        for i in range(waiting):
-            job = line[i]
-            ratio = (now - jobs.submit[job]) / jobs.planned[job]
-            keys[i] = -(ratio * ratio * ratio * jobs.size[job])
-        return
-    if own.kind == LEAST_SERVED:
-        for i in range(waiting):
-            keys[i] = usage[own.user[line[i]]]
-        return
-    total = 0.0
-    for i in range(usage.size):
-        total += usage[i]
+    if own.weighted:
+        total = 0.0
+        for user in range(usage.size):
+            total += usage[user]
+        for user in range(usage.size):
+            part = usage[user] / total if total > 0 else 0.0
+            fair = exp(-(part * own.shares[user]) * ln(2.0))
+            own.by_user[user] = weights[USAGE] * part + weights[FAIR_SHARE] * fair
     for i in range(waiting):
         job = line[i]
-        part = usage[own.user[job]] / total if total > 0 else 0.0
-        fair = exp(-part * usage.size * ln(2.0))
-        old = min(1.0, (now - jobs.submit[job]) / weights[MOST_AGE])
-        size = jobs.size[job] / weights[SERVERS]
-        keys[i] = -(weights[AGE] * old + weights[SIZE] * size + weights[FAIR_SHARE] * fair)
+        waited = now - jobs.submit[job]
+        ratio = waited / jobs.planned[job]
+        if job == own.first:
+            keys[i] = -inf
+        elif own.weighted:
+            old, stretched = min(1.0, waited / weights[MOST_AGE]), weights[STRETCH] * ratio
+            changing = own.by_user[own.user[job]]
+            keys[i] = -(own.constant[job] + changing + weights[AGE] * old + stretched)
+        else:
+            keys[i] = -(ratio * ratio * ratio * jobs.size[job])
+
+
+@compiled
+def _any_fits(waiting: int, free: int, left: Any, jobs: Log, line: Any) -> Any:
+    """Tell whether any waiting job fits into what is idle."""
+    for i in range(waiting):
+        if jobs.need[line[i]] <= free and fits(line[i], jobs.more, left):
+            return True
+    return False
 
 
 @compiled
@@ -294,6 +316,17 @@ def _best(
         if best < 0 or keys[i] < keys[best] or (keys[i] == keys[best] and line[i] < line[best]):
             best = i
     return best
+
+
+@compiled
+def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
+    """Fill in what does not change in each job's weighted priority: see `rules.weighted`."""
+    for job in range(log.submit.size):
+        size, planned = log.size[job], log.planned[job]
+        total = weights[SIZE] * (size / weights[SERVERS]) + weights[NEED] * log10(size)
+        total += weights[RUN] * log10(planned)
+        waited = weights[WAIT] * (log.submit[job] / weights[MOST_AGE])
+        values[job] = total + weights[AREA] * log10(planned * size) + qos[job] - waited
 
 
 @compiled

@@ -4,13 +4,15 @@ At an instant, first all that ends there ends, then all that is submitted there 
 order, and only then does a rule say what starts.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log
 
 import numpy as np
 
-from schedopt.instances.msfq.logs import Floats, Ints, Jobs
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Needs
+from schedopt.instances.msfq.site import Limit
 
 
 class Machine:
@@ -31,8 +33,12 @@ class Machine:
         Jobs that ended at this instant.
     submit, planned : list of float
         Of each job.
+    jobs : Jobs
+        The log.
     need, user : list of int
         Of each job; jobs of nobody known are all of one user.
+    accounts : list of str or None
+        The users by number, or whose usage counts in their place; the last is who is not known.
     more : list of list of int
         For each job what it needs of each other resource.
     size : list of float
@@ -45,8 +51,14 @@ class Machine:
         When to ask the rule again, though nothing ends or comes.
     """
 
-    def __init__(
-        self, jobs: Jobs, servers: int, planned: Floats, half_life: float, amounts: Sequence[int]
+    def __init__(  # noqa: PLR0917
+        self,
+        jobs: Jobs,
+        servers: int,
+        planned: Floats,
+        half_life: float,
+        amounts: Sequence[int],
+        by: str = "user",
     ) -> None:
         self.now, self.servers, self.free = -inf, servers, servers
         self.amounts, self.left = list(amounts), list(amounts)
@@ -54,7 +66,7 @@ class Machine:
         self.running: dict[int, float] = {}
         self.ended: list[int] = []
         self.promises: dict[int, float] = {}
-        self.alarm = inf
+        self.alarm, self.jobs = inf, jobs
         self.submit: list[float] = jobs.submit.tolist()
         self.planned: list[float] = planned.tolist()
         self.need: list[int] = jobs.need.tolist()
@@ -62,12 +74,18 @@ class Machine:
             jobs.needs.amounts.tolist() if jobs.needs else [[] for _ in self.need]
         )
         self.size: list[float] = sizes(jobs, servers, amounts).tolist()
-        self.user, count = users(jobs)
-        self.usage, self.rates = [0.0] * count, [0.0] * count
+        codes, self.accounts = accounts(jobs, by)
+        self.user: list[int] = codes.tolist()
+        self.usage, self.rates = [0.0] * len(self.accounts), [0.0] * len(self.accounts)
         self.half_life = half_life
         self.starts = [inf] * len(jobs)
         self._run: list[float] = jobs.run.tolist()
         self._ends: list[tuple[float, int]] = []
+
+    def label(self, job: int, by: str) -> str | None:
+        """Return a job's name in a column: its user, group or queue."""
+        labels = self.jobs.labels(by)
+        return None if labels is None or labels.codes[job] < 0 else labels.names[labels.codes[job]]
 
     def fits(self, job: int, free: int | None = None, left: Sequence[int] | None = None) -> bool:
         """Tell whether a job fits into what is idle, or into so much."""
@@ -118,6 +136,8 @@ class Machine:
 Rule = Callable[[Machine], None]
 """Starts what is to start now."""
 
+LONG = "long jobs' servers, limit "
+"""How the names of resources begin that stand for limits."""
 DAY = 86400.0
 HALF_LIFE = 7 * DAY
 """Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
@@ -130,14 +150,16 @@ def play_plainly(  # noqa: PLR0917
     planned: Floats | None = None,
     half_life: float = HALF_LIFE,
     amounts: Sequence[int] = (),
+    by: str = "user",
 ) -> Machine:
     """Replay a log; the machine returned knows the ``starts``.
 
     The rule is called after each event. ``planned``, by default the run times, is how long it
-    believes that jobs run, never less than they do; ``half_life`` that of usage, in the log's unit.
+    believes that jobs run, never less than they do; ``half_life`` that of usage, in the log's unit,
+    ``by`` whose usage it is.
     """
     planned = jobs.run if planned is None else planned
-    machine = Machine(jobs, servers, planned, half_life, amounts)
+    machine = Machine(jobs, servers, planned, half_life, amounts, by)
     came = 0
     while came < len(jobs) or machine.waiting:
         arrival = machine.submit[came] if came < len(jobs) else inf
@@ -153,12 +175,27 @@ def play_plainly(  # noqa: PLR0917
     return machine
 
 
-def users(jobs: Jobs) -> tuple[list[int], int]:
-    """Return each job's user by number, and their count; the last stands for unknown users."""
-    if jobs.user is None:
-        return [0] * len(jobs), 1
-    count = len(jobs.user.names)
-    return np.where(jobs.user.codes < 0, count, jobs.user.codes).tolist(), count + 1
+def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
+    """Return whose each job is, by number, and their names; the last stands for unknown ones."""
+    labels = jobs.labels(by)
+    if labels is None:
+        return np.zeros(len(jobs), np.int32), [None]
+    count = len(labels.names)
+    return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
+
+
+def limited(
+    jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
+) -> tuple[Jobs, Sequence[int]]:
+    """Return jobs and amounts with one more resource for each limit: servers of its long jobs."""
+    if not limits:
+        return jobs, amounts
+    columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
+    most = [max(1, int(limit.most * servers)) for limit in limits]
+    for number, (limit, few) in enumerate(zip(limits, most, strict=True)):
+        held = np.where(planned > limit.longer_than, np.minimum(jobs.need, few), 0)
+        columns[f"{LONG}{number}"] = held.astype(np.int64)
+    return dataclasses.replace(jobs, needs=Needs.of(columns)), (*amounts, *most)
 
 
 def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
@@ -168,6 +205,8 @@ def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
     """
     found: Floats | Ints = jobs.need
     if jobs.needs is not None:
-        for column, most in zip(jobs.needs.amounts.T, amounts, strict=True):
+        for name, column, most in zip(jobs.needs.names, jobs.needs.amounts.T, amounts, strict=True):
+            if name.startswith(LONG):
+                continue
             found = np.maximum(found, column * (servers / max(most, 1)))
     return found

@@ -166,6 +166,9 @@ OPTIMAL = "Grosof, Scully, Harchol-Balter and Scheller-Wolf, Proc. ACM SIGMETRIC
 for _name, _choice, _needs, _source, _summary in (
     ("server-filling", server_filling, "powers", FILLING,
      "the widest first of the fewest oldest jobs that can fill all servers"),
+    ("server-filling-mem", server_filling, "any",
+     "ServerFilling with memory of the MJQM simulator of NeDS-Lab, which takes any needs",
+     "the widest first of the fewest oldest jobs that need all servers together"),
     ("server-filling-srpt", server_filling_srpt, "powers", OPTIMAL,
      "the widest first of the fewest jobs with least work left that can fill all servers"),
     ("divisor-filling", divisor_filling, "divisors",

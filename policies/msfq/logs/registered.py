@@ -4,7 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from schedopt.instances.options import Option, is_number, one_of
+from schedopt.instances.msfq.site import Priority, Quotas, Weights
+from schedopt.instances.msfq.site import site as read_site
+from schedopt.instances.options import Option, is_number, one_of, text
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.plain import DAY, HALF_LIFE
 from schedopt.policies.msfq.logs.registration import log_policy
@@ -36,9 +38,26 @@ def _policy(name: str, order: Callable[..., Order], summary: str, source: str, *
     decorate(lambda **own: rules.of(order(**own)))
 
 
-def _multifactor(half_life: float = HALF_LIFE, fill: str = "easy", **given: float) -> Order:
-    weights = {"age": 1000.0, "size": 1000.0, "fair_share": 1000.0, "max_age": 7 * DAY, **given}
-    return Order("multifactor", fill, weights=weights, half_life=half_life)
+def _multifactor(
+    half_life: float = HALF_LIFE, fill: str = "easy", max_age: float = 7 * DAY, **given: float
+) -> Order:
+    weights = Weights(**{"age": 1000.0, "size": 1000.0, "fair_share": 1000.0, **given})
+    site = Priority(weights=weights, max_age=max_age, half_life=half_life)
+    return Order("weighted", fill, priority=site)
+
+
+def _least_served(half_life: float = HALF_LIFE, fill: str = "easy") -> Order:
+    site = Priority(weights=Weights(usage=-1.0), half_life=half_life)
+    return Order("weighted", fill, priority=site)
+
+
+def _weighted(priority: str | None = None) -> Order:
+    site = Priority() if priority is None else read_site(priority, Priority)
+    return Order("weighted", site.backfill, priority=site)
+
+
+def _kueue(quotas: str | None = None) -> Order:
+    return Order("quotas", quotas=Quotas() if quotas is None else read_site(quotas, Quotas))
 
 
 for _name, _order, _summary, _section in (
@@ -83,8 +102,23 @@ _policy(
     fill=one_of("easy", FILLS),
 )
 _policy(
+    "weighted",
+    _weighted,
+    "a site's own priorities: a weighted sum of factors, with or without backfilling",
+    f"{SLURM}, with shares and qualities of service; logarithms as in F1",
+    priority=text("a file of weights, or the JSON itself"),
+)
+_policy(
+    "kueue",
+    _kueue,
+    "queues with quotas, in cohorts in which they borrow; by priority, then creation",
+    "Kueue, ClusterQueue and hierarchical Cohort; no preemption, no lending limits",
+    plans=False,
+    quotas=text("a file of quotas, or the JSON itself"),
+)
+_policy(
     "fair-share-decay",
-    lambda half_life=HALF_LIFE, fill="easy": Order("least-served", fill, half_life=half_life),
+    _least_served,
     "the user who has lately used least first, with EASY backfilling",
     "Kay and Lauder, A Fair Share Scheduler, CACM 31, 1988",
     by_user=True,

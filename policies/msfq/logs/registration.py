@@ -1,6 +1,6 @@
 """The decorator that registers a rule for logs as a policy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -165,15 +165,25 @@ def replayed(
 def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
     """Return when each job of a log starts under a policy, shape (jobs,)."""
     policy = LOG_POLICIES[name]
+    order = policy.order(**own) if policy.order is not None else None
+    return started_under(queue, policy, order, estimates, own)
+
+
+def started_under(
+    queue: Instance, policy: LogPolicy, order: Order | None, estimates: str, own: Mapping[str, Any]
+) -> Floats:
+    """Return when each job of a log starts under an order, or where there is none under a rule."""
+    if order is not None:
+        order.expect_suits(queue)
     if queue.partitions:
         starts = np.empty(len(queue.jobs))
         for part in queue.parts():
-            starts[part.rows] = started(part.queue, name, estimates, **own)
+            starts[part.rows] = started_under(part.queue, policy, order, estimates, own)
         return starts
     jobs = queue.jobs
     planned = jobs.planned(estimates if policy.plans else "exact")
-    if policy.order is not None:
-        return replay(jobs, queue.servers, policy.order(**own), planned, queue.amounts)
+    if order is not None:
+        return replay(jobs, queue.servers, order, planned, queue.amounts)
     from schedopt.policies.msfq.logs.plain import play_plainly
 
     half_life = own.get("half_life", HALF_LIFE)

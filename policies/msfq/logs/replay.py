@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import astuple
 
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
-from schedopt.policies.msfq.logs.plain import HALF_LIFE, sizes, users
+from schedopt.instances.msfq.site import Priority, Quotas
+from schedopt.policies.msfq.logs.plain import accounts, limited, sizes
+from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
     from schedopt.policies.msfq.logs.conservative_kernels import Reserved
@@ -18,8 +22,6 @@ if TYPE_CHECKING:
 
 FILLS = ("stop", "skip", "easy")
 """In the order of their numbers in `discipline_kernels`."""
-WEIGHED = ("wfp3", "least-served", "multifactor")
-"""Orders that change with time, in the order of their numbers in `discipline_kernels`."""
 SLICE = 2_000_000
 """Events after which compiled code returns, so that it can be interrupted."""
 
@@ -28,17 +30,38 @@ SLICE = 2_000_000
 class Order:
     """What a compiled replay plays; `rules` says what each means.
 
-    ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, one of
-    `WEIGHED`, or ``conservative``; ``fill`` one of `FILLS`. With ``arrival``, ``fill_key`` may be
-    another fixed order, in which jobs may pass the first. ``weights`` are those of ``multifactor``:
-    ``age``, ``size``, ``fair_share`` and ``max_age``.
+    ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
+    ``weighted``, of which ``priority`` tells the weights, ``quotas``, or ``conservative``; ``fill``
+    one of `FILLS`. With ``arrival``, ``fill_key`` may be another fixed order, in which jobs may
+    pass the first. A job that is ``first`` goes before all others, whatever the key.
     """
 
     key: str
     fill: str = "stop"
     fill_key: str | None = None
-    weights: dict[str, float] = field(default_factory=dict)
-    half_life: float = HALF_LIFE
+    priority: Priority = field(default_factory=Priority)
+    quotas: Quotas = field(default_factory=Quotas)
+    first: int = -1
+
+    def expect_suits(self, queue: Instance) -> None:
+        """Raise `NotApplicableError` if a log lacks a column that weights or quotas go by."""
+        weights, quotas, jobs = self.priority.weights, self.quotas, queue.jobs
+        for what, column, asked in (
+            ("usage", self.priority.by, weights.fair_share or weights.usage),
+            ("qos", self.priority.qos_by, weights.qos),
+            ("a quota", quotas.by, quotas.queues),
+            ("priority", quotas.priority_by, quotas.priority),
+        ):
+            if asked and jobs.labels(column) is None:
+                raise NotApplicableError(f"{what} goes by {column}, which this log does not say")
+        if quotas.queues and queue.partitions:
+            raise NotApplicableError("quotas are for a machine without partitions")
+        labels = jobs.labels(quotas.by)
+        if quotas.queues and labels is not None:
+            for code in np.unique(labels.codes).tolist():
+                if code < 0 or labels.names[code] not in quotas.queues:
+                    name = "nobody knows" if code < 0 else labels.names[code]
+                    raise NotApplicableError(f"no quota for jobs whose {quotas.by} is {name}")
 
 
 class Site(NamedTuple):
@@ -60,10 +83,14 @@ def replay(
     ``planned``, by default the run times, is how long the policy believes that jobs run, never less
     than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
     """
+    known = jobs.run if planned is None else planned
+    jobs, amounts = limited(jobs, servers, known, amounts, order.priority.limits)
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
         return _conservative(jobs, site, log)
-    if order.key in WEIGHED:
+    if order.key == "quotas":
+        return _quotas(jobs, site, order, log)
+    if order.key in ("wfp3", "weighted"):
         return _weighed(jobs, site, order, log)
     return _ordered(jobs, site, order, log)
 
@@ -79,10 +106,8 @@ def log_of(
     return Log(jobs.submit, jobs.need, jobs.run, planned, more, sizes(jobs, servers, amounts))
 
 
-def keys(log: Log, key: str) -> Floats | None:
-    """Return the keys of a fixed order, the least first; None for the order of submit."""
-    if key == "arrival":
-        return None
+def keys(log: Log, key: str) -> Floats:
+    """Return the keys of a fixed order, the least first."""
     if key == "f1":
         from schedopt.policies.msfq.logs.discipline_kernels import f1
 
@@ -90,6 +115,7 @@ def keys(log: Log, key: str) -> Floats | None:
         f1(log.submit, log.size, log.planned, values)
         return values
     known: dict[str, Callable[[], Floats]] = {
+        "arrival": lambda: np.zeros(len(log.submit)),
         "shortest": lambda: log.planned,
         "longest": lambda: -log.planned,
         "smallest": lambda: log.planned * log.size,
@@ -98,16 +124,16 @@ def keys(log: Log, key: str) -> Floats | None:
     return known[key]()
 
 
-def _ordered(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
+def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None = None) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
     from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY, NONE, Line
     from schedopt.policies.msfq.logs.replay_kernels import HEAD
 
     n, resources = log.more.shape
-    by = keys(log, order.fill_key or order.key)
     at: Ints = np.arange(n, dtype=np.int32)
     rank = at
-    if by is not None:
+    if by is not None or order.key != "arrival" or order.fill_key:
+        by = keys(log, order.fill_key or order.key) if by is None else by
         at = np.argsort(by, kind="stable").astype(np.int32)
         rank = np.empty(n, dtype=np.int32)
         rank[at] = np.arange(n, dtype=np.int32)
@@ -123,6 +149,7 @@ def _ordered(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
         ),
         oldest=order.key == "arrival",
         fill=FILLS.index(order.fill),
+        first=order.first,
         real=np.zeros(1),
         plan=_plan(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
@@ -170,19 +197,85 @@ def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
 def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
 
-    n = len(jobs)
-    user, count = users(jobs)
-    weights = np.zeros(6)
-    for place, key in enumerate(("age", "size", "fair_share", "max_age")):  # as in the kernels
-        weights[place] = order.weights.get(key, 0.0)
-    weights[kernels.HALF_LIFE], weights[kernels.SERVERS] = order.half_life, site.servers
-    own = kernels.Changing(
-        kind=WEIGHED.index(order.key), fill=FILLS.index(order.fill), weights=weights,
-        line=np.zeros(n, np.int32), keys=np.zeros(n), user=np.asarray(user, dtype=np.int32),
-        usage=np.zeros(count), rates=np.zeros(count), real=np.full(1, -np.inf),
-        plan=_plan(jobs, site, order.fill), over=np.zeros(len(site.amounts), np.int64),
+    n, own, w = len(jobs), order.priority, order.priority.weights
+    weights = np.array([*astuple(w), own.max_age, own.half_life, site.servers], dtype=np.float64)
+    constant, qos = np.empty(n), w.qos * _levels(jobs, own.qos_by, own.qos)
+    if order.key == "weighted":
+        kernels.constant(log, weights, qos, constant)
+        if not (w.age or w.stretch or w.fair_share or w.usage):
+            return _ordered(jobs, site, order, log, -constant)
+    user, known = accounts(jobs, own.by)
+    shares = [own.shares.get(name or "", 1.0) for name in known]
+    whole = sum(shares)
+    count = len(known)
+    state = kernels.Changing(
+        weighted=order.key == "weighted", fill=FILLS.index(order.fill), first=order.first,
+        weights=weights, constant=constant, shares=np.array([whole / share for share in shares]),
+        by_user=np.zeros(count), line=np.zeros(n, np.int32), keys=np.zeros(n),
+        user=user.astype(np.int32), usage=np.zeros(count), rates=np.zeros(count),
+        real=np.full(1, -np.inf), plan=_plan(jobs, site, order.fill),
+        over=np.zeros(len(site.amounts), np.int64),
     )  # fmt: skip
-    return played(kernels.changing, log, machine_of(jobs, site), own)
+    return played(kernels.changing, log, machine_of(jobs, site), state)
+
+
+def _levels(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
+    """Return the number that goes with each job's name in a column, 0 where there is none."""
+    if not levels or (names := jobs.labels(by)) is None:
+        return np.zeros(len(jobs))
+    each = [levels.get(name, 0.0) for name in names.names]
+    found: Floats = np.array([*each, 0.0])[names.codes]
+    return found
+
+
+def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
+    from schedopt.policies.msfq.logs import quota_kernels as kernels
+
+    quotas = by.quotas
+    n, count = len(jobs), len(quotas.queues)
+    tree = quotas.tree(("servers", *(jobs.needs.names if jobs.needs else ())))
+    # After the queues that are named comes one, without limits, for all others.
+    above = np.array([*tree.parent[:count], -1, *tree.parent[count:]], np.int64)
+    above[above >= count] += 1
+    free = [[2**62] * (1 + len(site.amounts))]
+    nominal, most = (
+        np.array([[2**62 if one is None else min(one, 2**62) for one in node]
+                  for node in (*of[:count], *free, *of[count:])], np.int64)
+        for of in (tree.nominal, tree.most)
+    )  # fmt: skip
+    at = {name: i for i, name in enumerate(quotas.queues)}
+    names = jobs.labels(quotas.by)
+    queue = np.full(n, count)
+    if names is not None:
+        queue = np.array([*(at.get(name, count) for name in names.names), count])[names.codes]
+    levels = _levels(jobs, quotas.priority_by, quotas.priority)
+    if by.first >= 0:
+        levels[by.first] = np.inf
+    order = np.argsort(-levels, kind="stable")
+    rank = np.empty(n, np.int64)
+    rank[order] = np.arange(n)
+    strict = np.array([*(one.strict for one in quotas.queues.values()), False])
+    heads = [np.full(count + 1, -1) for _ in range(5)]
+    own = kernels.Shared(
+        above,
+        nominal,
+        most,
+        np.zeros_like(most),
+        queue,
+        rank,
+        np.full(n, -1),
+        heads[0],
+        heads[1],
+        strict,
+        heads[2],
+        heads[3],
+        heads[4],
+        np.zeros(count + 1, np.bool_),
+    )
+    starts = played(kernels.shared, log, machine_of(jobs, site), own)
+    if waiting := int(np.isinf(starts).sum()):
+        raise NotApplicableError(f"{waiting} jobs need more than their queues may use")
+    return starts
 
 
 def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:

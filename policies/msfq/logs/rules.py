@@ -5,9 +5,10 @@ skip those that do not fit (``skip``); or reserve servers for the first that doe
 others pass as long as they do not delay it (``easy``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import exp, inf, log, log10
 
+from schedopt.instances.msfq.site import Priority, Quotas
 from schedopt.policies.msfq.logs.plain import Machine, Rule
 from schedopt.policies.msfq.logs.replay import Order
 
@@ -52,22 +53,31 @@ def wfp3(machine: Machine, job: int) -> float:
     return -(ratio * ratio * ratio * machine.size[job])
 
 
-def least_served(machine: Machine, job: int) -> float:
-    """Least served first: by how much a job's user has lately used."""
-    return machine.usage[machine.user[job]]
+def weighted(site: Priority) -> Key:
+    """Order by a weighted sum of factors, the greatest first."""
+    w = site.weights
 
+    def constant(machine: Machine, job: int) -> float:
+        size, planned = machine.size[job], machine.planned[job]
+        quality = site.qos.get(machine.label(job, site.qos_by) or "", 0.0)
+        total = w.size * (size / machine.servers) + w.need * log10(size) + w.run * log10(planned)
+        waited = w.wait * (machine.submit[job] / site.max_age)  # the order of waiting is this one
+        return total + w.area * log10(planned * size) + w.qos * quality - waited
 
-def multifactor(age: float, size: float, fair_share: float, max_age: float) -> Key:
-    """Slurm's priority: weights for age, size and fair share, each factor from 0 to 1."""
+    def of_user(machine: Machine, user: int) -> float:
+        total = whole = 0.0
+        for name, usage in zip(machine.accounts, machine.usage, strict=True):
+            total += usage
+            whole += site.shares.get(name or "", 1.0)
+        part = machine.usage[user] / total if total > 0 else 0.0
+        shares = whole / site.shares.get(machine.accounts[user] or "", 1.0)
+        return w.usage * part + w.fair_share * exp(-(part * shares) * log(2))
 
     def key(machine: Machine, job: int) -> float:
-        total = 0.0
-        for usage in machine.usage:
-            total += usage
-        part = machine.usage[machine.user[job]] / total if total > 0 else 0.0
-        fair = exp(-part * len(machine.usage) * log(2))  # 2^(-U/S), every share S alike
-        old = min(1.0, (machine.now - machine.submit[job]) / max_age)
-        return -(age * old + size * (machine.size[job] / machine.servers) + fair_share * fair)
+        waited = machine.now - machine.submit[job]
+        old = w.age * min(1.0, waited / site.max_age)
+        stretched = w.stretch * (waited / machine.planned[job])
+        return -(constant(machine, job) + of_user(machine, machine.user[job]) + old + stretched)
 
     return key
 
@@ -102,16 +112,29 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
     return rule
 
 
+KEYS: dict[str, Key] = {
+    "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
+    "widest": widest, "f1": f1, "wfp3": wfp3,
+}  # fmt: skip
+
+
+def key_of(order: Order) -> Key | None:
+    """Return what an order goes by; None where that is more than a key."""
+    return weighted(order.priority) if order.key == "weighted" else KEYS.get(order.key)
+
+
 def of(order: Order) -> Rule:
     """Return the plain definition of a compiled replay."""
-    keys: dict[str, Key] = {
-        "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
-        "widest": widest, "f1": f1, "wfp3": wfp3, "least-served": least_served,
-    }  # fmt: skip
-    if order.key == "conservative":
+    if order.key == "quotas":
+        return Borrowing(order.quotas, order.first)
+    if (usual := key_of(order)) is None:
         return Conservative()
-    key = multifactor(**order.weights) if order.key == "multifactor" else keys[order.key]
-    return ordered(key, order.fill, keys[order.fill_key] if order.fill_key else None)
+
+    def key(machine: Machine, job: int) -> float:
+        return -inf if job == order.first else usual(machine, job)
+
+    fill_key = KEYS[order.fill_key] if order.fill_key else None
+    return ordered(key, order.fill, fill_key)
 
 
 def _sorted(machine: Machine, key: Key) -> list[int]:
@@ -178,3 +201,72 @@ class Conservative:
             if all(fits(at) for at in [time, *changes]):
                 return time
         raise RuntimeError("a job wider than the machine")
+
+
+class Borrowing:
+    """Queues with quotas, in cohorts in which they borrow what others leave, as in Kueue.
+
+    At each event there are turns until nobody is left to look at. In a turn the first of each queue
+    comes, by priority and then by submit; of these first those within their queue's own quota, then
+    those who borrow. Who fits starts. Who does not is passed by the next of its queue, in the next
+    turn, unless the queue is strict; who did at the turn's beginning is looked at once more.
+    """
+
+    def __init__(self, quotas: Quotas, first: int = -1) -> None:
+        self.quotas, self.first, self.used = quotas, first, dict[int, list[int]]()
+
+    def __call__(self, machine: Machine) -> None:
+        """Give back what has ended, then take turns."""
+        names = ("servers", *(machine.jobs.needs.names if machine.jobs.needs else ()))
+        self.tree, by = self.quotas.tree(names), self.quotas.by
+        self.used = self.used or {node: [0] * len(names) for node in range(len(self.tree.parent))}
+        for job in machine.ended:
+            self._hold(machine, job, -1)
+        lines: dict[str, list[tuple[float, int]]] = {}
+        for job in machine.waiting:
+            level = self.quotas.priority.get(machine.label(job, self.quotas.priority_by) or "", 0.0)
+            level = inf if job == self.first else level
+            lines.setdefault(machine.label(job, by) or "", []).append((-level, job))
+        for line in lines.values():
+            line.sort()
+        while any(lines.values()):
+            turn = [(self._borrows(machine, line[0][1]), *line[0], name)
+                    for name, line in lines.items() if line]  # fmt: skip
+            fitting = {job for _, _, job, _ in turn if self._admits(machine, job)}
+            for _, _, job, name in sorted(turn):
+                if self._admits(machine, job):
+                    self._hold(machine, job, 1)
+                    machine.start(job)
+                    lines[name].pop(0)
+                elif job not in fitting:
+                    strict = name in self.quotas.queues and self.quotas.queues[name].strict
+                    lines[name] = [] if strict else lines[name][1:]
+
+    def _path(self, machine: Machine, job: int) -> list[int]:
+        """Return the nodes that a job counts in: its queue, and the cohorts above."""
+        name = machine.label(job, self.quotas.by)
+        path = [list(self.quotas.queues).index(name)] if name in self.quotas.queues else [-1]
+        while path[-1] >= 0:
+            path.append(self.tree.parent[path[-1]])
+        return path[:-1]
+
+    def _hold(self, machine: Machine, job: int, sign: int) -> None:
+        for node in self._path(machine, job):
+            for r, need in enumerate((machine.need[job], *machine.more[job])):
+                self.used[node][r] += sign * need
+
+    def _within(self, machine: Machine, job: int, limits: Sequence[Sequence[int | None]],
+                path: Sequence[int]) -> bool:  # fmt: skip
+        needs = machine.need[job], *machine.more[job]
+        return all(
+            most is None or used + need <= most
+            for node in path
+            for used, need, most in zip(self.used[node], needs, limits[node], strict=True)
+        )
+
+    def _borrows(self, machine: Machine, job: int) -> bool:
+        return not self._within(machine, job, self.tree.nominal, self._path(machine, job)[:1])
+
+    def _admits(self, machine: Machine, job: int) -> bool:
+        within = self._within(machine, job, self.tree.most, self._path(machine, job))
+        return within and machine.fits(job)

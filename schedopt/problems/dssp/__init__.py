@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.problems.question import Question
 from schedopt.problems.record import Converter, Problem
 
 if TYPE_CHECKING:
+    from schedopt.formulations.protocol import Formulation
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.dssp import Instance
     from schedopt.policies.registry import Policy
@@ -55,6 +57,13 @@ class Dssp(Problem["Instance"]):
     def default_formulation(self, instance: Instance) -> str:
         """Return the formulation of an instance where none is named: that of several nights."""
         return "season" if instance.nights > 1 else super().default_formulation(instance)
+
+    def expect_explained(self, model: Formulation) -> None:
+        """Raise `InputError` if nothing is known of prices: of schedules, and under risk."""
+        super().expect_explained(model)
+        if risk := model.options.get("risk"):
+            expected = "a question without --risk: under it no prices are known"
+            raise InputError(expected, found=shown(risk), place="--explain")
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
         """Return a policy by name; two joined by ``+`` choose and then dispatch."""

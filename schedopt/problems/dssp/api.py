@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances.dssp import (
+    Down,
     Instance,
     Job,
     PlacedTask,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.selectors import selector
 
 __all__ = [
+    "Down",
     "Instance",
     "Job",
     "PlacedTask",

@@ -14,7 +14,7 @@ from schedopt.formats import counted
 from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Selected, SelectedNights
+from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.fair_share import Each, weight
@@ -107,12 +107,16 @@ def _of_results(results: Sequence[Document]) -> Iterable[Usage]:
             found = _solution(document.solution)
         except msgspec.ValidationError as error:
             raise InputError("a solution of dssp", found=str(error), place="solution") from None
-        nights = found.nights if isinstance(found, SelectedNights) else (found,)
-        for one in nights:
+        rooms: Iterable[tuple[Selected | SelectedNight, float]] = (
+            ((found, found.capacity),)
+            if (isinstance(found, Selected))
+            else zip(found.nights, found.capacities, strict=True)
+        )
+        for one, room in rooms:
             night += 1
-            capacity = as_written(found.capacity)
+            capacity = as_written(room)
             groups = {
-                by: {group: _clean(share * found.capacity) for group, share in shares.items()}
+                by: {group: _clean(share * room) for group, share in shares.items()}
                 for by, shares in one.shares.items()
             }
             yield Usage(night, capacity, as_written(one.demand), groups)

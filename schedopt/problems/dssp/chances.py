@@ -43,16 +43,16 @@ def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dic
 
 
 def ran(
-    night: Instance, schedule: Scheduled, policy: str, seed: int
+    night: Instance, schedule: Scheduled, policy: str, seed: int, drawn: Ints | None = None
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Run a schedule in drawn scenarios.
+    """Run a schedule in scenarios, and return its jobs' positions, and which are in time in each.
 
-    ``policy``: who made it, such as ``selection+lcpf``; ``seed``: of the scenarios.
-
-    Returns ``jobs``: the positions of its jobs; ``in_time``: .
+    ``policy``: who made it, such as ``selection+lcpf``; ``seed``: of the scenarios, unless they are
+    ``drawn``.
     """
     jobs = np.array(sorted(night.index[name] for name in schedule.completion), dtype=np.int64)
-    drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
+    if drawn is None:
+        drawn = factors(night, seed, RUNNING, _count(night, DRAWS))
     return jobs, _in_time(night, jobs, _keys(night, schedule, policy), drawn)
 
 

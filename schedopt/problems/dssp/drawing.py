@@ -25,9 +25,13 @@ from schedopt.pictures.style import (
     RED,
     by_clock,
     colours,
+    entitle,
+    given,
     keys,
     label,
     names,
+    panels,
+    sheet,
     time_unit,
     title,
 )
@@ -47,8 +51,7 @@ DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 def jobs(night: Instance) -> Figure:
     """Draw each job's critical path against its demand, by its first grouping."""
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((8, 5))
     unit, word = time_unit(night.deadline)
     labels = _labels(night)
     for group, colour in colours(dict.fromkeys(labels.values())).items():
@@ -90,15 +93,14 @@ def shared(documents: Sequence[Result[Any]], night: Instance | None = None) -> F
 
 def shares(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
     """Draw the share of the capacity that each group gets in each selection, and asks for."""
-    panels = _panels(documents)
+    drawn = _panels(documents)
     look = colours(keys(documents))
     height = 0.25 + 0.15 * len(look)
-    lines = sum(len(groups) for groups in panels.values())
-    figure = Figure(figsize=(8, 1.2 + 0.2 * len(look) + height * lines), layout="constrained")
-    rows = figure.subplots(
-        len(panels), squeeze=False, height_ratios=[len(groups) for groups in panels.values()]
-    )[:, 0]
-    for axes, (by, groups) in zip(rows, panels.items(), strict=True):
+    lines = sum(map(len, drawn.values()))
+    size, heights = (8, 1.2 + 0.2 * len(look) + height * lines), [*map(len, drawn.values())]
+    figure, grid = panels(size, len(drawn), height_ratios=heights)
+    rows = grid[:, 0]
+    for axes, (by, groups) in zip(rows, drawn.items(), strict=True):
         _asked(axes, by, groups, documents, night)
         for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
             at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
@@ -121,8 +123,9 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
     if len(solutions) < len(documents):
         raise ValueError("results without a solution are not drawn")
     by = next(iter(solutions[0].nights[0].shares), "")
-    figure = Figure(figsize=(8, 1 + 2.2 * len(documents)), layout="constrained")
-    rows = figure.subplots(len(documents), squeeze=False, sharex=True, sharey=True)[:, 0]
+    size, share = (8, 1 + 2.2 * len(documents)), {"sharex": True, "sharey": True}
+    figure, grid = panels(size, len(documents), **share)
+    rows = grid[:, 0]
     named = {group for found in solutions for group in largest(found, by)}
     look = colours(sorted(named) if by else [ALL])
     for axes, found, name in zip(rows, solutions, keys(documents), strict=True):
@@ -130,8 +133,8 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
         base = [0.0] * len(at)
         for group, colour in look.items():
             heights = [
-                night.shares[by].get(group, 0.0) if by else night.demand / found.capacity
-                for night in found.nights
+                night.shares[by].get(group, 0.0) if by else night.demand / room
+                for night, room in zip(found.nights, found.capacities, strict=True)
             ]
             axes.bar(at, heights, bottom=base, color=colour, label=label(group), width=0.8)
             base = [low + height for low, height in zip(base, heights, strict=True)]
@@ -148,7 +151,7 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
 def _entitle(figure: Figure, documents: Sequence[Result[Any]]) -> None:
     first = documents[0]
     what = title(first, "reward") if len(documents) == 1 else label(first.instance)
-    figure.suptitle(what, fontsize=10)
+    entitle(figure, what)
 
 
 def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
@@ -221,7 +224,9 @@ def _caps(
 def schedule(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
     """Draw schedules: their Gantt charts, completion profiles and processor releases."""
     count = len(documents)
-    figure = Figure(figsize=(9, 3.2 * count + 3.4), layout="constrained")
+    alone = given() is not None  # then of one schedule its tasks alone
+    size = (9, 3.2 * count + 3.4)
+    figure = panels(size, count)[0] if alone else Figure(size, layout="constrained")
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])
     found = [d.solution for d in documents if isinstance(d.solution, Scheduled)]
     longest = max((solution.makespan for solution in found), default=1.0)
@@ -229,12 +234,14 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
     who = names(documents)
     deadline = None if night is None else night.deadline / unit
     for i, document in enumerate(documents):
-        axes = figure.add_subplot(grid[i, :])
+        axes = given() or figure.add_subplot(grid[i, :])
         _gantt(axes, document, night, unit)
         _time(axes, deadline, longest / unit, word, night)
         _windows(axes, night, unit)
         _machine(axes, night, unit)
         axes.set_title(title(document, "reward", who[i]), fontsize=10)
+    if alone:
+        return figure
     done, busy = figure.add_subplot(grid[count, 0]), figure.add_subplot(grid[count, 1])
     for k, document in enumerate(documents):
         ends = np.array([*found[k].completion.values()]) / unit
@@ -302,8 +309,7 @@ def at_work(season: Instance, found: ScheduledNights) -> Figure:
     groups = {job.name: job.groups.get(by, "") if by else ALL for job in season.jobs}
     look = colours([*shown, *(["others"] if set(groups.values()) - {*shown} else [])])
     unit, word = time_unit(season.deadline)
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((9, 3.2))
     at = 0.0
     middles = []
     for schedule in found.schedules:
@@ -357,15 +363,17 @@ def _windows(axes: Axes, night: Instance | None, unit: float) -> None:
 
 
 def _machine(axes: Axes, night: Instance | None, unit: float) -> None:
-    """Draw how many processors there are, where that changes."""
-    if night is None or night.pools or not (night.changes or night.end):
+    """Draw how many processors there are, and of which pool, where that changes."""
+    if night is None or not any((night.changes, night.end, night.down, night.pools)):
         return
-    steps = night.machine.total
-    times = [float(time) / unit for time in steps.times]
-    counts = [float(amount) - 0.5 for amount in steps.amounts]
-    last = max(times[-1], axes.get_xlim()[1])
-    look: Any = {"where": "post", "color": "black", "linewidth": 1.0}
-    axes.step([*times, last], [*counts, counts[-1]], **look)
+    first = 0.0
+    for steps in night.machine.pools.values():
+        times = [float(time) / unit for time in steps.times]
+        counts = [first + float(amount) - 0.5 for amount in steps.amounts]
+        last = max(times[-1], axes.get_xlim()[1])
+        look: Any = {"where": "post", "color": "black", "linewidth": 1.0}
+        axes.step([*times, last], [*counts, counts[-1]], **look)
+        first += float(steps.most)
 
 
 def _releases(document: Any) -> Any:

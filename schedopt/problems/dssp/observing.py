@@ -1,13 +1,14 @@
 """What of a night has happened by a time: what is told, and else what was planned."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
 from schedopt.instances.cells import Cells, Source
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, placed, shown
@@ -15,7 +16,7 @@ from schedopt.instances.naming import pick
 from schedopt.problems.shown import Span
 
 STATUSES = ("done", "running", "failed", "waiting")
-COLUMNS = ("job", "status", "start", "processors", "end")
+COLUMNS = ("job", "status", "start", "processors", "end", "pool")
 NEAR = 1 + 1e-11
 """What ends after a time by less than this factor ends at it: it is rounded."""
 
@@ -27,6 +28,7 @@ class Task(NamedTuple):
     task: int
     start: float
     end: float
+    pool: str = ""  # of whose processors; empty where that is not known, or there are no pools
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,23 @@ class Row(NamedTuple):
     start: float | None = None
     processors: int | None = None
     end: float | None = None
+    pool: str = ""
+
+
+class Level(NamedTuple):
+    """From when on there are how many processors, and of which pool."""
+
+    time: float
+    processors: int
+    pool: str = ""
 
 
 @dataclass(frozen=True)
 class State:
-    """What is told: rows by job, and from when on there are how many processors."""
+    """What is told: rows by job, and how many processors there are."""
 
     jobs: Mapping[str, Row]
-    levels: Sequence[tuple[float, int]]
+    levels: Sequence[Level]
     file: str | None = None
 
 
@@ -79,9 +90,9 @@ class Begun:
         """When the last of what has begun ends."""
         return max(task.end for task in self.past)
 
-    def running(self, at: float) -> list[tuple[float, int]]:
-        """Return until when which numbers of processors are held."""
-        return [(task.end, self.width) for task in self.past if task.end > at]
+    def running(self, at: float) -> list[tuple[float, int, str]]:
+        """Return until when which numbers of processors are held, and of which pools."""
+        return [(task.end, self.width, task.pool) for task in self.past if task.end > at]
 
     def used(self) -> float:
         """Return the processor time that is used already, or by the ends of what runs."""
@@ -112,7 +123,7 @@ def state_of(night: Instance, source: Source | None, at: float) -> State:
         for title in cells.titles:
             pick(title, COLUMNS, "a column of states")
         jobs: dict[str, Row] = {}
-        levels: list[tuple[float, int]] = []
+        levels: list[Level] = []
         for place, row in cells.rows:
             with placed(place):
                 line = dict(zip(cells.titles, row, strict=True))
@@ -121,7 +132,10 @@ def state_of(night: Instance, source: Source | None, at: float) -> State:
                     if told.processors is None or told.status:
                         expected = "a job; or `processors` of the machine, and no status"
                         raise InputError(expected, found="none", place="job")
-                    levels.append((at if told.start is None else told.start, told.processors))
+                    if night.pools and not told.pool:
+                        raise InputError("which `pool` has so many", found="none", place="pool")
+                    start = at if told.start is None else told.start
+                    levels.append(Level(start, told.processors, told.pool))
                     continue
                 name = pick(line["job"], night.index, "a job of the instance")
                 if name in jobs:
@@ -142,7 +156,9 @@ def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> Row
         raise InputError(f"a time from now on, {at:g}", found=shown(line["end"]), place="end")
     if end is not None and line["status"] in ("done", "failed") and end > at * NEAR:
         raise InputError(f"a time by now, {at:g}", found=shown(line["end"]), place="end")
-    return Row(place, line["status"], start, _count(line.get("processors", "")), end)
+    if pool := line.get("pool", ""):
+        pick(pool, night.pools, "one of the file's `pools`")
+    return Row(place, line["status"], start, _count(line.get("processors", "")), end, pool)
 
 
 def _count(text: str) -> int | None:
@@ -160,8 +176,46 @@ def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[B
     for job in night.jobs:
         told = state.jobs.get(job.name)
         with placed(told.place if told else "", file=state.file):
-            found.append(_observed(job, old, told, at, notes))
-    return found, notes
+            begun = _observed(job, old, told, at, notes)
+            pools = [*night.machine.of_job(job)]
+            known = (told.pool if told else "") or (pools[0] if len(pools) == 1 else "")
+            if known not in ("", *pools):
+                raise InputError(f"a pool of {job.name}", found=shown(known), place="pool")
+            past = [task._replace(pool=known or task.pool) for task in begun.past]
+            found.append(replace(begun, past=past))
+    return _standing(night, found, at, notes), notes
+
+
+def _standing(night: Instance, found: Sequence[Begun], at: float, notes: list[str]) -> list[Begun]:
+    """Return jobs with a pool for each task that runs: the first with room where none is told."""
+    if not night.pools:
+        return list(found)
+    now = as_written(at)
+    free = {name: int(there.at(now)) for name, there in night.machine.pools.items()}
+    for begun in found:
+        for _, width, pool in begun.running(at):
+            if pool:
+                free[pool] -= width
+    known = []
+    for job, begun in zip(night.jobs, found, strict=True):
+        past = []
+        for task in begun.past:
+            pools = [*night.machine.of_job(job)]
+            pool = task.pool
+            if not pool and task.end > at:
+                pool = next((name for name in pools if free[name] >= begun.width), pools[0])
+                free[pool] -= begun.width
+                note = f"{job.name} is taken to run in pool {pool}: nobody says in which"
+                notes += [note] if note not in notes else []
+            past.append(task._replace(pool=pool))
+        known.append(replace(begun, past=past))
+    return known
+
+
+def pool_of(night: Instance, processor: int) -> str:
+    """Return the pool of a processor."""
+    layers = night.machine.layers
+    return next((one.pool for one in layers if processor < one.first + one.size), "")
 
 
 def _observed(job: Job, old: Old, told: Row | None, at: float, notes: list[str]) -> Begun:

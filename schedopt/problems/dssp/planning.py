@@ -171,8 +171,8 @@ def _alone(
         yield msgspec.structs.replace(instance, constraints=whole) if seats else instance, chosen
         return
     every = (*instance.constraints, *result.constraints)
-    for night in chosen.nights:
-        yield one_night(instance, night.selected, every) if night.selected else None, night
+    for n, night in enumerate(chosen.nights, start=1):
+        yield one_night(instance, night.selected, every, n) if night.selected else None, night
 
 
 def _nothing(capacity: float) -> Scheduled:

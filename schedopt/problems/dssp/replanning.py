@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nextafter
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.cells import Source
@@ -18,8 +19,15 @@ from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.tasks import Floats
-from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.observing import Begun, Old, Task, observed, state_of, time_told
+from schedopt.problems.dssp.observing import (
+    Begun,
+    Old,
+    Task,
+    observed,
+    pool_of,
+    state_of,
+    time_told,
+)
 from schedopt.problems.dssp.planning import LATE, PLAINLY, clock, dispatched, plan, schedules_of
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
@@ -35,7 +43,6 @@ FEW = ("cpa", "least-slack")
 
 Solve = Callable[..., Result]
 PlanRow = dict[str, Any]
-replace: Any = msgspec.structs.replace
 
 
 class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
@@ -68,7 +75,8 @@ def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
         return Old(dict.fromkeys(names))
     tasks: dict[str, list[Task]] = {}
     for task in made[0].tasks:
-        tasks.setdefault(task.job, []).append(Task(task.stage, task.task, task.start, task.end))
+        one = Task(task.stage, task.task, task.start, task.end, pool_of(instance, task.processor))
+        tasks.setdefault(task.job, []).append(one)
     rows = _rows(plan(instance, result, run))
     runs = {name: row for name, row in rows.items() if row["run"]}
     return Old(
@@ -107,8 +115,6 @@ def replan(
 ) -> Replanned:
     """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from."""
     refuse_nights(night, "replan")
-    if night.pools:
-        raise InputError("`processors`: replan knows no pools", found="`pools`", place="pools")
     old = planned if isinstance(planned, Old) else old_of(night, planned)
     now = time_told(night, str(at), "at")
     told = state_of(night, state, now)
@@ -191,7 +197,8 @@ class _Merging:
         if result.solution is None:
             return Replanned(result=result, rest=rest.instance, notes=tuple(self.notes))
         run = _carried_out(rest, self.old, result)
-        rows = _rows(plan(rest.instance, result, run))
+        columns = plan(rest.instance, result, run)
+        rows = _rows(columns)
         tasks: dict[str, list[Task]] = {}
         for job, begun in zip(self.night.jobs, rest.begun, strict=True):
             tasks[job.name] = list(begun.past)
@@ -200,7 +207,8 @@ class _Merging:
                 name, places = rest.tasks[task.job]
                 if places and rows[name]["run"]:
                     place = places[task.stage][task.task]
-                    tasks[name].append(Task(*place, task.start, task.end))
+                    pool = pool_of(rest.instance, task.processor)
+                    tasks[name].append(Task(*place, task.start, task.end, pool))
         for job, begun in zip(self.night.jobs, rest.begun, strict=True):
             self._merge(job, begun, rows)
         order = sorted(
@@ -216,7 +224,7 @@ class _Merging:
         new = Old(spans, {n: row["processors"] or 1 for n, row in runs.items()},
                   {n: tasks[n] for n in runs if tasks[n]})  # fmt: skip
         return Replanned(
-            plan=self._columns(rows, change),
+            plan=self._columns(columns, rows, change),
             result=result,
             rest=rest.instance,
             night=rest.night,
@@ -237,7 +245,7 @@ class _Merging:
             return
         row["start"] = begun.start
         row["late"] = row["late"] or 0.0
-        held = sum(count for _, count in begun.running(self.at))
+        held = sum(count for _, count, _ in begun.running(self.at))
         widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, held]
         row["processors"] = max(widths)
         if job.name in self.rest.sure:
@@ -245,8 +253,7 @@ class _Merging:
             row |= {"end": begun.end, "late": max(0.0, begun.end - due)}
             row["processors"] = self.old.widths.get(job.name) or max(held, begun.width)
 
-    def _columns(self, rows: Mapping[str, PlanRow], change: Mapping[str, str]) -> Plan:
-        shown = plan(self.rest.instance, self.result, None)
+    def _columns(self, shown: Plan, rows: Mapping[str, PlanRow], change: Mapping[str, str]) -> Plan:
         jobs = [*self.night.index]
         spans = self.old.spans
         starts, ends = ([rows[name][key] for name in jobs] for key in ("start", "end"))
@@ -341,15 +348,15 @@ def as_run(result: Result, made: Scheduled, night: Instance, by: str) -> Result:
     on_time = sum(night.worth(night.index[n], end) == 1.0 for n, end in made.completion.items())
     run: Result = replace(
         result,
-        formulation=msgspec.UNSET,
-        solver=msgspec.UNSET,
+        formulation=UNSET,
+        solver=UNSET,
         policy=f"{result.formulation}+old-order",
         termination="completed",
         solution_status="feasible",
         objective=night.objective_of(made),
         bound=None,
         gap=None,
-        certificate=msgspec.UNSET,
+        certificate=UNSET,
         message=f"dispatched in {by}: {on_time:,} of {len(made.completion):,} jobs in time",
         solution=made,
     )

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import fsum
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from schedopt.instances.constraints import (
     AtLeast,
@@ -31,9 +31,8 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observing import Begun, left_of
+from schedopt.problems.dssp.observing import Begun, Level, left_of
 
-replace: Any = msgspec.structs.replace
 Held = Sequence[tuple[float, float]]
 """Until when how much is held."""
 
@@ -57,9 +56,7 @@ class Rest:
     notes: Sequence[str]
 
 
-def rest_of(
-    night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[tuple[float, int]]
-) -> Rest:
+def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[Level]) -> Rest:
     """Return the rest of a night; `InputError` if it cannot be as it is told."""
     return _Resting(night, begun, at, levels).rest()
 
@@ -70,7 +67,7 @@ class _Resting:
         night: Instance,
         begun: Sequence[Begun],
         at: float,
-        levels: Sequence[tuple[float, int]],
+        levels: Sequence[Level],
     ) -> None:
         if not 0 <= at < night.deadline:
             expected = f"a time of the night, before {night.deadline:g}"
@@ -78,8 +75,7 @@ class _Resting:
         self.at, self.begun = at, begun
         self.notes: list[str] = []
         if levels:
-            known = dict(night.changes) | {float(time): count for time, count in levels}
-            night = replace(night, changes=tuple(sorted(known.items())))
+            night = _told(night, levels)
         self.night = night
         self.rules = list(night.constraints)
         self.names = {*night.index}
@@ -91,40 +87,40 @@ class _Resting:
 
     def rest(self) -> Rest:
         night, at = self.night, self.at
-        held = [one for begun in self.begun for one in begun.running(at)]
-        total = Steps.of(night.processors, night.changes)
-        now, holding = total.at(as_written(at)), sum(count for _, count in held)
-        if holding > now:
-            expected = f"at most {float(now):g} processors at work at {at:g}: say what failed"
-            raise InputError(expected, found=f"{holding} at work", place="state")
+        pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
         for name, given in night.resources.items():
-            steps = Steps.of(0, given) if isinstance(given, tuple) else Steps.of(given)
-            self._resource(name, steps, {job.name: job.holds.get(name, 0.0) for job in night.jobs})
+            use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
+            self._resource(name, Steps.of(given), use)
         for position, rule in enumerate(self.rules):
             if isinstance(rule, Seats):
                 name = self._unused(label(rule, position), self.resources)
                 self.seats[name] = {job: float(use) for job, use in rule.use.items()}
                 self._resource(name, Steps.of(rule.capacity), self.seats[name])
-        most = int(max(amount for _, amount in self._less(total, held)))
-        jobs = [
-            made
-            for job, begun in zip(night.jobs, self.begun, strict=True)
-            for made in self._jobs(job, begun, most)
-        ]
-        changes = tuple((time, int(amount)) for time, amount in self._less(total, held))
-        part = {"jobs": tuple(jobs), "changes": changes, "resources": self.resources}
-        if not self._left(total, held):
+        jobs: list[Job] = []
+        for job, begun in zip(night.jobs, self.begun, strict=True):
+            of = night.machine.of_job(job)
+            jobs += self._jobs(job, begun, max(count for name in of for _, count in pools[name]))
+        due = min(night.deadline, night.end or night.deadline)
+        if not any(count and time < due for points in pools.values() for time, count in points):
             expected = f"a processor that comes free before {night.deadline:g}"
             raise InputError(expected, found="all at work until then", place="at")
-        bare = replace(night, constraints=(), **part)
+        there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
+        part = {"jobs": tuple(jobs), "resources": self.resources, "down": ()}
+        bare = replace(night, constraints=(), **there, **part)
         rest = replace(bare, constraints=tuple(self._rules(bare)))
         return Rest(night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts,
                     self.notes)  # fmt: skip
 
-    def _left(self, total: Steps, held: Held) -> bool:
-        """Tell whether anything of the machine is left before the deadline."""
-        due = min(self.night.deadline, self.night.end or self.night.deadline)
-        return any(amount and time < due for time, amount in self._less(total, held))
+    def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
+        """Return what is left of a pool beside what runs."""
+        every = [one for begun in self.begun for one in begun.running(self.at)]
+        held = [(until, count) for until, count, pool in every if pool == name]
+        now, holding = there.at(as_written(self.at)), sum(count for _, count in held)
+        if holding > now:
+            of = f" of {name}" if name else ""
+            expected = f"at most {float(now):g} processors{of} at work at {self.at:g}: say what "
+            raise InputError(f"{expected}failed", found=f"{holding} at work", place="state")
+        return tuple((time, int(amount)) for time, amount in self._less(there, held))
 
     def _unused(self, name: str, taken: Collection[str | None]) -> str:
         while name in taken:
@@ -151,7 +147,7 @@ class _Resting:
             (until, use[job.name] * count / job.processors)
             for job, begun in zip(self.night.jobs, self.begun, strict=True)
             if use.get(job.name)
-            for until, count in begun.running(self.at)
+            for until, count, _ in begun.running(self.at)
         ]
         self.resources[name] = tuple(self._less(there, held))
 
@@ -174,7 +170,7 @@ class _Resting:
         if not running:
             self.tasks[job.name] = (job.name, left)
             return [self._part(job, left, self.at)]
-        end = max(until for until, _ in running)
+        end = max(until for until, _, _ in running)
         present = max(task.stage for task in begun.past)
         if left[0][0][0] > present:
             self.tasks[job.name] = (job.name, left)
@@ -186,7 +182,7 @@ class _Resting:
         now = replace(self._part(job, left[:1], self.at), name=first, reward=0.0, values={})
         if job.max_processors is not None:
             own = self._unused(f"processors of {job.name}", self.resources)
-            held: Held = [(until, float(count)) for until, count in running]
+            held: Held = [(until, float(count)) for until, count, _ in running]
             self.resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
             now = replace(now, holds=now.holds | {own: float(job.processors)})
         return [now, replace(self._part(job, left[1:], end), after=(first,))]
@@ -217,6 +213,7 @@ class _Resting:
         """Return a job that no selection can have."""
         due = max(self.at, 1e-9)
         own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
+        own["pools"] = None
         return replace(job, stages=((1.0,),), critical_path=None, deadline=due, **own)
 
     def _part(self, job: Job, left: Sequence[Sequence[tuple[int, int]]], at: float) -> Any:
@@ -297,6 +294,18 @@ class _Resting:
             half_life=None,
         )
         return shared
+
+
+def _told(night: Instance, levels: Sequence[Level]) -> Instance:
+    """Return a night on the machine that is told: each level holds until the next that is known."""
+    found: dict[str, dict[float, int]] = {}
+    for name, there in night.machine.pools.items():
+        found[name] = {float(span.start): int(span.amount) for span in there.spans()}
+        found[name] |= {level.time: level.processors for level in levels if level.pool == name}
+    points = {name: tuple(sorted(known.items())) for name, known in found.items()}
+    if night.pools:
+        return replace(night, pools=points, down=())
+    return replace(night, changes=points[""], down=())
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -60,7 +60,7 @@ def lines(instance: Instance, result: Result[Chosen]) -> Lines:
     """Yield how many jobs are run, on how many nights, and how many complete in time."""
     chosen = result.solution
     if isinstance(chosen, SelectedNights):
-        used = sum(night.demand for night in chosen.nights) / chosen.capacity / len(chosen.nights)
+        used = sum(night.demand for night in chosen.nights) / fsum(chosen.capacities)
         run, total = len(chosen.selected), len(instance.jobs)
         nights = counted(len(chosen.nights), "night")
         yield "jobs", f"{run:,} of {total:,} run on {nights}; they fill {used:.1%} of the capacity"
@@ -204,15 +204,15 @@ def tables(instance: Instance, result: Result[Chosen]) -> Tables:
 
 def _by_night(season: Instance, found: SelectedNights) -> Tables:
     """Yield a row for each night, and a last one for all of them."""
-    nights, capacity = found.nights, found.capacity
+    nights, rooms = found.nights, found.capacities
     for by in season.groups or {"": {}}:
         groups = largest(found, by) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
         rows: list[tuple[Any, ...]] = [
-            (f"{n}", len(night.selected), night.demand / capacity, *(share[n - 1] for share in of))
-            for n, night in enumerate(nights, start=1)
+            (f"{n}", len(night.selected), night.demand / room, *(share[n - 1] for share in of))
+            for n, (night, room) in enumerate(zip(nights, rooms, strict=True), start=1)
         ]
-        filled = sum(night.demand for night in nights) / capacity / len(nights)
+        filled = sum(night.demand for night in nights) / fsum(rooms)
         means = (sum(share) / len(nights) for share in of)
         rows.append(("all", len(found.selected), filled, *means))
         more = by and len(season.groups[by]) > MOST_BY_NIGHT

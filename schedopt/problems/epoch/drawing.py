@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
 from schedopt.instances.epoch import Instance
-from schedopt.pictures.style import BLUE, colours, label
+from schedopt.pictures.style import BLUE, colours, label, panels, sheet
 from schedopt.pictures.style import names as called
 
 MANY = 64  # jobs from which on names would not be readable
@@ -23,8 +23,7 @@ Bar = tuple[str, float, float, float, float]
 
 def jobs(instance: Instance) -> Figure:
     """Draw each job's minimum, the largest first, and the load."""
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((8, 4))
     minima = instance.minima[instance.descending]
     axes.bar(range(1, len(minima) + 1), minima, color=BLUE)
     axes.axhline(instance.nodes, color="black", linestyle="--", label="nodes")
@@ -45,8 +44,8 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
     """
     columns = min(3, len(documents))
     rows = ceil(len(documents) / columns)
-    figure = Figure(figsize=(5 * columns, 4 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure, boxes = panels((5 * columns, 4 * rows), rows, columns)
+    grid = boxes.ravel()
     minimum = {} if instance is None else {job.name: job.minimum for job in instance.jobs}
     names = list(minimum) or sorted({bar[0] for d in documents for bar in _bars(d.solution)})
     colour = colours(names)
@@ -59,10 +58,10 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
 
 def filling(document: Any, counts: Sequence[int]) -> Figure:
     """Draw a schedule of BUDDY after so many of its jobs, for each count, have been placed."""
-    figure = Figure(figsize=(3.2 * len(counts), 3.4), layout="constrained")
+    figure, (row,) = panels((3.2 * len(counts), 3.4), 1, len(counts))
     everyone = list(document.solution.rectangles)
     colour = colours(everyone)
-    for axes, count in zip(figure.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
+    for axes, count in zip(row, counts, strict=True):
         shown = set(everyone[:count])
         _boxes(axes, [bar for bar in _bars(document.solution) if bar[0] in shown], colour, {})
         _frame(axes, _nodes(document.solution))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.instances.hesrpt import Instance
-from schedopt.pictures.style import COLOURS, colours, label, title
+from schedopt.pictures.style import COLOURS, colours, label, panels, title
 from schedopt.pictures.style import names as called
 
 MANY = 24  # jobs up to which each has a colour and a name of its own
@@ -16,8 +16,7 @@ MANY = 24  # jobs up to which each has a colour and a name of its own
 
 def jobs(instance: Instance) -> Figure:
     """Draw the jobs' sizes, and their speedups up to all servers."""
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, ((left, right),) = panels((9, 4), 1, 2)
     order = np.argsort(instance.sizes, kind="stable")
     few = len(order) <= MANY
     kinds = [COLOURS[k % len(COLOURS)] for k in instance.kinds[order]]
@@ -49,8 +48,8 @@ def results(documents: Sequence[Any], instance: Instance | None = None) -> Figur
 
     Colours follow the order of the instance, where given, else that of completion.
     """
-    figure = Figure(figsize=(9, 2.6 * len(documents) + 0.6), layout="constrained")
-    rows = figure.subplots(len(documents), 2, squeeze=False, sharex=True, width_ratios=[3, 2])
+    size, share = (9, 2.6 * len(documents) + 0.6), {"sharex": True, "width_ratios": [3, 2]}
+    figure, rows = panels(size, len(documents), 2, **share)
     names = list(documents[0].solution.order)
     if instance is not None:
         names = [job.name for job in instance.jobs]

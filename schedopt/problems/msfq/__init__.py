@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from schedopt.instances.options import Options
 from schedopt.problems.question import Question
@@ -41,6 +41,7 @@ class Msfq(Problem["Instance"]):
         "bound": "schedopt.formulations.msfq.log_bound:LogBound",
         "window": "schedopt.formulations.msfq.window:Window",
     }
+    from_bounds: ClassVar = ("bound",)
     printed: ClassVar = {
         "fcfs": "FCFS",
         "first-fit": "First-Fit",
@@ -56,6 +57,15 @@ class Msfq(Problem["Instance"]):
         """Return ``bound`` for a log, ``threshold`` for classes of jobs."""
         return "threshold" if instance.log is None else "bound"
 
+    def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
+        """Return a policy's options, with a site's own policy as JSON in place of its file."""
+        from schedopt.instances.msfq.site import KINDS, inline
+
+        return {
+            key: inline(value, KINDS[key]) if value and key in KINDS else value
+            for key, value in settings.items()
+        }
+
     def question(
         self,
         instance: Instance,
@@ -67,8 +77,7 @@ class Msfq(Problem["Instance"]):
 
         The threshold is exact where there are not too many, and without side constraints, since
         policies know none. Where neither applies (several classes, other sizes, an unstable
-        system) nothing is known. A log's policies are measured against the best of them, beside
-        which is told how much better any schedule could have been.
+        system) nothing is known. A log's policies are measured from what no schedule is below.
         """
         if instance.log is not None:
             return Question(instance, "bound")

@@ -10,7 +10,18 @@ from matplotlib.figure import Figure
 from schedopt.instances.msfq import Instance, Windowed
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.pictures.plain import objectives
-from schedopt.pictures.style import BLUE, ORANGE, PALE, RED, colours, keys, label, title
+from schedopt.pictures.style import (
+    BLUE,
+    ORANGE,
+    PALE,
+    RED,
+    colours,
+    keys,
+    label,
+    panels,
+    sheet,
+    title,
+)
 from schedopt.solvers.result import Result
 
 OBJECTIVE = "mean response time"
@@ -24,8 +35,7 @@ def jobs(queue: Instance) -> Figure:
         from schedopt.problems.msfq import log_drawing
 
         return log_drawing.log(queue)
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((8, 4.5))
     at = np.arange(len(queue.classes))
     axes.bar(at - 0.2, queue.weights("mean"), 0.4, color=BLUE, label="of the jobs")
     axes.bar(at + 0.2, queue.weights("weighted"), 0.4, color=ORANGE, label="of the load")
@@ -64,8 +74,7 @@ def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> 
 
 def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
     """Draw the objective over thresholds, and mark the best one."""
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((8, 4.5))
     lowest, highest = np.inf, 0.0
     for document, (name, colour) in zip(documents, colours(keys(documents)).items(), strict=True):
         solution = document.solution
@@ -92,10 +101,8 @@ def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
     shown = [("empty servers", solution.at_empty, ".SL")]
     picked = np.unique(np.linspace(0, len(solution.admit) - 1, few).astype(int))
     shown += [(f"{c + 1} small in service", solution.admit[c], "-S") for c in picked]
-    figure = Figure(figsize=(3.1 * len(shown), 3.6), layout="constrained")
-    for axes, (what, rows, letters) in zip(
-        figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True
-    ):
+    figure, (across,) = panels((3.1 * len(shown), 3.6), 1, len(shown))
+    for axes, (what, rows, letters) in zip(across, shown, strict=True):
         table = np.array([[letters.index(x) for x in row[:WINDOW]] for row in rows[:WINDOW]])
         shades = [PALE, BLUE, RED][: len(letters)]
         axes.imshow(
@@ -110,8 +117,7 @@ def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
 
 def _classes(documents: Sequence[Result[Answer]]) -> Figure:
     """Draw the mean response time of each class, with its interval, and the 99th percentile."""
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((8, 4.5))
     look = colours(keys(documents))
     needs = dict.fromkeys(entry.need for d in documents for entry in _entries(d))
     place = {need: at for at, need in enumerate(needs)}

@@ -10,7 +10,20 @@ from matplotlib.figure import Figure
 from schedopt.formats import counted, number
 from schedopt.instances.msfq import Bracketed, Instance, Replayed, Windowed
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.pictures.style import BLUE, GREEN, GREY, ORANGE, PALE, RED, keys, label, lines, title
+from schedopt.pictures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALE,
+    RED,
+    keys,
+    label,
+    lines,
+    panels,
+    sheet,
+    title,
+)
 from schedopt.solvers.result import Result
 
 CELLS = 120  # steps in time of a picture
@@ -20,8 +33,7 @@ UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 def log(queue: Instance) -> Figure:
     """Draw a log's load over time, the needs of its jobs, their run times and their estimates."""
     jobs = queue.jobs
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    ((load, needs), (runs, estimates)) = figure.subplots(2, 2)
+    figure, ((load, needs), (runs, estimates)) = panels((11, 7), 2, 2)
     _load(load, queue)
     _needs(needs, jobs)
     _runs(runs, jobs)
@@ -115,8 +127,7 @@ def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure 
         return None
     jobs = queue.jobs
     unit, word = unit_of(jobs.span)
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
-    busy, waiting = figure.subplots(2, 1, sharex=True)
+    figure, ((busy,), (waiting,)) = panels((9, 5.5), 2, sharex=True)
     styles = lines(keys(drawn))
     for starts, (name, (colour, dash)) in zip(found, styles.items(), strict=True):
         edges = np.linspace(jobs.submit[0], (starts + jobs.run).max(), 4 * CELLS + 1)
@@ -158,8 +169,7 @@ def window(document: Result[Windowed], queue: Instance) -> Figure:
     starts = np.array([one.start for one in found.starts])
     zero = float(jobs.submit[0])
     unit, word = unit_of(float((starts + jobs.run).max()) - zero)
-    figure = Figure(figsize=(9, 1.5 + 0.16 * len(jobs)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = sheet((9, 1.5 + 0.16 * len(jobs)))
     at = np.arange(len(jobs))
     axes.barh(at, (starts - jobs.submit) / unit, left=(jobs.submit - zero) / unit, color=PALE,
               label="waits")  # fmt: skip

@@ -49,7 +49,10 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
     elif isinstance(found, Preempted):
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
         yield "preemptions", f"{found.preemptions:,}; a reference, which no cluster runs"
-    elif isinstance(found, Bracketed):
+    if isinstance(found, Replayed | Preempted) and found.confidence is not None:
+        of = "for the process that the log is a part of; for the log itself it is exact"
+        yield "by batch means", f"± {number(found.confidence)} (95%) {of}"
+    if isinstance(found, Bracketed):
         yield "best policy", found.policy
     elif isinstance(found, Windowed):
         yield "window", f"{found.count:,} jobs from row {found.first:,} on, alone on the machine"
@@ -58,18 +61,19 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
 def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
     """Return what a replay of a log measures, as the tables of a bench head it."""
     found = result.solution
-    if isinstance(found, Preempted):
-        return {"response": found.mean_response_time, "slowdown": found.mean_bounded_slowdown}
-    if not isinstance(found, Replayed):
+    if not isinstance(found, Preempted | Replayed):
         return {}
-    return {
-        "response": found.mean_response_time,
-        "wait": found.mean_wait,
-        "slowdown": found.mean_bounded_slowdown,
-        "utilization": found.utilization,
-        "lost": found.loss_of_capacity,
-        **({} if found.fairness is None else {"fairness": found.fairness}),
-    }
+    told: dict[str, float | None] = {"response": found.mean_response_time}
+    told["± of batches"] = found.confidence
+    told["slowdown"] = found.mean_bounded_slowdown
+    if isinstance(found, Replayed):
+        told |= {
+            "wait": found.mean_wait,
+            "utilization": found.utilization,
+            "lost": found.loss_of_capacity,
+            "fairness": found.fairness,
+        }
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:

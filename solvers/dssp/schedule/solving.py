@@ -22,7 +22,7 @@ from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule, Selection
-    from schedopt.solvers.dssp.schedule.trial import Mask
+    from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
 """How full the machine is planned to be at the start of the search."""
@@ -50,13 +50,18 @@ def search(model: Schedule, given: Given) -> Result | HandOn:
     to search. CP-SAT goes on where there are few enough tasks, or no time limit.
     """
     began, limits = now(), given.limits
-    relaxed = _relaxed(model, limits)
+    relaxed = relaxed_of(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
-        result = _result(model, limits, None, None, "infeasible")
+        result = told(model, limits, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
     few = len(model.instance.tasks.lengths) <= MANY
-    best, interrupted = _searched(model, limits, relaxed, began, few)
-    result = _result(model, limits, best, relaxed.bound, "completed")
+    most = min(8_000, max(200, 40 * len(model.instance.tasks.lengths))) if few else 3_200
+    target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
+    seconds = seconds_of(model, limits, began, few=few)
+    best, interrupted = searched(
+        model, limits, relaxed, seconds=seconds, patience=most, target=target
+    )
+    result = told(model, limits, best, relaxed.bound, "completed")
     enough = result.gap is not None and result.gap <= limits.gap
     late = limits.time_limit is not None and now() - began >= limits.time_limit
     if enough or interrupted:
@@ -92,17 +97,20 @@ def certify(
     return branched(Selection(night).add(*added), result, limits, holds)
 
 
-def _result(
+def told(
     model: Schedule,
     limits: Limits,
     best: Scheduled | None,
     bound: float | None,
     stopped: Termination,
+    *,
+    solver: str = "search",
 ) -> Result:
+    """Return the result of a search."""
     return make_result(
         model,
         Run(limits),
-        solver="search",
+        solver=solver,
         version=version(),
         stopped=stopped,
         solution=best,
@@ -115,7 +123,7 @@ def _result(
     )
 
 
-def _bounding(model: Schedule) -> Selection:
+def bounding_selection(model: Schedule) -> Selection:
     """Return the selection that bounds every schedule, with the side constraints where they hold.
 
     What was predicted does not bound what happens: then seats alone are taken over.
@@ -128,11 +136,11 @@ def _bounding(model: Schedule) -> Selection:
     return Selection(night).add(*added)
 
 
-def _relaxed(model: Schedule, limits: Limits) -> Result:
+def relaxed_of(model: Schedule, limits: Limits) -> Result:
     """Solve the selection that bounds every schedule."""
     from schedopt.formulations.dssp import Selection
 
-    selection = _bounding(model)
+    selection = bounding_selection(model)
     if limits.time_limit is not None:
         limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
     limits = replace(limits, gap=0.0, watch=None)
@@ -144,23 +152,33 @@ def _relaxed(model: Schedule, limits: Limits) -> Result:
     return result
 
 
-def _searched(
-    model: Schedule, limits: Limits, relaxed: Result, began: float, few: bool
+def seconds_of(model: Schedule, limits: Limits, began: float, *, few: bool) -> float | None:
+    """Return how long a search may take: a part of what is left where the model follows."""
+    if limits.time_limit is None:
+        return None
+    written = 0.05 + 2e-5 * len(model.instance.tasks.lengths)  # what writing the result takes
+    left = limits.time_limit - (now() - began) - written
+    return max(0.0, min(left, SHARE * limits.time_limit) if few else left)
+
+
+def searched(
+    model: Schedule,
+    limits: Limits,
+    relaxed: Result,
+    *,
+    seconds: float | None,
+    patience: int,
+    target: float | None,
+    trials: Callable[[], Trials] | None = None,
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
-    from schedopt.solvers.dssp.schedule.search import search as searched
+    from schedopt.solvers.dssp.schedule.search import search as by_trials
 
-    night, seconds = model.instance, None
-    if not night.jobs:
+    if not model.instance.jobs:
         return None, False
-    if limits.time_limit is not None:
-        written = 0.05 + 2e-5 * len(night.tasks.lengths)  # what writing the result takes
-        left = limits.time_limit - (now() - began) - written
-        seconds = max(0.0, min(left, SHARE * limits.time_limit) if few else left)
-    target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
     run = Run(limits)
-    best = searched(
-        night,
+    best = by_trials(
+        model.instance,
         run,
         starts=[*_starts(model, relaxed), *_ruled_starts(model, limits)],
         keeps=_keeper(model),
@@ -168,12 +186,14 @@ def _searched(
         seats=model.seats,
         target=target,
         seconds=seconds,
-        patience=min(8_000, max(200, 40 * len(night.tasks.lengths))) if few else 3_200,
+        patience=patience,
         workers=threads(limits),
+        trials=trials,
     )
     if best is None:
         return None, run.interrupted
-    return model.replayed(best.jobs.tolist(), best.starts), run.interrupted
+    kept = best.starts if trials else None  # under risk their order counts
+    return model.replayed(best.jobs.tolist(), best.starts, kept), run.interrupted
 
 
 def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -18,10 +20,13 @@ from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import Certificate, Given, HandOn, NoCertificateError
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.running import Run, make_result
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp import Schedule
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +40,8 @@ SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
 """Moves in vain for each of the last jobs, after which there are no more."""
+PARTS = 10**15
+"""Whole numbers in certificates are of such parts."""
 SLIP = 1e-11
 """Relative error of sums of doubles."""
 
@@ -44,8 +51,9 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     sample = given.read
     began, run = now(), Run(given.limits)
     few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
-    search = _Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
+    search = Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
     search.run()
+    sample.proof = search.proof()
     ended = search.closed or not few
     late = left(given.limits, began).time_limit == 0
     solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
@@ -89,16 +97,39 @@ def every(model: Selection, given: Given) -> Result | HandOn:
     return result if best or late or given.alone else HandOn(result)
 
 
-class _Search:
-    """Prices and knapsacks in turn."""
+def certify(
+    model: Selection | Schedule, result: Result, _: Limits, holds: Callable[[Certificate], bool]
+) -> Certificate | None:
+    """Return the prices of scenarios that the bound follows from, where they alone prove it."""
+    sample = model.sample
+    if sample is None or result.bound is None:
+        return None
+    found = sample.proof
+    if found is None:
+        raise NoCertificateError("under risk prices of rules and of windows are not re-proved")
+    if not holds(found):
+        why = "a chance served in order" if sample.measure.kind == "chance" else "more than that"
+        raise NoCertificateError(f"prices of scenarios alone do not prove this bound, but {why}")
+    return found
+
+
+class Search:
+    """Prices and knapsacks in turn; with ``each``, the bound holds for schedules too."""
 
     def __init__(
-        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
+        self,
+        model: Selection,
+        sample: Sample,
+        limits: Limits,
+        began: float,
+        *,
+        rounds: int,
+        each: bool = False,
     ) -> None:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         self.program = model.program()
-        self.relaxation = Relaxation(model, sample, self.program)
+        self.relaxation = Relaxation(model, sample, self.program, each=each)
         self.best: Mask | None = None
         self.value = -np.inf
         self.bound = np.inf
@@ -112,6 +143,30 @@ class _Search:
         return self.best is not None and self.bound - self.value <= near * max(
             1e-10, abs(self.value)
         )
+
+    def proof(self) -> dict[str, Any] | None:
+        """Return a certificate of the bound; None where rules or windows have prices too."""
+        model, sample, relaxed = self.model, self.sample, self.relaxation
+        if model.stated or not model.single_capacity or not np.isfinite(self.bound):
+            return None
+        own = self.prices[len(relaxed.room) :]
+        priced = self.weights * own if len(relaxed.asked) else np.zeros(sample.count)
+        planned = float((self.prices[: len(relaxed.room)] * relaxed.room).sum())
+        weights = [1] * sample.count
+        if sample.measure.kind == "cvar":
+            tail = (1 - sample.measure.level) * sample.count
+            unit = PARTS * tail.numerator
+            most = PARTS * tail.denominator
+            weights = [min(most, int(Fraction(w) * unit)) for w in self.weights.tolist()]
+            for s, weight in enumerate(weights):
+                weights[s] += min(most - weight, unit - sum(weights))
+        return {
+            "kind": "scenario-prices",
+            "parts": str(PARTS),
+            "planned": str(int(Fraction(planned) * PARTS)),
+            "prices": [str(int(Fraction(price) * PARTS)) for price in priced.tolist()],
+            "weights": [str(weight) for weight in weights],
+        }
 
     def _late(self) -> bool:
         return left(self.limits, self.began).time_limit == 0
@@ -307,8 +362,9 @@ class _Search:
             prices = following
             if sample.measure.kind == "cvar":
                 away = found.earned - float(weights @ found.earned)
-                part = steps.length * (value - goal) / max(1e-300, float(away @ away))
-                weights = relaxed.capped(weights - 0.3 * part * away)
+                if (square := float(away @ away)) > 1e-200:
+                    part = steps.length * (value - goal) / square
+                    weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
 
     def _adjusted(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
-from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
+from schedopt.solvers.msfq.log_bound.prices import Floats, JointSearch, PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import OPENED, SERVERS, relaxed, rounded_down
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
@@ -81,7 +81,8 @@ def certify(
 class BoundSearch:
     """The search for a bound on a log: relaxations, then prices; `bounds` has all by name.
 
-    Of several partitions the bounds are summed by name, of several resources the best counts; and
+    Of several partitions the bounds are summed by name, of several resources the best counts, or
+    prices of all of them together where these prove more; and
     ``parts`` is the sum of what is best in each partition, whatever it is called.
     """
 
@@ -91,9 +92,9 @@ class BoundSearch:
         self._model = model
         jobs, starts = model.instance.jobs, None if hint is None else hint.starts
         self._one = [_Search(model, model.ticks, jobs.submit, starts)] if not model.parts else []
-        self._parts = [
+        self._parts: list[dict[tuple[str, ...], _Search]] = [
             {
-                name: _Search(
+                (name,): _Search(
                     model, ticks, jobs.submit[part.rows],
                     None if starts is None else starts[part.rows], name,
                 )
@@ -101,8 +102,15 @@ class BoundSearch:
             }
             for part in model.parts
         ]  # fmt: skip
+        for part in self._parts:
+            if len(part) > 1:
+                part[tuple(name for each in part for name in each)] = _Joint([*part.values()])
         self.until = inf
-        self._all = [*self._one, *(one for part in self._parts for one in part.values())]
+        self._all: list[_Search] = [*self._one]
+        self._all += sorted(
+            (one for part in self._parts for one in part.values()),
+            key=lambda one: isinstance(one, _Joint),
+        )
 
     @property
     def bound(self) -> float | None:
@@ -136,9 +144,9 @@ class BoundSearch:
         weight = sum((part.weight for part in self._model.parts), Fraction(0))
         for part, searches in zip(self._model.parts, self._parts, strict=True):
             best: dict[str, float] = {}
-            for resource, one in searches.items():
+            for resources, one in searches.items():
                 if one.best is not None and one.bounds["prices"] > best.get("prices", -1.0):
-                    part.prices, part.priced = one.best, resource
+                    part.prices, part.priced = one.best, resources
                 for name, value in one.bounds.items():
                     best[name] = max(value, best.get(name, 0.0))
             best.setdefault("prices", 0.0)
@@ -180,7 +188,8 @@ class _Search:
             self.bounds["prices"] = max(search.bound, 0.0)
             self.best = search.best
 
-    def _opened(self) -> PriceSearch:
+    def _goal(self) -> tuple[float, Floats]:
+        """Return the weighted sum of responses that is in hand, in ticks, and the starts."""
         ticks, starts = self._ticks, self._ticks.submit.astype(np.float64)
         if self._starts is not None:
             starts = (self._starts - self._submit[0]) * float(ticks.scale)
@@ -188,5 +197,29 @@ class _Search:
         target = float(response @ ticks.weight)
         if self._starts is None:  # one after the other
             target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
-        grid = grid_of(ticks, starts, self._model.cells)
-        return PriceSearch(ticks, target, grid, rounds=self._model.rounds)
+        return target, starts
+
+    def _opened(self) -> PriceSearch:
+        target, starts = self._goal()
+        grid = grid_of(self._ticks, starts, self._model.cells)
+        return PriceSearch(self._ticks, target, grid, rounds=self._model.rounds)
+
+
+class _Joint(_Search):
+    """The search for prices of all resources of a machine together, once each was priced alone."""
+
+    def __init__(self, each: Sequence[_Search]) -> None:
+        self.__dict__ |= each[0].__dict__  # the same jobs, and the same schedule in hand
+        self.bounds, self._each = {"prices": 0.0}, each
+
+    def advance(self, seconds: float, left: float) -> None:
+        if any(one.best is None for one in self._each):  # numbers too large for prices
+            self.done = True
+        else:
+            super().advance(seconds, left)
+
+    def _opened(self) -> PriceSearch:
+        number, first = max(enumerate(self._each), key=lambda one: one[1].bounds["prices"])
+        assert first.best is not None  # noqa: S101  it is done
+        every = [one._ticks for one in self._each]
+        return JointSearch(every, number, first.best, self._goal()[0], rounds=self._model.rounds)

@@ -61,6 +61,47 @@ def respond(
 
 
 @njit(cache=True, error_model="numpy")
+def respond_jointly(
+    submit: Any, needs: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
+    costs: Any, starts: Any,
+) -> Any:  # fmt: skip
+    """Do as `respond` for several resources: `needs` by job, `prices` and `paid` by resource."""
+    cells, resources = grid.size - 1, needs.shape[1]
+    begin = seen = 0
+    for job in range(submit.size):
+        while begin < cells and grid[begin + 1] <= submit[job]:
+            begin += 1
+        first, length, start = begin, run[job], submit[job]
+        last = last_at_most(grid, begin, cells + 1, start + length)
+        rate = unit * weight[job]
+        cost = waited = rate * length
+        for r in range(resources):
+            rent = paid[r, last] + prices[r, last] * (start + length - grid[last])
+            rent -= paid[r, first] + prices[r, first] * (start - grid[first])
+            cost += needs[job, r] * rent
+        best, at = cost, start
+        while first < cells and waited < best:
+            step = grid[first + 1] - start
+            if last < cells:
+                step = min(step, grid[last + 1] - start - length)
+            slope = rate
+            for r in range(resources):
+                slope += needs[job, r] * (prices[r, last] - prices[r, first])
+            cost += step * slope
+            start += step
+            seen += 1
+            waited += step * rate
+            if grid[first + 1] == start:
+                first += 1
+            if last < cells and grid[last + 1] == start + length:
+                last += 1
+            if cost < best:
+                best, at = cost, start
+        costs[job], starts[job] = best, at
+    return seen * resources
+
+
+@njit(cache=True, error_model="numpy")
 def use(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
     """Put the server-time that jobs use in each cell, and beyond the grid, into `used`."""
     cells = grid.size - 1

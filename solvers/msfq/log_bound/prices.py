@@ -4,6 +4,7 @@ Prices are whole numbers, and what they prove is summed in whole numbers: the bo
 only in the end rounded down.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -44,17 +45,18 @@ class PriceSearch:
         self._lengths = np.diff(grid).astype(np.float64)
         self._target = target  # sum of weight times response that some schedule has, in ticks
         self.costs, self.starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
-        self._used = np.empty(len(grid))
+        self._most: float | Floats = ticks.servers
         horizon = int(grid[-1]) + int(ticks.run.max()) + 1
         most = max(int(ticks.weight.max()) * horizon, int(4 * target) + 1)
         self._unit = min(most_unit, 1 << max(0, (ROOM // most).bit_length() - 1))
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
-        self._at = opening(ticks, grid)
+        self._at = self._opening()
+        self._used = np.empty((*self._at.shape[:-1], len(grid)))
         self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
-            self._take(np.zeros(len(grid) - 1))
+            self._take(np.zeros_like(self._at))
         else:
             self._left = 0
 
@@ -79,7 +81,7 @@ class PriceSearch:
             if self._ascent.length < 1e-6:
                 self._left = 0
             return
-        over = self._used[:-1] / self._lengths - self._ticks.servers
+        over = self._used[..., :-1] / self._lengths - self._most
         ahead = self._target - value / self._unit
         following = self._ascent.step(self._at, over, self._lengths, ahead)
         if following is None:
@@ -91,6 +93,10 @@ class PriceSearch:
         """Go on from the best prices, in smaller steps."""
         self._at = self.best.prices / self._unit
         self._ascent.halve()
+
+    def _opening(self) -> Floats:
+        """Return the prices to begin with, shape (cells,)."""
+        return opening(self._ticks, self._grid)
 
     def _take(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
@@ -106,12 +112,56 @@ class PriceSearch:
             np.append(whole, 0), paid, self.costs, self.starts,
         )  # fmt: skip
         use(self.starts, ticks.need, ticks.run, self._grid, self._used)
-        value = summed(self.costs) - ticks.servers * int(paid[-1])
+        return self._judged(whole, summed(self.costs) - ticks.servers * int(paid[-1]))
+
+    def _judged(self, whole: Ticks64, value: int) -> int:
+        """Keep prices if they prove more, and return what they prove."""
         if self.bound is None or value > self.total:
-            self.best = Prices(self._grid, whole, unit)
+            self.best = Prices(self._grid, whole, self._unit)
             self.total = value
-            self.bound = rounded_down(ticks.respond(Fraction(value, unit)))
+            self.bound = rounded_down(self._ticks.respond(Fraction(value, self._unit)))
         return value
+
+
+class JointSearch(PriceSearch):
+    """The search for prices of several resources at once, from the best of one of them alone.
+
+    `every` holds the same jobs with what they need of each resource; `known` are the prices of the
+    one at `first`. Prices are of shape (resources, cells).
+    """
+
+    def __init__(
+        self, every: Sequence[Ticks], first: int, known: Prices, target: float, *, rounds: int
+    ) -> None:
+        self._every, self._first, self._known = every, first, known
+        self._needs = np.column_stack([ticks.need for ticks in every])
+        super().__init__(every[first], target, known.grid, rounds=rounds, most_unit=known.unit)
+        self._most = np.array([[float(ticks.servers)] for ticks in every])
+
+    def _opening(self) -> Floats:
+        prices = np.zeros((len(self._every), len(self._grid) - 1))
+        prices[self._first] = self._known.prices / self._known.unit
+        return prices
+
+    def _take(self, prices: Floats) -> int | None:
+        from schedopt.solvers.msfq.log_bound.price_kernels import respond_jointly, use
+
+        ticks, unit = self._ticks, self._unit
+        if float(prices @ self._lengths @ self._needs.max(axis=0)) * unit >= ROOM:
+            return None
+        whole = np.rint(prices * unit).astype(np.int64)
+        paid = np.zeros((len(whole), len(self._grid)), np.int64)
+        np.cumsum(whole * np.diff(self._grid), axis=1, out=paid[:, 1:])
+        self._work += respond_jointly(
+            ticks.submit, self._needs, ticks.run, ticks.weight, unit, self._grid,
+            np.pad(whole, ((0, 0), (0, 1))), paid, self.costs, self.starts,
+        )  # fmt: skip
+        for one, used in zip(self._every, self._used, strict=True):
+            use(self.starts, one.need, ticks.run, self._grid, used)
+        earned = sum(
+            one.servers * most for one, most in zip(self._every, paid[:, -1].tolist(), strict=True)
+        )
+        return self._judged(whole, summed(self.costs) - earned)
 
 
 def summed(values: Ticks64) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.msfq import Window
 from schedopt.formulations.msfq.log_bound import Prices
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
@@ -184,7 +185,7 @@ def _intersect(narrowed: CpModel, variable: IntVar, domain: Domain) -> None:
 
     proto = narrowed.proto.variables[variable.index]
     old = cp_model.Domain.from_flat_intervals(list(proto.domain))
-    proto.domain[:] = old.intersection_with(domain).flattened_intervals()
+    set_domain(proto, old.intersection_with(domain).flattened_intervals())
 
 
 def sum_of(ticks: Ticks, times: Ticks64) -> int:

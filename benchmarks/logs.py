@@ -1,0 +1,168 @@
+"""Policies on logs by their gap to a bound that is re-proved (``make logs``).
+
+It converts the logs that lie beside the project (of those that do not, nothing is said), benches
+twelve policies on each into build/logs.jsonl, where it goes on if it is run again, and writes
+docs/logs.md and docs/logs.png. ``python -m benchmarks.logs LOG.json ...`` prints the table of other
+logs alone.
+"""
+
+import csv
+import gzip
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import groupby
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import schedopt
+from benchmarks.tables import Measured, measurement, out, row
+from benchmarks.timing import machine, spent
+from schedopt.sweep.rows import Row
+
+HERE = Path(__file__).parents[1]
+DATA = HERE.parent / "shared" / "data"
+BUILD, DOCS = HERE / "build", HERE / "docs"
+POLICIES = (
+    "saf", "sjf", "f1", "wfp3", "first-fit", "msf", "easy-sjbf", "easy", "conservative",
+    "adaptive-quickswap", "static-quickswap", "fcfs",
+)  # fmt: skip
+SWF = {"HPC2N": "hpc2n-2002-part", "NASA": "nasa-ipsc-1993"}
+FEW = 100
+"""Jobs up to which a cluster is left out."""
+HOST, LOAD = 8, 0.95
+"""GPUs of a host of Philly, and the load that a cluster is taken to carry at the most."""
+
+
+def converted() -> Iterator[Path]:
+    """Yield an instance for each log that is there."""
+    made = BUILD / "logs"
+    made.mkdir(parents=True, exist_ok=True)
+    for name, file in SWF.items():
+        if (log := DATA / "swf" / f"{file}.swf.gz").exists():
+            yield _kept(made / f"{name}.json", log, {})
+    philly = DATA / "gpu" / "philly.csv.gz"
+    if not philly.exists():
+        return
+    with gzip.open(philly, "rt") as lines:
+        rows = sorted(csv.DictReader(lines), key=lambda job: (job["cluster"], job["timestamp"]))
+    titles = {"submit": "timestamp", "run": "duration", "need": "num_gpus"}
+    for cluster, some in groupby(rows, key=lambda job: job["cluster"]):
+        jobs = list(some)
+        widest = max(int(job["num_gpus"]) for job in jobs)
+        if len(jobs) <= FEW or widest == 1:  # where every job needs one, nothing is packed
+            continue
+        table = made / f"{cluster}.csv"
+        with table.open("w", newline="") as text:
+            written = csv.DictWriter(text, rows[0].keys())
+            written.writeheader()
+            written.writerows(jobs)
+        yield _kept(made / f"{cluster}.json", table, titles | {"processors": _gpus(jobs, widest)})
+
+
+def _gpus(jobs: list[dict[str, str]], widest: int) -> int:
+    """Return the fewest hosts' GPUs that hold every job at that load; the log does not say."""
+    first, *_, last = (datetime.fromisoformat(job["timestamp"]) for job in jobs)
+    work = sum(float(job["duration"]) * int(job["num_gpus"]) for job in jobs)
+    busy = work / (last - first).total_seconds()
+    return HOST * ceil(max(widest, busy / LOAD) / HOST)
+
+
+def _kept(path: Path, log: Path, options: dict[str, Any]) -> Path:
+    if not path.exists():
+        made = schedopt.convert(log, name=path.stem, options={"as": "jobs", **options})
+        schedopt.dump(made, path)
+    return path
+
+
+def gap_of(one: Row) -> str:
+    """Return how far a run is over the bound, as the table shows it."""
+    if one.gap is None:
+        return "–"
+    return f"{one.gap:.1%}" if one.gap < 10 else f"{one.gap + 1:,.0f} times"
+
+
+@measurement
+def table(rows: list[Row], lines: list[list[str]]) -> Measured:
+    """Print a line for each log, and put it into ``lines`` as a page holds it."""
+    yield "Mean response over a re-proved bound"
+    met = 0
+    for file, some in groupby(rows, key=lambda one: one.file):
+        mine = {one.policy: one for one in some}
+        first, log = next(iter(mine.values())), schedopt.load(file)
+        gaps = {name: gap_of(mine[name]) for name in POLICIES}
+        best = min(one.gap for one in mine.values() if one.gap is not None)
+        gaps = {n: f"**{gap}**" if mine[n].gap == best else gap for n, gap in gaps.items()}
+        bound = f"{first.reference_bound:,.4g}" if first.reference_bound else "–"
+        bound += "" if first.bound_checked else " (believed)"
+        any_policy = (first.reference or 0.0) / (first.reference_bound or 1.0) - 1.0
+        told = {"jobs": len(log.jobs), "servers": log.servers, "load": f"{log.load:.2f}",
+                "bound": bound, "best of all settings": f"{any_policy:.1%}"}  # fmt: skip
+        lines.append([first.instance, *(f"{cell:,}" if isinstance(cell, int) else str(cell)
+                      for cell in told.values()), *gaps.values()])  # fmt: skip
+        met += first.bound_checked
+        yield row(first.instance, gaps["saf"].strip("*"), **told,
+                  **{name: gap.strip("*") for name, gap in gaps.items()})  # fmt: skip
+    yield row(f"bounds re-proved: {met} of {len(lines)}")
+
+
+def page(lines: list[list[str]], seconds: float) -> None:
+    """Put the table into docs/logs.md, in place of what stands there from its first row on."""
+    heads = ["log", "jobs", "servers", "load", "bound, s", "best of all settings", *POLICIES]
+    marks = ["---", *["---:"] * (len(heads) - 1)]
+    laid = [f"| {' | '.join(line)} |" for line in (heads, marks, *lines)]
+    day = f"{datetime.now(tz=UTC):%d %B %Y}".lstrip("0")
+    told = f"Measured on {day} by `make logs` ({machine('numba')}); {seconds:.0f} s of CPU."
+    path = DOCS / "logs.md"
+    text = path.read_text()
+    begin, end = text.index("| log |"), text.index("\n\n![")
+    text = text[:begin] + "\n".join([*laid, "", told]) + text[end:]
+    path.write_text(text)
+
+
+def draw(rows: list[Row], names: list[str]) -> None:
+    """Draw the table: a cell for each log and policy, the darker the farther from the bound."""
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import LogNorm
+
+    gap = {(one.instance, one.policy): one.gap for one in rows}
+    cells = np.array([[gap.get((log, name)) or np.nan for name in POLICIES] for log in names])
+    figure, axes = plt.subplots(figsize=(9.5, 0.42 * len(names) + 1.6), layout="constrained")
+    image = axes.imshow(cells, norm=LogNorm(0.01, 10, clip=True), cmap="cividis_r", aspect="auto")
+    axes.set_xticks(range(len(POLICIES)), POLICIES, rotation=35, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    for (i, j), value in np.ndenumerate(cells):
+        if np.isfinite(value):
+            text = f"{value:.0%}" if value < 9.995 else f"{value + 1:,.0f}×"
+            axes.text(j, i, text, ha="center", va="center", fontsize=7,
+                      color="white" if value > 0.6 else "black")  # fmt: skip
+    figure.colorbar(image, label="over the bound", format=lambda v, _: f"{v:.0%}")
+    figure.savefig(DOCS / "logs.png", dpi=90, pil_kwargs={"optimize": True})
+
+
+def main() -> None:
+    """Print the table of logs; of those beside the project write it, too."""
+    given = [Path(path) for path in sys.argv[1:]]
+    paths = given or list(converted())
+    if not paths:
+        sys.exit("none of the logs is there")
+    kept = None if given else BUILD / "logs.jsonl"
+
+    def benched() -> list[Row]:
+        return schedopt.bench(
+            paths, policies=POLICIES, certificate=True, output=kept, tell=out.print
+        )
+
+    seconds, rows = spent(benched)
+    lines: list[list[str]] = []
+    table(rows, lines)
+    if not given:
+        page(lines, seconds)
+        draw(rows, [line[0] for line in lines])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""A site's own policy for a log, as its file says it: priorities, or quotas of queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from schedopt.instances.declarations import Name, Record
+from schedopt.instances.decoding import decode
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import read_bytes
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Grouping = Literal["user", "group", "queue"]
+WEEK = 604800.0
+MOST_LEVELS = 16
+
+
+class Weights(Record, kw_only=True, omit_defaults=True):
+    """What each factor of a job counts; a negative weight turns it round.
+
+    Attributes
+    ----------
+    age : float
+        Of the waiting time over ``max_age``, at most 1.
+    wait : float
+        Of the waiting time over ``max_age``, however long.
+    stretch : float
+        Of the waiting time over the planned run time.
+    size : float
+        Of the servers that it needs, as a part of all.
+    need, run, area : float
+        Of the logarithms to base 10 of its servers, its planned run time, and their product.
+    fair_share : float
+        Of 2 to the power of minus what its user has used over the user's share.
+    usage : float
+        Of the part that its user has in what all have used.
+    qos : float
+        Of its quality of service.
+    """
+
+    age: float = 0.0
+    wait: float = 0.0
+    stretch: float = 0.0
+    size: float = 0.0
+    need: float = 0.0
+    run: float = 0.0
+    area: float = 0.0
+    fair_share: float = 0.0
+    usage: float = 0.0
+    qos: float = 0.0
+
+
+class Limit(Record, kw_only=True):
+    """How much of the machine long jobs may hold together.
+
+    Attributes
+    ----------
+    longer_than : float
+        The planned run time beyond which a job is long, in the log's unit.
+    most : float
+        The part of the servers that all those jobs together may hold; one that needs more counts as
+        if it needed that.
+    """
+
+    longer_than: Annotated[float, msgspec.Meta(ge=0)]
+    most: Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+
+class Priority(Record, kw_only=True, omit_defaults=True):
+    """A job's priority, the greatest first: a weighted sum of factors, taken anew at each event.
+
+    Attributes
+    ----------
+    weights : Weights
+    backfill : {"easy", "skip", "stop"}
+        Whether jobs may pass the first that does not fit: if they do not delay it, always, never.
+    max_age : float
+        The waiting time that counts 1, in the log's unit.
+    half_life : float
+        The time after which what was used counts half.
+    by : {"user", "group", "queue"}
+        Whose usage and shares these are.
+    shares : dict of str to float
+        Of each of them; 1 for whoever is not named.
+    qos : dict of str to float
+        The quality of service of jobs; 0 for those not named.
+    qos_by : {"queue", "user", "group"}
+        The column that has these names.
+    limits : tuple of Limit
+        What long jobs may hold, for each length that matters; EASY counts with them.
+    """
+
+    weights: Weights = Weights()
+    backfill: Literal["easy", "skip", "stop"] = "easy"
+    max_age: Positive = WEEK
+    half_life: Positive = WEEK
+    by: Grouping = "user"
+    shares: dict[Name, Positive] = msgspec.field(default_factory=dict)
+    qos: dict[Name, float] = msgspec.field(default_factory=dict)
+    qos_by: Grouping = "queue"
+    limits: tuple[Limit, ...] = ()
+
+
+class Cohort(Record, kw_only=True, omit_defaults=True):
+    """Queues, and cohorts, that lend each other what they do not use.
+
+    Attributes
+    ----------
+    nominal : dict of str to int
+        Its own quota of ``servers`` and of each resource, beside that of its members; 0 where it
+        is not named.
+    borrowing_limit : dict of str to int
+        How much more it may use of what its parent's other members leave; any amount where it is
+        not named.
+    cohort : str, optional
+        Its parent.
+    """
+
+    nominal: dict[Name, Amount] = msgspec.field(default_factory=dict)
+    borrowing_limit: dict[Name, Amount] = msgspec.field(default_factory=dict)
+    cohort: str | None = None
+
+
+class Queue(Cohort, kw_only=True, omit_defaults=True):
+    """A queue with its quota, which its jobs hold together.
+
+    Attributes
+    ----------
+    strict : bool
+        Whether nobody may pass the first of the queue (StrictFIFO).
+    """
+
+    strict: bool = False
+
+
+class Tree(NamedTuple):
+    """Quotas as a forest: queues first, then cohorts.
+
+    ``parent`` is each node's, -1 for none; ``nominal`` what is its members' together, ``most`` what
+    they may use, None for any amount: for each node by resource.
+    """
+
+    names: Sequence[str]
+    parent: Sequence[int]
+    nominal: Sequence[Sequence[int]]
+    most: Sequence[Sequence[int | None]]
+
+
+class Quotas(Record, kw_only=True, omit_defaults=True):
+    """Quotas of queues, and of cohorts in which queues borrow.
+
+    Attributes
+    ----------
+    queues : dict of str to Queue
+    cohorts : dict of str to Cohort
+        A cohort that a queue names need not stand here.
+    by : {"queue", "user", "group"}
+        The column that has the names of queues.
+    priority : dict of str to float
+        Of jobs, the greatest first; 0 for those not named.
+    priority_by : {"group", "queue", "user"}
+        The column that has these names.
+    """
+
+    queues: dict[Name, Queue] = msgspec.field(default_factory=dict)
+    cohorts: dict[Name, Cohort] = msgspec.field(default_factory=dict)
+    by: Grouping = "queue"
+    priority: dict[Name, float] = msgspec.field(default_factory=dict)
+    priority_by: Grouping = "group"
+
+    def __post_init__(self) -> None:
+        self.tree(("servers",))
+
+    def tree(self, resources: tuple[str, ...]) -> Tree:
+        """Return the forest for some resources; `InputError` if cohorts go round in a circle."""
+        cohorts = dict(self.cohorts)
+        for one in (*self.queues.values(), *self.cohorts.values()):
+            if one.cohort is not None:
+                cohorts.setdefault(one.cohort, Cohort())
+        nodes: list[Cohort] = [*self.queues.values(), *cohorts.values()]
+        at = {name: i for i, name in enumerate(cohorts, start=len(self.queues))}
+        parent = [-1 if node.cohort is None else at[node.cohort] for node in nodes]
+        nominal = [[node.nominal.get(r, 0) for r in resources] for node in nodes]
+        total = [list(own) for own in nominal]
+        for node, own in enumerate(nominal):
+            above, levels = parent[node], 0
+            while above >= 0:
+                total[above] = [a + b for a, b in zip(total[above], own, strict=True)]
+                above, levels = parent[above], levels + 1
+                if levels > MOST_LEVELS:
+                    expected = f"at most {MOST_LEVELS} levels of cohorts, and no circle"
+                    raise InputError(expected, found="more", place="cohorts")
+        most = [
+            [None if node.cohort is not None and r not in node.borrowing_limit
+             else own + node.borrowing_limit.get(r, 0) * (node.cohort is not None)
+             for r, own in zip(resources, held, strict=True)]
+            for node, held in zip(nodes, total, strict=True)
+        ]  # fmt: skip
+        return Tree((*self.queues, *cohorts), parent, total, most)
+
+
+T = TypeVar("T", bound=Priority | Quotas)
+KINDS: Mapping[str, type[Priority | Quotas]] = {"priority": Priority, "quotas": Quotas}
+"""By the option that takes them."""
+
+
+def site(given: str, wanted: type[T]) -> T:
+    """Return what a file says, or JSON itself, which begins with a brace."""
+    if given.lstrip().startswith("{"):
+        return decode(given.encode(), wanted)
+    return decode(read_bytes(given), wanted, file=given)
+
+
+def inline(given: str, wanted: type[Priority | Quotas]) -> str:
+    """Return the same as JSON in a line, which needs no file."""
+    return msgspec.json.encode(site(given, wanted)).decode()

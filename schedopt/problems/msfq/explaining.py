@@ -1,0 +1,101 @@
+"""Why a job of a log started no earlier under a policy, in words and tables."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from schedopt.instances.errors import InputError, listing, shown
+from schedopt.instances.msfq import Instance
+from schedopt.instances.options import checked
+from schedopt.problems.shown import ShownTable
+from schedopt.problems.starts import Because, InItsPlace, Sooner
+
+MOST_ROWS = 20
+
+
+def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[str, Any]) -> Because:
+    """Return why a job waited, as `schedopt.explain_start` says."""
+    from schedopt.policies.msfq.logs.explained import explained
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, OPTIONS
+    from schedopt.policies.registry import registered
+
+    if queue.log is None:
+        raise InputError("an instance of a log", found="one of classes")
+    known = registered("msfq")
+    if policy not in LOG_POLICIES:
+        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
+    given = checked(options, known[policy].options, policy)
+    exact = given.pop("estimates", None) == "exact" or not queue.jobs.estimated
+    estimates = "exact" if exact else "given"
+    beside = known[policy].suits == "beside"  # else its options are of random arrivals
+    own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
+    found = explained(queue, policy, _row(queue, job), estimates, own)
+    named = _names(queue)
+    sooner = found.earlier
+    return Because(
+        job=named(found.row), policy=policy, submit=found.submit, start=found.start,
+        need=found.need, planned=found.planned, running=found.running, held=found.held,
+        alone=found.alone,
+        in_its_place=tuple(
+            InItsPlace(job=named(one.row), start=one.start, need=one.need, held=one.held,
+                       rule=one.rule, why=one.why)
+            for one in found.in_its_place
+        ),
+        first=None if sooner is None else Sooner(
+            start=sooner.start, later=sooner.later, delay=sooner.delay, gain=sooner.gain,
+            most_delayed=named(sooner.most_delayed), longest=sooner.longest, change=sooner.change,
+        ),
+    )  # fmt: skip
+
+
+def _names(queue: Instance) -> Any:
+    names = queue.jobs.name
+    return str if names is None else lambda row: str(names[row])
+
+
+def _row(queue: Instance, job: str) -> int:
+    """Return the row of a job by its name, or its number from 0."""
+    names = queue.jobs.name
+    known = None if names is None else names.tolist()
+    if known is not None and job in known:
+        return int(known.index(job))
+    if not (known is None and job.isdecimal() and int(job) < len(queue.jobs)):
+        expected = f"a row from 0 to {len(queue.jobs) - 1}" if known is None else "a job's name"
+        raise InputError(expected, found=shown(job), place="job")
+    return int(job)
+
+
+def lines(found: Because) -> Iterator[str]:
+    """Yield what there is to say, beside the table."""
+    waited, alone = found.start - found.submit, found.alone - found.submit
+    yield (
+        f"{found.job}: {found.need:,} servers, planned {found.planned:,.6g}; came at "
+        f"{found.submit:,.8g}, started at {found.start:,.8g} under {found.policy}, "
+        f"after {waited:,.6g}"
+    )
+    yield (
+        f"{found.running:,} jobs on {found.held:,} servers ran when it came; had nobody started "
+        f"since, it would have started after {alone:,.6g}"
+    )
+    one = found.first
+    if one is None:
+        yield "what an earlier start would have cost is not known under this policy"
+        return
+    yield (
+        f"first in line from its submit on, it would have started after "
+        f"{one.start - found.submit:,.6g}: {one.later:,} others later by {one.delay:,.6g} "
+        f"together (at most {one.longest:,.6g}, {one.most_delayed}), others sooner by "
+        f"{one.gain:,.6g}; "
+        f"the mean response time of all would have changed by {one.change:+,.4g}"
+    )
+
+
+def table(found: Because) -> ShownTable:
+    """Return who ran in its place, those first that held the most servers for the longest."""
+    ordered = sorted(found.in_its_place, key=lambda one: -one.held)
+    rows = [
+        (one.job, f"{one.start:,.8g}", f"{one.need:,}", f"{one.held:,.4g}", one.rule, one.why)
+        for one in ordered[:MOST_ROWS]
+    ]
+    more = "" if len(ordered) <= MOST_ROWS else f" ({MOST_ROWS} of {len(ordered):,})"
+    heads = ("job", "start", "servers", "held", "rule", "why")
+    return ShownTable(title=f"in its place{more}", heads=heads, rows=tuple(rows))
