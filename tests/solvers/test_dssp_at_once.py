@@ -66,18 +66,18 @@ def test_a_season_has_something_in_hand_without_any_time() -> None:
 def test_where_rows_take_longer_than_there_is_no_engine_is_asked(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    season = generate("dssp", "season", seed=2, options={"nights": 12, "processors": 100})
+    season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
     if name == "dssp/selection":
         jobs = tuple(msgspec.structs.replace(job, first_night=1, last_night=None)
                      for job in season.jobs)  # fmt: skip
         season = msgspec.structs.replace(season, nights=1, jobs=jobs)
     rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
-    best = solve(season, constraints=rules, threads=1)
+    best = solve(season, constraints=rules, threads=1, gap=0.01)
     for limit in ("WRITTEN", "WRITTEN_A_SECOND", "SMALL"):
         monkeypatch.setattr(f"schedopt.solvers.dssp.selection.{limit}", 0)
     result = solve(season, constraints=rules, time_limit=5.0)
     assert result.termination == "time-limit"
     assert result.found_by == result.bounded_by == AT_ONCE
     assert result.violations == ()
-    assert result.objective <= best.objective <= result.bound
-    assert solve(season, constraints=rules, time_limit=60.0, solver="highs").proven
+    assert result.objective <= best.bound
+    assert best.objective <= result.bound
