@@ -167,7 +167,7 @@ class Scheduled(Record, kw_only=True):
     @property
     def overhead(self) -> int:
         """Node reallocations a quantum."""
-        return sum(piece.nodes for piece in self.rectangles.values())
+        return sum([piece.nodes for piece in self.rectangles.values()])
 
 
 Solution = Partitioned | Scheduled

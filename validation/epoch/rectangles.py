@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from schedopt.validation.epoch.jobs import check_constraints, check_jobs
 from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
+Columns = tuple[Floats, Floats, Floats]
 ROUNDING = 1e-9
 """Tolerance on the ends of rectangles, as a fraction of the quantum."""
 
@@ -36,7 +38,8 @@ def check(
     """
     pieces = solution.rectangles
     check_jobs(instance, list(pieces), [p.nodes for p in pieces.values()], claim, report)
-    names, (start, end, _) = list(pieces), _columns(pieces)
+    names, columns = list(pieces), _columns(pieces)
+    start, end, _ = columns
     inside = (start >= -ROUNDING) & (start < end) & (end <= 1 + ROUNDING)
     for i in np.flatnonzero(~inside).tolist():
         report.violations.append(f"{names[i]} runs from {start[i]:.12g} to {end[i]:.12g}")
@@ -44,8 +47,10 @@ def check(
         for name, piece in pieces.items():
             right = piece.nodes.bit_count() == 1 or piece.nodes == instance.nodes
             report.expect(right, f"{name} gets {piece.nodes} nodes, where powers of two are asked")
-    _areas(instance, pieces, claim, report)
-    _instants(instance, pieces, report)
+    _areas(instance, pieces, columns, claim, report)
+    instants = _instants(instance, columns, report)
+    if set(map(attrgetter("first"), pieces.values())) - {None}:
+        _placed(instance, list(pieces.items()), instants, report)
     check_rules(solution, constraints, report)
 
 
@@ -67,12 +72,16 @@ def _runs(piece: Rectangle, instant: float) -> bool:
 
 
 def _areas(
-    instance: Instance, pieces: dict[str, Rectangle], claim: Document, report: Report
+    instance: Instance,
+    pieces: dict[str, Rectangle],
+    columns: Columns,
+    claim: Document,
+    report: Report,
 ) -> None:
     """Check that each job gets N/J node-quanta; in epochs of jobs, the inequity instead."""
     fair = instance.nodes / len(instance.jobs)
     unequal: dict[tuple[float, float], list[int]] = defaultdict(list)
-    begun, done, nodes = _columns(pieces)
+    begun, done, nodes = columns
     areas = nodes * (done - begun)
     near = np.abs(areas - fair) <= 1e-9 * np.maximum(areas, instance.nodes)  # as in `same`
     names = list(pieces)
@@ -95,16 +104,16 @@ def _areas(
         )
 
 
-def _columns(pieces: Mapping[str, Rectangle]) -> tuple[Floats, Floats, Floats]:
+def _columns(pieces: Mapping[str, Rectangle]) -> Columns:
     """Return when pieces start and end, and their nodes."""
     rows = [(piece.start, piece.end, piece.nodes) for piece in pieces.values()]
     start, end, nodes = np.array(rows, dtype=np.float64).reshape(-1, 3).T
     return start, end, nodes
 
 
-def _instants(instance: Instance, pieces: Mapping[str, Rectangle], report: Report) -> None:
-    """Check, between any two ends of rectangles, that all nodes run one job each."""
-    start, end, nodes = _columns(pieces)
+def _instants(instance: Instance, columns: Columns, report: Report) -> list[float]:
+    """Check, between any two ends of rectangles, that all nodes run a job; return the instants."""
+    start, end, nodes = columns
     times = np.unique(np.concatenate(([0.0, 1.0], start, end)))
     wide = np.flatnonzero(np.diff(times) > 2 * ROUNDING)
     instants = (times[wide] + times[wide + 1]) / 2
@@ -115,8 +124,8 @@ def _instants(instance: Instance, pieces: Mapping[str, Rectangle], report: Repor
     for i in np.flatnonzero(used != instance.nodes).tolist():
         what = f"at {instants[i]:.6g} {used[i]:.0f} of {instance.nodes} nodes run a job"
         report.violations.append(what)
-    if any(piece.first is not None for piece in pieces.values()):
-        _placed(instance, list(pieces.items()), instants.tolist(), report)
+    found: list[float] = instants.tolist()
+    return found
 
 
 def _placed(
