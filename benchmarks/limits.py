@@ -29,8 +29,8 @@ OVER, SHARE = 1.0, 0.1
 """What a run may take beyond its limit: seconds, or a share of it, whichever is more."""
 PATIENCE = 90.0
 """Seconds beyond the limit after which a run is ended."""
-SMALL = 40
-"""The size that is solved before the clock starts."""
+SMALL, COMPILED = 40, 2000
+"""The sizes that are solved before the clock starts: of so few kernels may run as Python."""
 GENERATED = 10**5
 """Jobs of one draw; of more there are several."""
 
@@ -201,6 +201,8 @@ def one(name: str, size: int, limit: float) -> Seen:
 
     kind = KINDS[name]
     answered(kind, min(SMALL, size), 0.2)
+    if kind.unit != "servers" and kind.formulation != "window":
+        answered(kind, min(COMPILED, size), 0.5)
     instance = kind.draw(size)
     began, spent = now(), time.process_time()
     result, told = answer(kind, instance, size, limit)

@@ -20,6 +20,7 @@ from schedopt.instances.extras import unmet
 from schedopt.instances.files import home
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
+from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import (
     Certificate,
     Engine,
@@ -29,11 +30,15 @@ from schedopt.solvers.engine import (
     at_home,
 )
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
-from schedopt.solvers.running import judged
+from schedopt.solvers.running import Run, judged, make_result
 from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
+
+
+AT_ONCE = "at-once"
+"""Who found a solution, or a bound, that takes no search."""
 
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
@@ -79,13 +84,11 @@ def solve(
     limits = limits or Limits()
     began = now()
     offered = _Remembered(start)
-    chosen = _walk(model, limits) if solver is None else iter([_named(model, solver)])
+    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     result: Result | None = None
     for engine, read in chosen:
         own = left(limits, began)
-        if known is not None and own.time_limit == 0:
-            break  # what has begun is over
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
         if known is not None:
             given = replace(
@@ -101,8 +104,20 @@ def solve(
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     if result is None:
-        raise unmet([engine.needs for engine in engines(model.problem, model.name)])
+        result = _hurried(model, limits)
     return _in_hand(model, result, at_once)
+
+
+def _hurried(model: Formulation, limits: Limits) -> Result:
+    """Return that no engine has anything in that time; what takes no search comes beside it."""
+    table = engines(model.problem, model.name)
+    if not any(engine.available for engine in table):
+        raise unmet([engine.needs for engine in table])
+    run = Run(limits)
+    return make_result(
+        model, run, solver=AT_ONCE, version=plain_version(), stopped="time-limit",
+        message="so many columns are written in no time that is left: this took no search",
+    )  # fmt: skip
 
 
 def _in_hand(
@@ -115,9 +130,11 @@ def _in_hand(
     solution, bound = at_once()
     if result.solution is None and solution is not None:
         value = model.instance.objective_of(solution)
-        result = msgspec.structs.replace(result, solution=solution, objective=value)
+        result = msgspec.structs.replace(
+            result, solution=solution, objective=value, solver=AT_ONCE, found_by=AT_ONCE
+        )
     if result.bound is None and bound is not None:
-        result = msgspec.structs.replace(result, bound=bound)
+        result = msgspec.structs.replace(result, bound=bound, bounded_by=AT_ONCE)
     return judged(model, result)
 
 
@@ -207,12 +224,19 @@ def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, b
     return handed, not isinstance(answer, HandOn)
 
 
-def _walk(model: Formulation, limits: Limits) -> Iterator[tuple[Engine, Any]]:
-    """Yield the engines that take a formulation unasked, each with what it reads."""
+def _walk(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
+    """Yield the engines that take a formulation unasked, with what they read, while there is time.
+
+    The first of them has its turn in any case.
+    """
+    some = False
     for engine in engines(model.problem, model.name):
+        if some and left(limits, began).time_limit == 0:
+            return  # even reading may take long
         if engine.available and engine.pays(model, limits):
             read = engine.accepts(model)
             if read is not None and read is not False:
+                some = True
                 yield engine, read
 
 

@@ -3,7 +3,10 @@
 import re
 import sys
 
+import pytest
 from builders.cli import ROOT, process
+
+from benchmarks import limits
 
 MODULES = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"__init__"}
 
@@ -18,3 +21,13 @@ def test_every_command_that_is_named_is_there() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = set(re.findall(r"-m benchmarks\.(\w+)", text))
     assert {"speed", "agree", "msfq_optimal"} <= named <= MODULES
+
+
+@pytest.mark.parametrize("name", limits.KINDS)
+def test_without_any_time_something_is_in_hand_and_a_bound(name: str) -> None:
+    kind = limits.KINDS[name]
+    size = 16 if kind.unit == "servers" else 400
+    result, _ = limits.answer(kind, kind.draw(size), size, 0.0)
+    assert result.violations == ()
+    assert result.solution is not None
+    assert result.bound is not None

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
+from functools import cached_property, singledispatch
+from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Number, Row, beyond, rows
 from schedopt.instances.constraints import (
@@ -22,7 +26,7 @@ from schedopt.instances.constraints import (
     Seats,
     Together,
 )
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.dssp import (
     Instance,
     Selected,
@@ -32,6 +36,7 @@ from schedopt.instances.dssp import (
 )
 from schedopt.instances.errors import InputError, listing
 from schedopt.instances.fair_share import weight
+from schedopt.instances.naming import split
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,30 +44,43 @@ class Calendar:
     """Which job can be run on which night, each such pair a column.
 
     ``capacity``: r·P·D of a night; ``own``: of those on other machines, all jobs on that of each,
-    and r·P·D; ``columns``: position of the job, and the night from 1; ``of_job``: for each job, its
-    column on each of its nights.
+    and r·P·D; ``jobs``, ``nights``: the job of each column, by position, and its night from 1;
+    ``first``: the first column of each job, and how many columns there are.
     """
 
     season: Instance
     capacity: Fraction
     own: Mapping[int, tuple[Instance, Fraction]]
-    columns: tuple[tuple[int, int], ...]
-    of_job: tuple[Mapping[int, int], ...]
+    jobs: NDArray[np.intp]
+    nights: NDArray[np.intp]
+    first: NDArray[np.intp]
 
     @classmethod
     def of(cls, season: Instance, fill: float) -> Calendar:
         """Return the columns of a season, job by job."""
-        columns: list[tuple[int, int]] = []
-        of_job: list[dict[int, int]] = []
-        for j, job in enumerate(season.jobs):
-            last = season.nights if job.last_night is None else job.last_night
-            nights = range(job.first_night, last + 1)
-            of_job.append({n: len(columns) + i for i, n in enumerate(nights)})
-            columns += [(j, n) for n in nights]
+        begin = np.array([job.first_night for job in season.jobs], dtype=np.intp)
+        end = np.array([job.last_night or season.nights for job in season.jobs], dtype=np.intp)
+        many = np.maximum(end - begin + 1, 0)
+        first = np.concatenate(([0], np.cumsum(many)))
+        jobs = np.repeat(np.arange(begin.size), many)
+        nights = np.arange(jobs.size) - first[jobs] + begin[jobs]
         apart = nights_apart(season)
         own = {n: (night, night.exact_capacity(fill)) for n, night in apart.items()}
-        room = season.exact_capacity(fill)
-        return cls(season, room, own, tuple(columns), tuple(of_job))
+        return cls(season, season.exact_capacity(fill), own, jobs, nights, first)
+
+    @cached_property
+    def columns(self) -> list[tuple[int, int]]:
+        """The job, and the night, of each column."""
+        return list(zip(self.jobs.tolist(), self.nights.tolist(), strict=True))
+
+    @cached_property
+    def of_job(self) -> list[Mapping[int, int]]:
+        """For each job, its column on each of its nights."""
+        columns, nights = range(self.jobs.size), self.nights.tolist()
+        return [
+            dict(zip(nights[first:after], columns[first:after], strict=True))
+            for first, after in pairwise(self.first.tolist())
+        ]
 
     def room(self, nights: Mapping[int, Fraction]) -> Fraction:
         """Return r·P·D of some nights together, each by its weight."""
@@ -85,6 +103,17 @@ class Calendar:
 
     def nightly(self, row: Row) -> Iterator[Row]:
         """Yield a row over jobs as one over the columns of each night."""
+        if isinstance(row.coefficients, Whole):
+            at = np.full(self.first.size - 1, -1)
+            at[row.jobs] = np.arange(len(row.jobs))
+            inside = np.flatnonzero(at[self.jobs] >= 0)
+            tonight = split(self.nights[inside] - 1, self.season.nights)
+            for n, places in enumerate(tonight, start=1):
+                columns = inside[places]
+                demand = row.coefficients.take(at[self.jobs[columns]])
+                what = f"{row.what}, night {n}"
+                yield Row(what, columns.tolist(), demand, row.lower, row.upper)
+            return
         here: list[list[tuple[int, Number]]] = [[] for _ in range(self.season.nights)]
         for j, c in zip(row.jobs, row.coefficients, strict=True):
             for n, x in self.of_job[j].items():

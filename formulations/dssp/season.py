@@ -15,6 +15,7 @@ from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights
 from schedopt.instances.dssp.machine_checks import refuse_beyond
+from schedopt.instances.naming import split
 
 
 class Season(Declared):
@@ -58,7 +59,7 @@ class Season(Declared):
         refuse_beyond(self.instance, "season", self.instance.beyond.keys() - {"after"})
         self.calendar = Calendar.of(self.instance, self.fill)
         self._able = able(self.instance, self.fill)
-        jobs, of = np.array(self.calendar.columns, dtype=np.intp).reshape(-1, 2).T
+        jobs, of = self.calendar.jobs, self.calendar.nights
         self.open = self._able[jobs]
         self._apart = {n: able(night, self.fill) for n, (night, _) in self.calendar.own.items()}
         for n, own in self._apart.items():
@@ -66,8 +67,8 @@ class Season(Declared):
             self._able = self._able | own  # which can be on some night
 
     @cached_property
-    def capacity(self) -> list[Row]:
-        """Equation 2 on each night, and that each job is run once at most."""
+    def nightly(self) -> list[Row]:
+        """Equation 2 on each night."""
         stated = window_rows(self.instance, self._able, self.fill)
         by_night = zip(*map(self.calendar.nightly, stated), strict=True)
         found: list[Row] = []
@@ -77,6 +78,12 @@ class Season(Declared):
                 found += [self.calendar.on(row, n) for row in own]
             else:
                 found += tonight
+        return found
+
+    @cached_property
+    def capacity(self) -> list[Row]:
+        """Equation 2 on each night, and that each job is run once at most."""
+        found = list(self.nightly)
         for j, nights in enumerate(self.calendar.of_job):
             if self._able[j] and len(nights) > 1:
                 columns = list(nights.values())
@@ -93,8 +100,7 @@ class Season(Declared):
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> SelectedNights:
         """Return the solution record in which these columns are 1."""
-        nights: list[list[int]] = [[] for _ in range(self.instance.nights)]
-        for i in positions:
-            j, n = self.calendar.columns[int(i)]
-            nights[n - 1].append(j)
-        return selected_nights(self.instance, nights, self.fill)
+        at = np.asarray(positions, dtype=np.intp)
+        jobs, nights = self.calendar.jobs[at], self.calendar.nights[at]
+        tonight = [jobs[here] for here in split(nights - 1, self.instance.nights)]
+        return selected_nights(self.instance, tonight, self.fill)

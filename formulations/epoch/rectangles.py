@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Mapping
 from itertools import combinations, pairwise
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.protocol import Hints, Settings, Value
@@ -104,7 +105,8 @@ class Rectangles(WholeModel):
         self.widths = coarser(every, nodes, jobs, MOST_UNITS, max(1, MOST_PIECES // jobs))
         self.exact = self.widths == every
         self.units = grid(self.widths, nodes, jobs)
-        self.narrowest = [every[bisect_left(every, job.minimum)] for job in instance.jobs]
+        above = np.searchsorted(every, instance.minima)
+        self.narrowest: list[int] = np.array(every)[above].tolist()
         self._whole = lcm(*self.widths, nodes)  # the area of a rectangle, in nodes times units
         self._runs: dict[str, dict[int, IntVar]] = {}
         self._starts: dict[str, IntVar] = {}

@@ -38,7 +38,11 @@ def positions(instance: Instance, order: str | Sequence[str]) -> Order:
 
 def smiths_order(instance: Instance) -> Order:
     """Return the order by time over weight at even shares: Smith's rule on divided servers."""
-    count = len(instance.jobs)
-    even = np.full(count, instance.servers / count)
-    rates = instance.each("at", np.arange(count), even)
-    return np.argsort(-instance.sizes / rates / instance.costs, kind="stable").astype(np.int64)
+    known: Order | None = instance.__dict__.get("_smiths")
+    if known is None:
+        count = len(instance.jobs)
+        even = np.full(count, instance.servers / count)
+        rates = instance.each("at", np.arange(count), even)
+        by = -instance.sizes / rates / instance.costs
+        instance.__dict__["_smiths"] = known = np.argsort(by, kind="stable").astype(np.int64)
+    return known.copy()

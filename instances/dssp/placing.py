@@ -70,7 +70,7 @@ def refuse_order(night: Instance, who: str) -> None:
 
 
 def selected_nights(
-    season: Instance, nights: Sequence[Sequence[int]], fill: float = 1.0
+    season: Instance, nights: Sequence[Sequence[int] | Ints], fill: float = 1.0
 ) -> SelectedNights:
     """Return the record of a selection for each night, of positions of the jobs run on it.
 

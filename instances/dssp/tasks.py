@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ class Tasks:
     def of(cls, jobs: Sequence[Sequence[Sequence[float]]]) -> Tasks:
         """Flatten jobs, each a list of stages, each a list of task lengths."""
         stages = [stage for job in jobs for stage in job]
-        lengths = np.fromiter((x for stage in stages for x in stage), dtype=np.float64)
+        lengths = np.array(list(chain.from_iterable(stages)), dtype=np.float64)
         first_task = np.concatenate(([0], np.cumsum([len(stage) for stage in stages])))
         first_stage = np.concatenate(([0], np.cumsum([len(job) for job in jobs])))
         return cls(

@@ -6,7 +6,7 @@ Source: McCann and Zahorjan, technical report 94-10-05, University of Washington
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated
 
 import msgspec
@@ -167,7 +167,7 @@ class Scheduled(Record, kw_only=True):
     @property
     def overhead(self) -> int:
         """Node reallocations a quantum."""
-        return sum(piece.nodes for piece in self.rectangles.values())
+        return sum([piece.nodes for piece in self.rectangles.values()])
 
 
 Solution = Partitioned | Scheduled
@@ -191,6 +191,11 @@ def fits(minima: Sequence[int], nodes: int, inequity: int) -> bool:
 
 def allotted(minima: Sequence[int], nodes: int, inequity: int) -> list[int]:
     """Return A_j of jobs that share all nodes as evenly as possible, else `ValueError`."""
+    return list(_allotted(tuple(minima), nodes, inequity))
+
+
+@lru_cache(4096)  # of many epochs, many are alike
+def _allotted(minima: tuple[int, ...], nodes: int, inequity: int) -> list[int]:
     if not fits(minima, nodes, inequity):
         raise ValueError(f"{minima} do not fit into {nodes} nodes with inequity {inequity}")
     if inequity == 0:

@@ -201,7 +201,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
         flows = [ends[job.name] - job.arrival for job in self.jobs]
         if self.objective == "mean-flow-time":
             return fsum(flows) / len(flows)
-        return fsum(flow * cost for flow, cost in zip(flows, self.costs.tolist(), strict=True))
+        return fsum((np.array(flows) * self.costs).tolist())
 
 
 def check_meaning(constraint: Any, place: str) -> None:

@@ -34,7 +34,9 @@ def at_once(model: Selection | Season) -> tuple[Any | None, float | None]:
 def _bound(model: Selection | Season) -> float:
     """Return the reward of a knapsack for all jobs whose last one is cut."""
     night = model.instance
-    jobs = np.unique(_jobs(model)[model.open])
+    able = np.zeros(len(night.jobs), dtype=np.bool_)
+    able[_jobs(model)[model.open]] = True
+    jobs = np.flatnonzero(able)
     rewards = night.rewards[jobs]
     demands = night.planned.demands.floats[jobs]
     pays = rewards > 0
@@ -50,7 +52,7 @@ def _jobs(model: Selection | Season) -> Places:
     """Return the job of each column."""
     if model.calendar is None:
         return np.arange(model.width)
-    return np.array([j for j, _ in model.calendar.columns], dtype=np.intp)
+    return model.calendar.jobs
 
 
 class _Taking:
@@ -61,7 +63,7 @@ class _Taking:
         night = model.instance
         self.nights = np.ones(model.width, dtype=np.intp)
         if model.calendar is not None:
-            self.nights = np.array([n for _, n in model.calendar.columns], dtype=np.intp)
+            self.nights = model.calendar.nights
         rewards = night.rewards[self.jobs]
         demands = night.planned.demands.floats[self.jobs]
         self.open = model.open & (rewards > 0)
@@ -75,10 +77,7 @@ class _Taking:
 
     def _stated(self) -> Iterator[Row]:
         """Yield the rows that speak of more than one job."""
-        for row in self.model.capacity:
-            first = self.jobs[row.jobs[0]] if len(row.jobs) else -1
-            if self.model.calendar is None or not (self.jobs[list(row.jobs)] == first).all():
-                yield row
+        yield from self.model.nightly if isinstance(self.model, Season) else self.model.capacity
         yield from (row for _, row in self.model.stated)
 
     def _read(self, row: Row) -> bool:
@@ -97,10 +96,10 @@ class _Taking:
             self.rows.append((low, high))
             self.used.append(0.0)
             nights = self.nights[columns]
-            for n in np.unique(nights):
+            for n in np.flatnonzero(np.bincount(nights)).tolist():
                 here = nights == n
                 part = len(self.rows) - 1, columns[here], parts[here]
-                self.parts.setdefault(int(n), []).append(part)
+                self.parts.setdefault(n, []).append(part)
         return True
 
     def _ask_for(self, columns: Places, parts: Floats, low: float) -> None:

@@ -1,5 +1,6 @@
 """How many epochs there are at least, and at most."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -86,14 +87,14 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
             return next(h for h in ways if h * leader <= nodes)
         return 1 + (nodes - leader) // max(1, size, leader - inequity)
 
-    least: list[int] = []
-    for i, size in enumerate(descending):
-        if i + 1 < len(descending) and descending[i + 1] == size:
-            continue
-        room = sum(holds(leader, size) for leader in least)
-        if room <= i:
-            least += [size] * -(-(i + 1 - room) // holds(size, size))
-    return least
+    least: dict[int, int] = {}  # how many of each size
+    jobs = 0
+    for size, count in Counter(descending).items():
+        jobs += count
+        room = sum(many * holds(leader, size) for leader, many in least.items())
+        if room < jobs:
+            least[size] = -(-(jobs - room) // holds(size, size))
+    return [size for size, many in least.items() for _ in range(many)]
 
 
 def narrowest(model: Rectangles) -> int:

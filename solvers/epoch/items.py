@@ -83,14 +83,20 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
         for j in jobs[1:] if together else ():
             bundle[root(j)] = root(jobs[0])
     told = {root(j) for _, jobs in named for j in jobs}
-    alike: dict[int, list[tuple[int, ...]]] = {}
     members: dict[int, list[int]] = {}
-    for j in instance.descending:
-        if root(j) in told:
+    order = np.array(instance.descending, dtype=np.intp)
+    if told:
+        bundled = np.array([root(j) in told for j in order.tolist()])
+        for j in order[bundled].tolist():
             members.setdefault(root(j), []).append(j)
-        else:
-            alike.setdefault(int(instance.minima[j]), []).append((j,))
-    kinds = [Kind((size,), some, True) for size, some in alike.items()]
+        order = order[~bundled]
+    sizes = instance.minima[order]
+    cuts = np.flatnonzero(np.diff(sizes)) + 1
+    kinds = [
+        Kind((int(instance.minima[some[0]]),), list(zip(some.tolist(), strict=True)), True)
+        for some in np.split(order, cuts)
+        if some.size
+    ]
     kinds += [
         Kind(tuple(int(instance.minima[j]) for j in jobs), [tuple(jobs)], False)
         for jobs in members.values()
@@ -119,6 +125,19 @@ def first_fit(items: Items) -> list[list[int]]:
         widths = np.sum([np.maximum(size, floors) for size in kind.sizes], axis=0)
         able = iter(np.flatnonzero(widths <= room).tolist())
         e = -1
+        if kind.free:  # as many at once as there is room for
+            alike, done = [j for (j,) in kind.items], 0
+            while done < len(alike):
+                e = next(able)
+                if e == len(epochs):
+                    held.append([])
+                    epochs.append([])
+                many = min(int(room[e] // widths[e]), len(alike) - done)
+                room[e] -= many * widths[e]
+                held[e].append(t)
+                epochs[e] += alike[done : done + many]
+                done += many
+            continue
         for jobs in kind.items:  # what has not fitted one does not fit the next, which is alike
             while e < 0 or room[e] < widths[e] or _clashes(items, t, held, e):
                 e = next(able)

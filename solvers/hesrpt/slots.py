@@ -1,6 +1,7 @@
 """A quick allocation of many jobs: servers in equal slots, one job after another in each.
 
-It is in hand before any search begins, whatever the time limit, and has few shares to write.
+It is in hand before any search begins, whatever the time limit, and has few shares to write. Of
+very many jobs it is waves: jobs that complete together, so that there are few epochs.
 """
 
 from collections.abc import Iterator
@@ -8,13 +9,85 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
+from schedopt.formulations.hesrpt.order import smiths_order
 from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
+from schedopt.instances.naming import split
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves, speeds
 
 SLOTS = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST_SHARES = 300_000
 """Shares that are written in a fraction of a second."""
+
+
+MOST_SLOTTED = 20_000
+"""Jobs up to which there are slots."""
+WAVES = (4, 16, 64)
+CLOSER = 3
+"""How often the lengths of waves are improved."""
+
+
+class Waves:
+    """Jobs by Smith's rule in waves, each of which has all servers and completes at once.
+
+    As speedups are concave, the servers that a wave asks for are convex in 1 over its length: a
+    line between two lengths finds one that is long enough, and nearer to the shortest.
+    """
+
+    def __init__(self, instance: Instance, order: Ints, count: int) -> None:
+        self.instance, servers = instance, float(instance.servers)
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        kinds = instance.kinds
+        self.jobs = np.argsort(kinds, kind="stable")
+        self.cuts = np.flatnonzero(np.diff(kinds[self.jobs])) + 1
+        self.waves = (ranks * count // len(order))[self.jobs]
+        self.sizes = instance.sizes[self.jobs]
+        even = servers / np.bincount(self.waves)
+        times = self.sizes / self._each("at", even[self.waves])
+        longest = np.zeros(count)
+        np.maximum.at(longest, self.waves, times)
+        pace, asked = 1.0 / longest, self._asked(1.0 / longest)
+        for _ in range(CLOSER):
+            further = pace * servers / asked
+            more = self._asked(further)
+            between = np.where(
+                np.isfinite(more) & (more > asked),
+                pace + (further - pace) * (servers - asked) / np.maximum(more - asked, 1e-300),
+                (pace + further) / 2,
+            )
+            now = self._asked(between)
+            fits = now <= servers
+            pace, asked = np.where(fits, between, pace), np.where(fits, now, asked)
+        self.pace, self.ends = pace, np.cumsum(1.0 / pace)
+        self.cost = float(instance.costs[self.jobs] @ self.ends[self.waves])
+
+    def _each(self, method: str, values: Floats) -> Floats:
+        parts = np.split(values, self.cuts)
+        kinds = self.instance.kinds[self.jobs[np.append(0, self.cuts)]]
+        of = self.instance.speedups
+        made = [getattr(of[k], method)(v) for k, v in zip(kinds, parts, strict=True)]
+        return np.concatenate(made)
+
+    def _asked(self, pace: Floats) -> Floats:
+        """Return the servers that each wave asks for."""
+        asked: Floats = np.bincount(
+            self.waves, self._each("servers_for", self.sizes * pace[self.waves])
+        ).astype(np.float64)
+        return asked
+
+    def written(self) -> Allocated:
+        """Return the allocation."""
+        shares = self._each("servers_for", self.sizes * self.pace[self.waves])
+        shares /= self.instance.servers
+        who = [np.array(one) for one in split(self.waves, len(self.pace))]
+        starts = np.append(0.0, self.ends[:-1])
+        ends = np.empty(len(self.jobs))
+        ends[self.jobs] = self.ends[self.waves]
+        held = ((self.jobs[one], shares[one]) for one in who)
+        times = zip(starts, self.ends, held, strict=True)
+        epochs = ((start, end, *its) for start, end, its in times)
+        return allocated(self.instance, ends, epochs)
 
 
 class Part:
@@ -43,6 +116,9 @@ def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
     has one slot, which is never empty before its last job completes.
     """
     count = len(instance.jobs)
+    waves = _waves(instance) if count >= WAVES[-1] and not rules.bounds else None
+    if waves is not None and count > MOST_SLOTTED:
+        return waves.written()
     bounds = bounds_of(rules, count)
     c = curves(instance, bounds)
     if not bounds.whole or bounds.leasts.any() or not bounds.mosts.all():
@@ -57,10 +133,18 @@ def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
             if slots == 1 or slots * len(jobs) <= MOST_SHARES
         ]
         parts.append(min(made, key=lambda part: part.cost))
+    if waves is not None and waves.cost < sum(part.cost for part in parts):
+        return waves.written()
     ends = np.zeros(count)
     for part in parts:
         ends[part.jobs] = part.ends
     return allocated(instance, ends, _epochs(parts))
+
+
+def _waves(instance: Instance) -> Waves:
+    """Return the cheapest waves."""
+    order = smiths_order(instance)[::-1]
+    return min((Waves(instance, order, count) for count in WAVES), key=lambda one: one.cost)
 
 
 def _parts(instance: Instance, c: Curves, bounds: Bounds) -> Iterator[tuple[Ints, float, bool]]:

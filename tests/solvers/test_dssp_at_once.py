@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from builders.effort import examples
 
-from schedopt.instances.constraints import AtLeast, FairShare, Require
+from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
+from schedopt.solvers.door import AT_ONCE
 from schedopt.solvers.dssp.at_once import at_once
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -59,3 +60,24 @@ def test_a_season_has_something_in_hand_without_any_time() -> None:
     assert result.violations == ()
     assert 0 < result.objective <= result.bound
     assert result.termination == "time-limit"
+
+
+@pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
+def test_where_rows_take_longer_than_there_is_no_engine_is_asked(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
+    if name == "dssp/selection":
+        jobs = tuple(msgspec.structs.replace(job, first_night=1, last_night=None)
+                     for job in season.jobs)  # fmt: skip
+        season = msgspec.structs.replace(season, nights=1, jobs=jobs)
+    rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
+    best = solve(season, constraints=rules, threads=1, gap=0.01)
+    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "SMALL"):
+        monkeypatch.setattr(f"schedopt.solvers.dssp.selection.{limit}", 0)
+    result = solve(season, constraints=rules, time_limit=5.0)
+    assert result.termination == "time-limit"
+    assert result.found_by == result.bounded_by == AT_ONCE
+    assert result.violations == ()
+    assert result.objective <= best.bound
+    assert best.objective <= result.bound

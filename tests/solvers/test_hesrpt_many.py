@@ -17,6 +17,7 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.solvers.door import solve
+from schedopt.solvers.hesrpt import slots
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.hesrpt.kernels import curves, speed
 from schedopt.solvers.hesrpt.orders import order_search
@@ -24,7 +25,9 @@ from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits
+from schedopt.validation.hesrpt import allocation
 from schedopt.validation.hesrpt.bound import reproved
+from schedopt.validation.report import Report
 
 
 def many(jobs: int, seed: int, servers: int = 100) -> Instance:
@@ -200,3 +203,36 @@ def test_something_is_in_hand_without_any_time() -> None:
         result = schedopt.solve(instance, time_limit=0.0)
         assert result.solution_status == "feasible" and result.violations == ()
         assert result.bound is not None and 0.0 < result.bound < (result.objective or 0.0)
+
+
+@pytest.mark.parametrize("jobs", [64, 500])
+def test_waves_keep_what_is_recomputed_one_by_one(
+    jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = many(jobs, 7)
+    best = slots._waves(instance)
+    solution = best.written()
+    assert instance.objective_of(solution) == pytest.approx(best.cost)
+    claim = schedopt.solve(instance, time_limit=0.0).claim()
+    for sure in (True, False):
+        if not sure:
+            monkeypatch.setattr(allocation, "_surely", lambda *_: False)
+        report = Report()
+        allocation.check(
+            instance,
+            solution,
+            msgspec.structs.replace(claim, objective=best.cost),
+            instance.constraints,
+            report,
+        )
+        assert report.violations == []
+        late = msgspec.structs.replace(solution.epochs[-1], end=solution.epochs[-1].end * 1.01)
+        wrong = msgspec.structs.replace(solution, epochs=(*solution.epochs[:-1], late))
+        allocation.check(
+            instance,
+            wrong,
+            msgspec.structs.replace(claim, objective=best.cost),
+            instance.constraints,
+            report,
+        )
+        assert "after it completes" in report.violations[0]

@@ -291,7 +291,10 @@ def _demands(jobs: Sequence[Job]) -> Whole:
         return Whole.of_fractions(n * total(part) for n, part in zip(wide, parts, strict=True))
     if len(jobs) <= FEW and (few := few_sums(parts)) is not None:
         return few
-    return Whole.of_fractions(map(total, parts))
+    if not all(parts):
+        return Whole.of_fractions(map(total, parts))
+    starts = np.cumsum([0, *map(len, parts)])[:-1]
+    return Whole.of(np.array(list(chain.from_iterable(parts)), dtype=np.float64)).sums(starts)
 
 
 def _critical_path(job: Job) -> Fraction:

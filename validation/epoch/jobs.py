@@ -1,7 +1,9 @@
 """Checks of both kinds of schedules: each job once, on its minimum of nodes; the objective."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from schedopt.instances.constraints import Apart, Constraint, Together, label
 from schedopt.instances.epoch import Instance
@@ -11,24 +13,24 @@ from schedopt.validation.report import Report, same
 
 
 def check_jobs(
-    instance: Instance, allotments: Iterable[tuple[str, int]], claim: Document, report: Report
+    instance: Instance, names: list[str], nodes: list[int], claim: Document, report: Report
 ) -> None:
     """Check that every job runs once, on no fewer nodes than its minimum.
 
-    ``allotments`` are each job's A_j, wherever it runs; the objective is their sum.
+    ``nodes`` are each job's A_j, wherever it runs, under its name; the objective is their sum.
     """
-    minimum = {job.name: job.minimum for job in instance.jobs}
-    given = list(allotments)
-    times = Counter(name for name, _ in given)
-    for name in times.keys() - minimum.keys():
-        report.violations.append(f"no job is called {shown(name)}")
-    for name in minimum:
-        if times[name] != 1:
-            report.violations.append(f"{name} runs {times[name]} times, not once")
-    for name, nodes in given:
-        least = minimum.get(name, 1)
-        report.expect(nodes >= least, f"{name} gets {nodes} nodes, needs {least}")
-    total = float(sum(nodes for _, nodes in given))
+    index, least = instance.index, [job.minimum for job in instance.jobs]
+    if len(names) != len(index) or index.keys() != set(names):
+        times = Counter(names)
+        for name in times.keys() - index.keys():
+            report.violations.append(f"no job is called {shown(name)}")
+        for name in index:
+            if times[name] != 1:
+                report.violations.append(f"{name} runs {times[name]} times, not once")
+    needs = [least[index[name]] if name in index else 1 for name in names]
+    for i in np.flatnonzero(np.array(nodes) < np.array(needs)).tolist():
+        report.violations.append(f"{names[i]} gets {nodes[i]} nodes, needs {needs[i]}")
+    total = float(sum(nodes))
     report.expect(
         claim.objective is not None and same(total, claim.objective),
         f"objective: the allotments sum to {total:.12g}, not {claim.objective}",

@@ -1,8 +1,12 @@
 """The checker of rectangles: areas, and that no node runs two jobs at once."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.epoch import Instance, Rectangle, Scheduled
@@ -10,6 +14,8 @@ from schedopt.solvers.result import Document
 from schedopt.validation.epoch.jobs import check_constraints, check_jobs
 from schedopt.validation.report import Report, same
 
+Floats = NDArray[np.float64]
+Columns = tuple[Floats, Floats, Floats]
 ROUNDING = 1e-9
 """Tolerance on the ends of rectangles, as a fraction of the quantum."""
 
@@ -31,22 +37,26 @@ def check(
     once.
     """
     pieces = solution.rectangles
-    check_jobs(instance, ((name, piece.nodes) for name, piece in pieces.items()), claim, report)
-    for name, piece in pieces.items():
-        inside = -ROUNDING <= piece.start < piece.end <= 1 + ROUNDING
-        report.expect(inside, f"{name} runs from {piece.start:.12g} to {piece.end:.12g}")
+    check_jobs(instance, list(pieces), [p.nodes for p in pieces.values()], claim, report)
+    names, columns = list(pieces), _columns(pieces)
+    start, end, _ = columns
+    inside = (start >= -ROUNDING) & (start < end) & (end <= 1 + ROUNDING)
+    for i in np.flatnonzero(~inside).tolist():
+        report.violations.append(f"{names[i]} runs from {start[i]:.12g} to {end[i]:.12g}")
     if claim.options.get("widths") == "powers-of-two":
         for name, piece in pieces.items():
             right = piece.nodes.bit_count() == 1 or piece.nodes == instance.nodes
             report.expect(right, f"{name} gets {piece.nodes} nodes, where powers of two are asked")
-    _areas(instance, pieces, claim, report)
-    _instants(instance, list(pieces.items()), report)
+    _areas(instance, pieces, columns, claim, report)
+    instants = _instants(instance, columns, report)
+    if set(map(attrgetter("first"), pieces.values())) - {None}:
+        _placed(instance, list(pieces.items()), instants, report)
     check_rules(solution, constraints, report)
 
 
 def check_rules(solution: Scheduled, constraints: Sequence[Constraint], report: Report) -> None:
     """Check side constraints alone: which jobs start and end together, and which never meet."""
-    pieces = solution.rectangles
+    pieces = solution.rectangles if constraints else {}
     epoch_of = {name: (round(p.start, 9), round(p.end, 9)) for name, p in pieces.items()}
 
     def most_at_once(jobs: Sequence[str]) -> int:
@@ -62,15 +72,21 @@ def _runs(piece: Rectangle, instant: float) -> bool:
 
 
 def _areas(
-    instance: Instance, pieces: dict[str, Rectangle], claim: Document, report: Report
+    instance: Instance,
+    pieces: dict[str, Rectangle],
+    columns: Columns,
+    claim: Document,
+    report: Report,
 ) -> None:
     """Check that each job gets N/J node-quanta; in epochs of jobs, the inequity instead."""
     fair = instance.nodes / len(instance.jobs)
     unequal: dict[tuple[float, float], list[int]] = defaultdict(list)
-    for name, piece in pieces.items():
-        area = piece.nodes * (piece.end - piece.start)
-        if same(area, fair, instance.nodes):
-            continue
+    begun, done, nodes = columns
+    areas = nodes * (done - begun)
+    near = np.abs(areas - fair) <= 1e-9 * np.maximum(areas, instance.nodes)  # as in `same`
+    names = list(pieces)
+    for i in np.flatnonzero(~near).tolist():
+        name, area, piece = names[i], float(areas[i]), pieces[names[i]]
         if claim.policy in UNEQUAL and not claim.formulation:
             unequal[round(piece.start, 9), round(piece.end, 9)].append(piece.nodes)
         else:
@@ -88,21 +104,43 @@ def _areas(
         )
 
 
-def _instants(instance: Instance, pieces: list[tuple[str, Rectangle]], report: Report) -> None:
-    """Check, between any two ends of rectangles, that all nodes run one job each."""
-    times = sorted({0.0, 1.0, *(t for _, p in pieces for t in (p.start, p.end))})
+def _columns(pieces: Mapping[str, Rectangle]) -> Columns:
+    """Return when pieces start and end, and their nodes."""
+    rows = [(piece.start, piece.end, piece.nodes) for piece in pieces.values()]
+    start, end, nodes = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    return start, end, nodes
+
+
+def _instants(instance: Instance, columns: Columns, report: Report) -> list[float]:
+    """Check, between any two ends of rectangles, that all nodes run a job; return the instants."""
+    start, end, nodes = columns
+    times = np.unique(np.concatenate(([0.0, 1.0], start, end)))
+    wide = np.flatnonzero(np.diff(times) > 2 * ROUNDING)
+    instants = (times[wide] + times[wide + 1]) / 2
+    come, gone = np.argsort(start), np.argsort(end)
+    began = np.append(0.0, np.cumsum(nodes[come]))[np.searchsorted(start[come], instants)]
+    ended = np.append(0.0, np.cumsum(nodes[gone]))[np.searchsorted(end[gone], instants, "right")]
+    used = began - ended
+    for i in np.flatnonzero(used != instance.nodes).tolist():
+        what = f"at {instants[i]:.6g} {used[i]:.0f} of {instance.nodes} nodes run a job"
+        report.violations.append(what)
+    found: list[float] = instants.tolist()
+    return found
+
+
+def _placed(
+    instance: Instance,
+    pieces: list[tuple[str, Rectangle]],
+    instants: list[float],
+    report: Report,
+) -> None:
+    """Check that those that say on which nodes they are share none."""
     waiting = sorted(pieces, key=lambda named: -named[1].start)
     running: list[tuple[str, Rectangle]] = []
-    for early, late in pairwise(times):
-        if late - early <= 2 * ROUNDING:
-            continue
-        now = (early + late) / 2
+    for now in instants:
         while waiting and waiting[-1][1].start < now:
             running.append(waiting.pop())
         running = [(name, piece) for name, piece in running if now < piece.end]
-        used = sum(piece.nodes for _, piece in running)
-        if used != instance.nodes:
-            report.violations.append(f"at {now:.6g} {used} of {instance.nodes} nodes run a job")
         placed = sorted((p.first, p.nodes, n) for n, p in running if p.first is not None)
         for first, nodes, name in placed:
             inside = first >= 0 and first + nodes <= instance.nodes

@@ -4,16 +4,17 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain
 from math import exp, fsum, inf, isfinite, log
 
+import numpy as np
 from msgspec import UNSET
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.errors import shown
 from schedopt.instances.hesrpt import Allocated, Instance, Power
 from schedopt.solvers.result import Document
-from schedopt.validation.hesrpt.speeds import speeds
+from schedopt.validation.hesrpt.speeds import rates_of, speeds
 from schedopt.validation.report import Report
 
 CLOSE = 1e-7
@@ -39,21 +40,24 @@ def check(
         if constraints:
             report.unjudged.append("side constraints, on shares that are given as proportions")
         return
-    if _epochs(instance, solution, report):
-        _work(instance, solution, report)
+    sure = _surely(instance, solution)
+    if sure or _epochs(instance, solution, report):
+        if not sure:
+            _work(instance, solution, report)
         for position, constraint in enumerate(constraints):
             _kept(constraint, label(constraint, position), instance, solution, report)
 
 
 def _completions(instance: Instance, solution: Allocated, claim: Document, report: Report) -> bool:
     """Check names, times and the order; tell whether there is anything to go on with."""
-    names = {job.name: job for job in instance.jobs}
-    ends = solution.completion
-    for name in ends.keys() ^ names.keys():
+    index, ends = instance.index, solution.completion
+    for name in ends.keys() ^ index.keys():
         report.violations.append(f"completion: {shown(name)} is not there or no job")
-    for name in ends.keys() & names.keys():
-        if not names[name].arrival < ends[name] < inf:
-            report.violations.append(f"completion: {name} completes at {ends[name]}")
+    known = list(filter(index.__contains__, ends))
+    when = np.array([ends[name] for name in known])
+    came = np.array([instance.jobs[index[name]].arrival for name in known])
+    for i in np.flatnonzero(~((came < when) & (when < inf))).tolist():
+        report.violations.append(f"completion: {known[i]} completes at {when[i]}")
     if report.violations:
         return False
     report.expect(_in_order(solution.order, ends), "order: not all jobs by their completion times")
@@ -65,18 +69,22 @@ def _completions(instance: Instance, solution: Allocated, claim: Document, repor
 
 def _in_order(order: Sequence[str], ends: Mapping[str, float]) -> bool:
     """Tell whether an order is that in which jobs complete, of all of them."""
-    pairs = pairwise(order)
-    return sorted(order) == sorted(ends) and all(ends[a] <= ends[b] * (1 + 1e-12) for a, b in pairs)
+    if len(order) != len(ends) or ends.keys() != set(order):
+        return False
+    when = np.array([ends[name] for name in order])
+    return bool((when[:-1] <= when[1:] * (1 + 1e-12)).all())
 
 
 def _objective(instance: Instance, solution: Allocated, claim: Document, report: Report) -> None:
-    flows = [(solution.completion[job.name] - job.arrival, job.weight) for job in instance.jobs]
-    ours = {
-        "makespan": max(solution.completion.values()),
-        "total-flow-time": fsum(flow for flow, _ in flows),
-        "mean-flow-time": fsum(flow for flow, _ in flows) / len(flows),
-        "weighted-flow-time": fsum(flow * weight for flow, weight in flows),
-    }[instance.objective]
+    ends, jobs = solution.completion, instance.jobs
+    flows = np.array([ends[job.name] - job.arrival for job in jobs])
+    if instance.objective == "makespan":
+        ours = max(ends.values())
+    elif instance.objective == "weighted-flow-time":
+        ours = fsum((flows * [job.weight for job in jobs]).tolist())
+    else:
+        each = 1 if instance.objective == "total-flow-time" else len(flows)
+        ours = fsum(flows.tolist()) / each
     met = claim.objective is not None and abs(ours - claim.objective) <= 1e-9 * abs(ours)
     report.expect(met, f"objective: completions make {ours:.12g}, not {claim.objective}")
 
@@ -115,6 +123,32 @@ def _epochs(instance: Instance, solution: Allocated, report: Report) -> bool:
         report.violations.extend(f"epochs[{i}]: {what}" for what in faults)
         fine = fine and not faults
     return fine
+
+
+def _surely(instance: Instance, solution: Allocated) -> bool:
+    """Tell whether epochs are flawless, and jobs done, by far more than rounding, all at once."""
+    index, epochs, jobs = instance.index, solution.epochs, instance.jobs
+    names = list(chain.from_iterable(epoch.share for epoch in epochs))
+    places = list(map(index.get, names))
+    if instance.whole or None in places:
+        return False
+    job = np.array(places, dtype=np.intp)
+    share = np.array(list(chain.from_iterable(epoch.share.values() for epoch in epochs)))
+    at = np.repeat(np.arange(len(epochs)), [len(epoch.share) for epoch in epochs])
+    start, end = np.array([(epoch.start, epoch.end) for epoch in epochs]).reshape(-1, 2).T
+    came, size = np.array([(one.arrival, one.size) for one in jobs]).T
+    done = np.array([solution.completion[one.name] for one in jobs])
+    follows = np.abs(start - np.append(0.0, end)[:-1]) <= 0.5e-12 * done.max()
+    served = share > 0
+    within = (share >= 0) & (share <= 1 + CLOSE / 2)
+    within &= ~served | (start[at] >= came[job]) & (end[at] <= done[job])
+    totals = np.bincount(at, share, minlength=len(epochs)) <= 1 + CLOSE / 2
+    lasts = np.isfinite(end) & (start < end)
+    if not (follows.all() and within.all() and totals.all() and lasts.all()):
+        return False
+    rates = rates_of(instance, job, share * instance.servers)
+    work = np.bincount(job, rates * (end - start)[at], minlength=len(jobs))
+    return bool((size - work <= WORK / 2 * size).all())
 
 
 def _work(instance: Instance, solution: Allocated, report: Report) -> None:

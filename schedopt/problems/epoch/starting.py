@@ -15,6 +15,9 @@ STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-
 FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
 """Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
 
+A_SECOND = 50_000
+"""Jobs that a policy may have for each second that is left, where a partition takes no policy."""
+
 MOST_AT_ONCE = 500
 """The same where no time is left."""
 
@@ -29,6 +32,8 @@ def start(model: Formulation, seconds: float | None = None) -> Partitioned | Sch
     known: list[Partitioned | Scheduled] = []
     for name in STARTS[model.name]:
         most = MOST_AT_ONCE if seconds == 0 else FEW.get(name, len(instance.jobs))
+        if seconds is not None and instance.inequity and model.name == "partition":
+            most = min(most, max(MOST_AT_ONCE, int(A_SECOND * seconds)))
         if len(instance.jobs) > most:
             continue
         with suppress(NotApplicableError):

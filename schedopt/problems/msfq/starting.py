@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import fsum
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +32,15 @@ def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windo
     if isinstance(model, LogBound):
         return best_policy(model.instance, seconds)
     return best_order(model, seconds) if isinstance(model, Window) else None
+
+
+def at_once(model: Formulation) -> tuple[None, float | None]:
+    """Return a bound for a threshold: that no job responds sooner than it runs."""
+    queue = model.instance
+    if model.name != "threshold" or queue.log is not None:
+        return None, None
+    runs = [1 / job.service_rate for job in queue.classes]
+    return None, fsum(map(mul, queue.weights(), runs)) * (1 - 1e-12)
 
 
 def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -26,6 +26,9 @@ MANY = 500
 SMALL = 60
 """Open columns up to which branching in whole numbers goes before HiGHS."""
 
+WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
+"""Columns that are written in whole numbers whatever the time limit, and in each second of it."""
+
 TRIED = 10
 """Open jobs up to which all selections under risk are tried."""
 SUBSETS = 14
@@ -63,7 +66,8 @@ def few_rows(model: Selection) -> FewRows | None:
 
 def ordered_or_many(model: Selection, limits: Limits) -> bool:
     """Tell whether there are several objectives, or many open columns with rules."""
-    return model.ordered or (not small(model, limits) and not model.calendar)
+    many = not small(model, limits) and not model.calendar
+    return model.ordered or (many and writable(model, limits))
 
 
 def shares(model: Selection) -> Shape | None:
@@ -95,12 +99,23 @@ def small(model: Selection | Season, _: Limits) -> bool:
 
 def large(model: Selection, limits: Limits) -> bool:
     """Tell whether prices of all rows go first."""
-    return not small(model, limits)
+    return not small(model, limits) and writable(model, limits)
 
 
-def as_declared(model: Selection | Season, _: Limits) -> bool:
-    """Tell whether the native model says no more than was declared."""
-    return not model.changed
+def writable(model: Selection | Season, limits: Limits) -> bool:
+    """Tell whether there is time to write all rows in whole numbers, and to search too."""
+    limit = limits.time_limit
+    return limit is None or model.width <= max(WRITTEN, WRITTEN_A_SECOND * limit)
+
+
+def as_declared(model: Selection | Season, limits: Limits) -> bool:
+    """Tell whether the native model says no more than was declared, and can be written in time."""
+    return not model.changed and writable(model, limits)
+
+
+def by_itself(model: Selection | Season, limits: Limits) -> bool:
+    """Tell whether there is time for the native model; what was changed, it alone says."""
+    return model.changed or writable(model, limits)
 
 
 def countable(model: Selection | Season) -> Reduced | None:
@@ -205,6 +220,7 @@ MODEL = Engine(
     "model",
     solve=f"{_COLUMNS}:as_declared",
     accepts=anything,
+    pays=by_itself,
     when="any linear model, as it stands in Pyomo, native changes too",
     proves="the optimum within the tolerances of HiGHS",
     confirmed_by="tree",
@@ -256,6 +272,7 @@ CERTAIN = (
         "part-shares",
         solve="schedopt.solvers.dssp.selection.shares.engine:solve_part",
         accepts=partly_shares,
+        pays=writable,
         when=f"caps and floors of one grouping beside other rules, from {MANY} jobs on",
         proves="a bound, for what follows in this table",
         confirmed_by="highs",

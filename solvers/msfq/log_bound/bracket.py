@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed
+from schedopt.solvers.clock import now
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import Floats, JointSearch, PriceSearch, grid_of
-from schedopt.solvers.msfq.log_bound.relaxations import SERVERS, relaxed, rounded_down
+from schedopt.solvers.msfq.log_bound.relaxations import OPENED, SERVERS, relaxed, rounded_down
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
@@ -31,8 +33,12 @@ def solve(model: LogBound, given: Given) -> Result | HandOn:
     Prices start from the schedule of the best policy; without one there is no solution.
     """
     run, hint = Run(given.limits), given.start()
-    search = BoundSearch(model, hint)
+    search, limit = BoundSearch(model, hint), given.limits.time_limit
+    if limit is not None:
+        search.until = run.began + limit
     stopped, message = drive(search, run)
+    if search.late and stopped == "completed":
+        stopped, message = "time-limit", "there was no time for prices of so many jobs"
     result = bracketed(model, run, hint, search.bounds, stopped, by=version(), message=message)
     more = result.termination == "completed" and has_few_starts(model, FEW)
     return HandOn(result, result.bound) if more else result
@@ -99,6 +105,7 @@ class BoundSearch:
         for part in self._parts:
             if len(part) > 1:
                 part[tuple(name for each in part for name in each)] = _Joint([*part.values()])
+        self.until = inf
         self._all: list[_Search] = [*self._one]
         self._all += sorted(
             (one for part in self._parts for one in part.values()),
@@ -110,14 +117,19 @@ class BoundSearch:
         """The greatest bound so far."""
         return max(self.bounds.values(), default=None)
 
+    @property
+    def late(self) -> bool:
+        """Whether something was left out, since there was no time for it."""
+        return any(one.late for one in self._all)
+
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
         fresh = [one for one in self._all if not one.bounds]
         for one in fresh:
-            one.relax()
+            one.relax(self.until - now())
         if not fresh:
             left = next(one for one in self._all if not one.done)
-            left.advance(seconds)
+            left.advance(seconds, self.until - now())
         for one in self._one:
             self.bounds = one.bounds
             if one.best is not None:
@@ -157,16 +169,19 @@ class _Search:
     ) -> None:
         self.bounds: dict[str, float] = {}
         self.best: Prices | None = None
-        self.done = False
+        self.done = self.late = False
         self._model, self._ticks, self._of = model, ticks, of
         self._submit, self._starts = submit, starts
         self._prices: PriceSearch | None = None
 
-    def relax(self) -> None:
+    def relax(self, left: float) -> None:
         weighted = self._model.instance.objective == "weighted"
-        self.bounds = relaxed(self._ticks, weighted=weighted, of=self._of)
+        self.bounds = relaxed(self._ticks, weighted=weighted, of=self._of, seconds=left)
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: float, left: float) -> None:
+        if self._prices is None and len(self._ticks.run) > OPENED * left:
+            self.done = self.late = True  # to have prices to start from takes longer
+            return
         search = self._prices = self._prices or self._opened()
         self.done = search.advance(seconds)
         if search.bound is not None:
@@ -197,11 +212,11 @@ class _Joint(_Search):
         self.__dict__ |= each[0].__dict__  # the same jobs, and the same schedule in hand
         self.bounds, self._each = {"prices": 0.0}, each
 
-    def advance(self, seconds: float) -> None:
+    def advance(self, seconds: float, left: float) -> None:
         if any(one.best is None for one in self._each):  # numbers too large for prices
             self.done = True
         else:
-            super().advance(seconds)
+            super().advance(seconds, left)
 
     def _opened(self) -> PriceSearch:
         number, first = max(enumerate(self._each), key=lambda one: one[1].bounds["prices"])

@@ -7,9 +7,11 @@ are multiplied by the servers, so that the machine as one fast server has speed 
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import inf, nextafter
+from operator import mul
 
 from schedopt.formulations.msfq.ticks import Ticks
 from schedopt.instances.msfq import Instance
+from schedopt.solvers.clock import now
 
 SERVERS = "servers"
 SHIFT = 40
@@ -22,7 +24,13 @@ def bounds(queue: Instance) -> dict[str, float]:
     return found | {"best": max(found.values())}
 
 
-def relaxed(ticks: Ticks, *, weighted: bool = False, of: str = SERVERS) -> dict[str, float]:
+SQUASHED, BUSY, OPENED = 300_000, 130_000, 70_000
+"""Jobs in a second, at the least: of squashed areas, of busy dates, of prices to start from."""
+
+
+def relaxed(
+    ticks: Ticks, *, weighted: bool = False, of: str = SERVERS, seconds: float = inf
+) -> dict[str, float]:
     """Return bounds on the mean response time by name.
 
     - ``run``: no job responds sooner than it runs.
@@ -36,9 +44,12 @@ def relaxed(ticks: Ticks, *, weighted: bool = False, of: str = SERVERS) -> dict[
 
     ``weighted``: whether jobs weigh servers times run; all alike by default; ``of``: the resource
     that ``need`` and ``servers`` are of. Where jobs have weights, what is known of others is
-    ``run`` alone.
+    ``run`` alone, and where there are too few ``seconds`` for so many jobs too.
     """
-    servers = ticks.servers
+    servers, began, jobs = ticks.servers, now(), len(ticks.run)
+    if jobs > SQUASHED * seconds:
+        run = sum(map(mul, ticks.weight.tolist(), ticks.run.tolist()))
+        return {"run": rounded_down(ticks.respond(run))}
     submit = [time * servers for time in ticks.submit.tolist()]
     run, weight = ticks.run.tolist(), ticks.weight.tolist()
     work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
@@ -48,13 +59,14 @@ def relaxed(ticks: Ticks, *, weighted: bool = False, of: str = SERVERS) -> dict[
     sums: dict[str, Fraction | int] = {
         "run": sum(w * end for w, end in zip(weight, alone, strict=True)) - came,
     }
-    if not weighted or of == SERVERS:
-        sums["busy-dates"] = _busy_dates(submit, work, None if weighted else work) - came + halves
     if not weighted:
         squashed = sorted(_shortest_remaining(submit, work))
         sums["squashed-area"] = sum(squashed) - came
         both = sum(max(a, b) for a, b in zip(sorted(alone), squashed, strict=True))
         sums["combined"] = both - came
+    in_time = jobs <= BUSY * (seconds - (now() - began))
+    if in_time and (not weighted or of == SERVERS):
+        sums["busy-dates"] = _busy_dates(submit, work, None if weighted else work) - came + halves
     return {
         name: max(0.0, rounded_down(ticks.respond(Fraction(found) / servers)))
         for name, found in sums.items()

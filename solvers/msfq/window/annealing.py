@@ -4,10 +4,13 @@ An order stands for the schedule in which each job in turn has the earliest star
 Some order stands for a best schedule (Sprecher, Kolisch and Drexl, EJOR 80, 1995).
 """
 
+from math import inf
+
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window.annealing_kernels import anneal
 
 ROUNDS = 40_000
@@ -21,12 +24,18 @@ Order = NDArray[np.int64]
 
 
 def improved(
-    ticks: Ticks, orders: list[Order], least: int, *, seed: int = 0, rounds: int = ROUNDS
+    ticks: Ticks,
+    orders: list[Order],
+    least: int,
+    *,
+    seed: int = 0,
+    rounds: int = ROUNDS,
+    until: float = inf,
 ) -> tuple[int, Ticks64]:
     """Return the least sum of weighted starts that was found, in exact ticks, and the starts.
 
     Runs of `rounds` orders at most start from `orders` in turn; a schedule that reaches the lower
-    bound `least` ends the search.
+    bound `least` ends the search, and no run is begun after ``until``, a moment of `now`.
     """
     rounds = min(rounds, max(1, rounds * MANY**2 // len(ticks.run) ** 2))
     mean = float(ticks.run.mean()) * float(ticks.weight.mean())
@@ -40,6 +49,6 @@ def improved(
         )  # fmt: skip
         found.append((int(value), starts))
         values = [one[0] for one in found]
-        if min(values) <= least or values.count(min(values)) >= AGREE:
+        if min(values) <= least or values.count(min(values)) >= AGREE or now() >= until:
             break
     return min(found, key=lambda one: one[0])

@@ -50,8 +50,11 @@ def by_annealing(model: Window, given: Given) -> Result | HandOn:
         orders = [np.argsort(_starts(model, known), kind="stable")]
         orders.append(np.argsort(ticks.run, kind="stable"))
         least = ceil(exactly(ticks, bound)) - sum_of(ticks, ticks.run - ticks.submit)
+        limit, seed = run.limits.time_limit, run.limits.seed
+        until = inf if limit is None else run.began + limit
         try:
-            known = _better(model, known, improved(ticks, orders, least, seed=run.limits.seed)[1])
+            found = improved(ticks, orders, least, seed=seed, until=until)
+            known = _better(model, known, found[1])
         except KeyboardInterrupt:
             stopped = "interrupted"
     return _handed(model, run, known, bound, stopped)

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
 
+AT_ONCE = 10_000
+"""Items that become choices between two looks at the clock."""
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -65,8 +68,11 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     alone = _unbound(groups, gains, loss + slip)
     base = (gains > 0) & alone[groups.owner]
     near = _near(gains, alone, groups, loss + slip)
-    choices = [_item(groups, int(j), bool(base[j])) for j in near]
-    costs = [abs(float(gains[choice.start])) for choice in choices]
+    choices: list[Choice] = []
+    for first in range(0, near.size, AT_ONCE):
+        choices += _items(groups, near[first : first + AT_ONCE], base)
+        yield None
+    costs = np.abs(gains[near]).tolist()
     missing, beyond = np.inf, 0.0
     for g in np.flatnonzero(~alone):
         choice, lost = _of_group(groups, int(g), price, loss, most)
@@ -100,19 +106,15 @@ def _near(gains: Floats, alone: Mask, groups: Groups, loss: float) -> Places:
     return np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss))
 
 
-def _item(groups: Groups, item: int, inside: bool) -> Choice:
-    """Return the choice between an item and none."""
-    sign = -1.0 if inside else 1.0
-    return Choice(
-        weights=np.array([0.0, sign * groups.weights[item]]),
-        rewards=np.array([0.0, sign * groups.rewards[item]]),
-        nodes=np.array([-1, 0], dtype=np.int32),
-        start=item,
-        first=item + int(inside),
-        stop=item + 1,
-        parents=np.array([-1], dtype=np.int32),
-        moved=np.array([0], dtype=np.int32),
-    )
+def _items(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:
+    """Yield the choice between each of some items and none."""
+    moves = np.zeros((2, items.size, 2))  # of weights and rewards, from what is in the base
+    moves[:, :, 1] = groups.weights[items], groups.rewards[items]
+    inside = base[items]
+    moves[:, inside] *= -1.0
+    nodes, parents, moved = (np.array(of, dtype=np.int32) for of in ([-1, 0], [-1], [0]))
+    for j, own, weights, rewards in zip(items.tolist(), inside.tolist(), *moves, strict=True):
+        yield Choice(weights, rewards, nodes, j, j + own, j + 1, parents, moved)
 
 
 def _of_group(

@@ -31,7 +31,8 @@ PATIENCE = 10.0
 PART = 1.0
 """Seconds where it only bounds what HiGHS then solves."""
 BEYOND = 3.0
-"""Seconds beyond the limit for a first selection: it is far better than one by ratio alone."""
+"""Seconds beyond its part of the limit for a first selection, far better than one by ratio alone;
+no more than what is left."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
@@ -73,7 +74,8 @@ def _searched(
     began, shape, run = now(), given.read, Run(limits)
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
-    beyond = now() + BEYOND
+    given_up = left(given.limits, began).time_limit
+    beyond = now() + (BEYOND if given_up is None else min(BEYOND, given_up))
     while stopped == "time-limit" and search.value is None and now() < beyond:
         if search.advance(0.0):
             break
