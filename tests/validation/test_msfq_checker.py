@@ -56,6 +56,10 @@ def strange(table: list[str]) -> None:
     table[0] = "x" * len(table[0])
 
 
+def worse_threshold(d: Any) -> None:
+    d["solution"]["threshold"] = (d["solution"]["threshold"] + 1) % 3
+
+
 def shifted(d: Any) -> None:
     """Give to one class what another loses, so that their mean stays."""
     small, large = d["solution"]["classes"]
@@ -68,6 +72,8 @@ def shifted(d: Any) -> None:
     ("what", "change", "says"),
     [
         ("threshold", scaled_curve, "curve: "),
+        ("threshold", worse_threshold, "at the threshold"),
+        ("threshold", lambda d: d["solution"].update(threshold=3), "within 0..k-1"),
         ("threshold", lambda d: d["solution"]["curve"].pop(), "2 values"),
         ("threshold", lambda d: d["solution"]["curve"].__setitem__(2, 0.5), "falls to 0.5"),
         ("threshold", lambda d: d["solution"]["classes"].reverse(), "not those of the instance"),
