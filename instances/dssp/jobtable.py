@@ -158,8 +158,12 @@ def convert(
     )  # fmt: skip
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
     if deadline is None or (processors is None and not sizes):
-        missing = "deadline" if deadline is None else "processors"
-        raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
+        missing = ["'deadline'"] * (deadline is None) + ["'processors'"] * (
+            not (processors or sizes)
+        )
+        raise InputError(
+            f"option {' and '.join(missing)}, which a table cannot tell", place="option"
+        )
     clock, due = _clock(start, unit, deadline)
     machine = _machine(clock, capacity, sizes, down)
     with placed("option end"):
