@@ -157,13 +157,11 @@ def convert(
         priority=priority, **held,
     )  # fmt: skip
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
-    if deadline is None or (processors is None and not sizes):
-        missing = ["'deadline'"] * (deadline is None) + ["'processors'"] * (
-            not (processors or sizes)
-        )
-        raise InputError(
-            f"option {' and '.join(missing)}, which a table cannot tell", place="option"
-        )
+    machine_given = processors is not None or bool(sizes)
+    if deadline is None or not machine_given:
+        missing = ["'deadline'"] * (deadline is None) + ["'processors'"] * (not machine_given)
+        both = " and ".join(missing)
+        raise InputError(f"option {both}, which a table cannot tell", place="option")
     clock, due = _clock(start, unit, deadline)
     machine = _machine(clock, capacity, sizes, down)
     with placed("option end"):
