@@ -40,6 +40,9 @@ class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
 class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
     """A job: tasks in stages, and what completing it by the deadline is worth.
 
+    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
+    happens and the two others are what was predicted.
+
     Attributes
     ----------
     name : str
@@ -79,9 +82,6 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
     spread : float or Lognormal, optional
         By which actual run times differ from planned ones, all of a job's by the same factor: a
         number s says that it is uniform in 1 ± s. Without ``--risk`` nothing is made of it.
-
-    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
-    happens and the two others are what was predicted.
     """
 
     name: Name
