@@ -22,7 +22,7 @@ TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 
 KNOWN = (*NEEDED, *TIMES)
-ALIASES = {"frames": "tasks", "frame_time": "task_time"}
+FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both."""
 NEAR = 0.85
 """How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
@@ -68,8 +68,10 @@ class Columns:
         groupings, with commas between; by their contents if left out.
         """
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
-        both = ALIASES.keys() <= set(map(_plain, cells.titles))
-        aliases = ALIASES if both else {}
+        titles = set(map(_plain, cells.titles))
+        aliases = FRAMES if FRAMES.keys() <= titles else {}
+        if "name" not in titles:
+            aliases = {**aliases, "job": "name"}  # as plans call it
         at = cells.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]

@@ -36,6 +36,7 @@ PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
     [
         PLAIN,
         PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("name", "job"),
         PLAIN.replace(",", ";"),
         PLAIN.replace(",", "\t"),
         PLAIN.replace(",", " , "),
