@@ -31,13 +31,7 @@ def list_policies(name: str) -> Mapping[str, Policy]:
 
 
 def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
-    """Return the entries of each section: a name, and what is to be said of it.
-
-    Parameters
-    ----------
-    wanted : iterable of str, optional
-        Which of `SECTIONS`; all of them by default.
-    """
+    """Return the entries of each section that is wanted, by default of all."""
     return {name: SECTIONS[name]() for name in (SECTIONS if wanted is None else wanted)}
 
 
