@@ -73,7 +73,7 @@ class Msfq(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the optimal policy where it is quick, else the best threshold; a log is bounded."""
+        """Return the optimal policy where it is quick, else the best threshold; of a log bounds."""
         if instance.log is not None:
             return Question(instance, "bound")
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
