@@ -60,11 +60,7 @@ class Clock:
         return value
 
     def point(self, text: str, column: str) -> float:
-        """Return a point in time, in units after the start: below 0 where a stamp is before it.
-
-        A time of day is the first at or after the start; 0 is the start itself. `InputError` says
-        that it is none, or that the start is not known.
-        """
+        """Return a point in time, in units after the start; below 0 where a stamp is before it."""
         if (at := _time_of_day(text)) is not None:
             self.told.add(column)
             return self._units(self._after(at, text))
@@ -136,10 +132,7 @@ def dates_of(start: str, unit: str) -> Dates:
 
 
 def time_of(text: str, unit: str, dates: Dates | None) -> float:
-    """Return a point in time that people write, in a file's unit: see `Clock.point`.
-
-    A time of day is the first at or after the start, in whose zone it is.
-    """
+    """Return a point in time in a file's unit; a time of day is the first from the start on."""
     at = _time_of_day(text)
     if at is None or dates is None:
         return Clock(SPELLED[unit], dates.start if dates else None).point(text, "time")
@@ -188,11 +181,7 @@ def spread_of(text: str) -> tuple[str, float | None]:
 
 
 def planned_of(text: str, clock: Clock) -> tuple[Stages, float | None]:
-    """Return the stages of a job as planned, and how much run times differ from that.
-
-    Of a range such as ``20m..50m`` the middle is planned. A job has one spread: that of what all
-    its tasks ask for together, from the least of every range to the most.
-    """
+    """Return a job's stages, the middle of ranges, and the one spread of all its tasks."""
     text, spread = spread_of(text)
     if not _RANGE.search(text):
         return stages_of(text, clock), spread

@@ -62,11 +62,7 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table; `InputError` if one is missing, misspelt or there twice.
-
-        ``reward`` is a reward function that is asked for, ``groups`` the columns that are
-        groupings, with commas between; by their contents if left out.
-        """
+        """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
         aliases = FRAMES if FRAMES.keys() <= titles else {}

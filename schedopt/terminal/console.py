@@ -40,13 +40,7 @@ def show(shown: ShownTable, styles: Sequence[str] = ()) -> None:
 
 
 def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
-    """Return a table of plain text, its numbers aligned to the right.
-
-    A terminal too narrow for it breaks lines between words, and leaves out the frame before it
-    breaks words. Columns without contents are left out.
-
-    ``styles``: a style for each row; none where there are fewer.
-    """
+    """Return a table without its empty columns, whose numbers are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
