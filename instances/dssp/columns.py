@@ -23,7 +23,8 @@ TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 
 KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
-"""What farms call the columns of a stage of frames, where a table has both."""
+"""What farms call the columns of a stage of frames, where a table has both. The time of a task may
+also be called ``estimate``."""
 NEAR = 0.85
 """How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
 
@@ -65,7 +66,9 @@ class Columns:
         """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
-        aliases = FRAMES if FRAMES.keys() <= titles else {}
+        aliases = FRAMES if titles >= FRAMES.keys() else {}
+        if "tasks" in titles and not titles & {"task_time", "frame_time"}:
+            aliases = {"estimate": "task_time"}
         if "name" not in titles:
             aliases = {**aliases, "job": "name"}  # as plans call it
         at = cells.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
@@ -144,7 +147,7 @@ def _check(
     reward: str | None,
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
-    staged = "tasks" in fields
+    staged = "tasks" in fields or "task_time" in fields
     for column in KNOWN:
         lengths = column in ("demand", "critical_path")
         optional = column == "priority" or column in TIMES or (lengths and staged)
@@ -156,8 +159,6 @@ def _check(
             also = " (or a column 'tasks')" if lengths and needed else also
             found = ", ".join(map(shown, near or at))
             raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
-    if "task_time" in fields and not staged:
-        raise InputError("a column 'tasks' beside 'task_time'", found="none", place=cells.head)
 
 
 def _alike(title: str, column: str) -> bool:

@@ -296,6 +296,7 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
     axes.add_collection(bars)
     axes.set_ylim(max(row.max(initial=0.0), 0.5) + 0.5, -0.5)
     axes.set_ylabel("processor")
+    axes.yaxis.get_major_locator().set_params(integer=True)
     if len(groups) <= len(COLOURS):
         for group in groups:
             axes.bar(0, 0, color=colour[group], label=label(group))

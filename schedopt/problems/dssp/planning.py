@@ -146,6 +146,7 @@ def dispatched(
         bound=None,
         gap=None,
         certificate=UNSET,
+        risk=UNSET,
         message=f"dispatched {done}",
         solution=solution,
     )
