@@ -59,7 +59,7 @@ def _each(
 ) -> Callable[[], list[Entry]]:
     """Return what makes the entries of a section of which every problem has some, by name."""
     return lambda: [
-        {"problem": record.name, "name": name} | told(one)
+        {"problem": record.name, "name": name, **told(one)}
         for record in problems()
         for name, one in known(record).items()
     ]
