@@ -257,9 +257,10 @@ def test_scenarios_are_the_same_however_many_are_drawn() -> None:
 
 def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
     result = schedopt.solve(NIGHT, risk="mean")
-    columns = {
-        c.title: c.cells for c in problem("dssp").plan(NIGHT, result, carried_out(NIGHT, result))
-    }
+    run = carried_out(NIGHT, result)
+    assert run is not None
+    assert run.checked and not run.violations
+    columns = {c.title: c.cells for c in problem("dssp").plan(NIGHT, result, run)}
     told = dict(zip(columns["job"], columns["chance"], strict=True))
     assert {name for name, chance in told.items() if chance is not None} == set(
         result.solution.selected

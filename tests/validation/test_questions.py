@@ -66,6 +66,16 @@ def test_an_answer_to_another_formulation_is_refused(example: str, own: str, ano
         schedopt.check(instance, as_another(result, another))
 
 
+def test_without_a_question_options_are_those_of_the_formulation() -> None:
+    instance = schedopt.example("predictions")
+    right = told(schedopt.solve(instance, formulation="schedule"))
+    del right["question"]
+    assert schedopt.check(instance, document(right)).ok
+    other = right | {"options": right["options"] | {"fill": 0.5}}
+    report = schedopt.check(instance, document(other))
+    assert report.violations == ["question: no option of schedule is 'fill'"]
+
+
 def test_a_bound_that_the_checker_refutes_is_a_violation() -> None:
     queue = schedopt.load("example:small")
     forged = told(schedopt.solve(queue))
