@@ -36,12 +36,6 @@ def broken(what: str, change: Callable[[Any], None]) -> Document:
     return msgspec.convert(document, Document)
 
 
-@pytest.mark.parametrize("what", ["threshold", "table", "simulated"])
-def test_what_is_right_passes(what: str) -> None:
-    queue = at_load(2, 0.5) if what == "table" else QUEUE
-    assert check(queue, good(what)).ok
-
-
 def scaled_curve(d: Any) -> None:
     d["solution"]["curve"] = [v * 1.01 for v in d["solution"]["curve"]]
     for key in ("objective", "bound"):
