@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from builders.dssp import TEAMS
 
-from schedopt import solve
+from schedopt import Forbid, solve
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.dssp.grid import LARGEST
-from schedopt.instances.constraints import AtLeast, Forbid, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 
@@ -41,20 +39,6 @@ def test_a_search_that_the_bound_does_not_spare() -> None:
     result = solve(night, formulation="schedule")
     assert (result.objective, result.bound, result.solution_status) == (2.0, 2.0, "optimal")
     assert result.options["relaxation"] == 3.0
-
-
-def test_conflicts_that_only_the_schedule_sees() -> None:
-    """Three tasks of 2 on two processors by 3: each pair can be done, all three cannot."""
-    night = a_night([(1, [[2.0]]), (1, [[2.0]]), (1, [[2.0]])], 2, 3.0)
-    rules = (
-        Require(jobs=("j0", "j1"), name="first two"),
-        AtLeast(jobs=("j0", "j1", "j2"), count=3, name="all three"),
-        Forbid(jobs=("j2",), name="not the last"),
-    )
-    two = msgspec.structs.replace(night, constraints=rules[:2])
-    result = solve(two, formulation="schedule")
-    assert result.termination == "infeasible"
-    assert result.conflict == ("all three",)
 
 
 def test_lengths_that_are_no_decimals_are_rounded_and_said_so() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq import at_load, of_classes
 from builders.msfq_logs import queue_of
 from hypothesis import given, settings
@@ -54,7 +55,7 @@ def test_rules_do_as_their_authors_code(
         assert found.responses.sum() == pytest.approx(total, abs=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     seed=st.integers(0, 2**31 - 1), run=st.sampled_from(RUNS), needs=st.sampled_from([TWO, FOUR])
 )
