@@ -1,5 +1,7 @@
 """A check that has to end soon says what it did not recompute, and believes what rests on that."""
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 from builders.msfq import at_load
@@ -66,7 +68,7 @@ def test_no_look_is_at_many_more_thresholds_than_the_one_before(
     )
     assert checked(right, 1e9).bound == "re-proved"
     assert sum(looks) == 12
-    assert all(more <= 2 * less for less, more in zip(looks, looks[1:], strict=False))
+    assert all(more <= 2 * less for less, more in pairwise(looks))
 
 
 def test_seconds_add_up_to_what_a_solve_takes(monkeypatch: pytest.MonkeyPatch) -> None:
