@@ -22,7 +22,7 @@ TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 
 KNOWN = (*NEEDED, *TIMES)
-ALIASES = {"frames": "tasks", "frame_time": "task_time"}
+FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
 NEAR = 0.85
@@ -63,16 +63,15 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table; `InputError` if one is missing, misspelt or there twice.
-
-        ``reward`` is a reward function that is asked for, ``groups`` the columns that are
-        groupings, with commas between; by their contents if left out.
-        """
+        """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
-        aliases = ALIASES if titles >= ALIASES.keys() else {}
-        if not titles & {"task_time", "frame_time"}:
+        aliases = FRAMES if titles >= FRAMES.keys() else {}
+        timed = titles & {"task_time", "frame_time"}
+        if not timed and ("tasks" in titles or "demand" not in titles):
             aliases = {"estimate": "task_time"}
+        if "name" not in titles:
+            aliases = {**aliases, "job": "name"}  # as plans call it
         at = cells.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]

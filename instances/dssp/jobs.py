@@ -57,6 +57,9 @@ class History(Given, kw_only=True, omit_defaults=True, tag="history", tag_field=
 class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no cycle
     """A job: tasks in stages, and what completing it by the deadline is worth.
 
+    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
+    happens and the two others are what was predicted.
+
     Attributes
     ----------
     name : str
@@ -96,9 +99,6 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
     spread : float, Lognormal or History, optional
         By which actual run times differ from planned ones, all of a job's by the same factor: a
         number s says that it is uniform in 1 ± s. Without ``--risk`` nothing is made of it.
-
-    A job has ``stages``, or ``demand`` and ``critical_path``, or both: then ``stages`` is what
-    happens and the two others are what was predicted.
     """
 
     name: Name

@@ -163,10 +163,7 @@ def convert(
         history=history, priority=priority, **held,
     )  # fmt: skip
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
-    if deadline is None or (processors is None and not sizes):
-        missing = "deadline" if deadline is None else "processors"
-        raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
-    clock, due = _clock(start, unit, deadline)
+    clock, due = _clock(start, unit, deadline, processors or sizes or None)
     machine = _machine(clock, capacity, sizes, down, end)
     file = path if isinstance(path, str | Path) else None
     with placed(file=file or "the frame"):
@@ -201,8 +198,14 @@ def convert(
     return instance
 
 
-def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, float]:
-    """Return what reads times, and the deadline that it reads."""
+def _clock(
+    start: str | None, unit: str, deadline: float | str | None, machine: Any
+) -> tuple[Clock, float]:
+    """Return what reads times, and the deadline that it reads; both options have to be there."""
+    given = {"deadline": deadline, "processors": machine}
+    if deadline is None or machine is None:
+        missing = " and ".join(f"'{key}'" for key, value in given.items() if value is None)
+        raise InputError(f"option {missing}, which a table cannot tell", place="option")
     with placed("option start"):
         clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
     place = "option deadline"

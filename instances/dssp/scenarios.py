@@ -80,13 +80,7 @@ AT_RISK = {
 
 
 def at_risk(whose: str, **given: object) -> dict[str, Any]:
-    """Return the options of a formulation under risk, checked and complete; none without it.
-
-    Raises
-    ------
-    InputError
-        If one is not right, or is given without ``risk``.
-    """
+    """Return the options of a formulation under risk, checked and complete; none without it."""
     found = {key: value for key, value in given.items() if value is not None}
     checked(found, AT_RISK, whose)
     if found and "risk" not in found:
@@ -96,21 +90,7 @@ def at_risk(whose: str, **given: object) -> dict[str, Any]:
 
 
 def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
-    """Return the factor of each job in each of some scenarios, in millionths.
-
-    Parameters
-    ----------
-    night : Instance
-    seed, use : int
-        Which stream of which seed.
-    count : int
-        How many scenarios.
-
-    Returns
-    -------
-    ndarray of int64, shape (count, jobs)
-        All the same million for jobs without `spread`.
-    """
+    """Return jobs' factors in scenarios of a seed's stream, in millionths: shape (count, jobs)."""
     spreads = [job.spread for job in night.jobs]
     wide, sigma = _uniform(spreads), _sigmas(spreads)
     past = [(j, spread) for j, spread in enumerate(spreads) if isinstance(spread, History)]

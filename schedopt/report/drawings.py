@@ -65,10 +65,7 @@ def order(rows: Sequence[Row]) -> list[Row]:
 
 
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
-    """Return the files to draw: where policies differ most, within the time budget.
-
-    ``cases``: each file's rows; ``most``: how many at the most.
-    """
+    """Return the files to draw: where policies differ most, within the time budget."""
 
     def spread(file: str) -> float:
         found = [row.gap for row in cases[file] if row.gap is not None]
@@ -87,14 +84,7 @@ def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
 def drawn(
     rows: Sequence[Row], sweep: Sweep, of: Mapping[str, ProblemPlan], most: int
 ) -> list[Picture]:
-    """Return the pictures of one instance: the reference, then each policy, the best first.
-
-    Policies whose solutions are equal share one.
-
-    ``rows``: the instance's, each policy's name being its contender's; ``sweep``: what the bench
-    did; ``of``: what that means for each problem; ``most``: how many pictures at the most; the rows
-    beyond have a note.
-    """
+    """Return an instance's pictures: the reference, then each policy, the best first."""
     ordered = order(rows)
     try:
         task = task_of(from_label(ordered[0].file), sweep, of)

@@ -63,12 +63,7 @@ def write(
     run: Result | None = None,
     rows: Sequence[Variation] = (),
 ) -> None:
-    """Write the page of one result; ``path`` ends in .html.
-
-    ``run``: the same as it is run, where that is known (`schedopt.verbs.plan.carried_out`);
-    ``rows``: a what-if of the same instance, drawn as curves. Raises `InputError` if the name ends
-    otherwise, or the place cannot be written to.
-    """
+    """Write the page of one result; ``path`` ends in .html."""
     named(path)
     write_bytes(Path(path), page(instance, result, run, rows).encode())
 

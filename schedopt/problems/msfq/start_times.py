@@ -14,7 +14,7 @@ from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, expect, listing, placed, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.problems.starts import Start, Told
+from schedopt.instances.starts import Start, Told
 
 
 def start_times(
