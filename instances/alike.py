@@ -29,10 +29,7 @@ def slots(numbers: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def alike(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
-    """Return one column of each kind, and the kind of each; None where most are of their own.
-
-    Rows are of 64-bit numbers, none of them -0.0.
-    """
+    """Return a column of each kind, and each one's kind; None if most differ. No number is -0.0."""
     given = list(rows)
     numbers = np.zeros(len(given[0]) if given else 0, dtype=np.uint64)
     for row in given:

@@ -57,11 +57,7 @@ Source = str | Path | Frame
 
 @dataclass(frozen=True)
 class Cells:
-    """A table of text, its titles and its rows.
-
-    ``head`` and the first of each row are what messages call the place of the titles and of the
-    row, such as ``line 1``; a row has as many cells as there are titles.
-    """
+    """A table of text: titles and rows, and what messages call their places, as ``line 1``."""
 
     head: str
     titles: list[str]
@@ -69,11 +65,7 @@ class Cells:
 
     @classmethod
     def of(cls, source: Source) -> Cells:
-        """Read a CSV in UTF-8, Parquet, Excel or a frame; `InputError` if it is no such table.
-
-        The delimiter of a CSV (comma, semicolon or tab) is told from its header; files whose names
-        end in .parquet are Parquet; both may be gzipped. Of an .xlsx it is the first sheet.
-        """
+        """Read CSV in UTF-8, Parquet, Excel's first sheet or a frame; or raise `InputError`."""
         if not isinstance(source, str | Path):
             return _of_frame(source)
         data = read_bytes(source)

@@ -123,10 +123,7 @@ def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _shape(record: Any) -> tuple[Any, list[str]]:
-    """Return what takes the fields of a record without its own checks, and which hold records.
-
-    Rules may be of a kind that is a user's own.
-    """
+    """Return what takes the fields of a record without its own checks, and which hold records."""
     fields, holders = list[tuple[str, Any, Any]](), list[str]()
     for field in msgspec.structs.fields(record):
         kind: Any = tuple[Any, ...] if field.name == "constraints" else field.type

@@ -82,10 +82,7 @@ class _Lost(float):
 
 
 def lost_number(data: bytes, wanted: Any) -> InputError | None:
-    """Return the `InputError` that names the first number that is another once it is read.
-
-    A whole number is that where a double is wanted, or where it is beyond `MOST_WHOLE`.
-    """
+    """Return the error of the first number that no double holds, or beyond `MOST_WHOLE`."""
     if not may_lose(data):
         return None
     if all(len(one) <= 100 and held(one.decode()) for one in set(_LONG.findall(data))):

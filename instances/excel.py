@@ -103,10 +103,7 @@ def as_csv(data: bytes) -> bytes:
 
 
 def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
-    """Return columns by title as a workbook; texts are escaped as in the cells of a CSV.
-
-    Written here, since openpyxl keeps 16 digits of a number, of which a double may need 17.
-    """
+    """Return columns by title as a workbook; texts are escaped as in the cells of a CSV."""
     rows = [list(columns), *zip(*columns.values(), strict=True)]
     cells = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
     parts = _PARTS | {"xl/worksheets/sheet1.xml": _SHEET.format(cells)}

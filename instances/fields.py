@@ -15,11 +15,7 @@ FEW = 3
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a record, as a file writes it: its key, and in words what it takes and means.
-
-    ``default`` is what holds where it is left out; None where nothing does, or where it is
-    required.
-    """
+    """A field of a record in words, as a file writes it; ``default`` is None if there is none."""
 
     name: str
     takes: str

@@ -7,11 +7,7 @@ import msgspec
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which instance a result is of.
-
-    ``digest`` is SHA-256 of the instance in canonical JSON (sorted keys, no white space), ``log``
-    that of the jobs of a log, if it has one.
-    """
+    """Which instance it is: SHA-256 of its canonical JSON, and of the jobs of its log."""
 
     name: str
     digest: str

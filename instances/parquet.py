@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
-    """Read a table; `InputError` if it is damaged, no Parquet at all, or too large unpacked.
-
-    ``cell``: bytes that each of its cells takes in memory.
-    """
+    """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
     need("polars")
     import polars as pl
     from polars.exceptions import PanicException, PolarsError

@@ -84,10 +84,7 @@ def _blocks(count: int) -> Iterator[slice]:
 def quickly(
     body: bytes, delimiter: str, at: Sequence[int], width: int
 ) -> tuple[Names, Floats, Positions] | None:
-    """Read cells that hold plain numbers; None where some do not, or are quoted.
-
-    Returns the names, the numbers of each kind of job, and the kind of each.
-    """
+    """Return names, the numbers of each kind, and jobs' kinds; None where cells are not plain."""
     if width < 2 or b'"' in body or b" " in body:
         return None
     data = b"0" * PAD + body + (b"" if body.endswith(b"\n") else b"\n") + b"0" * PAD
@@ -163,10 +160,7 @@ def _decimals(text: Letters, start: Integers, length: Integers, most: int) -> Fl
 
 
 def _kinds(numbers: Floats) -> tuple[Floats, Positions]:
-    """Return the numbers of each kind of job, and the kind of each; columns are rows here.
-
-    Where most jobs differ each is a kind.
-    """
+    """Return the numbers of each kind of job, and the kind of each; columns are rows here."""
     numbers += 0.0  # -0 is 0
     found = alike(numbers)
     if found is None:

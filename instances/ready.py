@@ -43,21 +43,7 @@ class Jobs(NamedTuple):
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
-    """Read a table of ready jobs.
-
-    Parameters
-    ----------
-    source : path, bytes, frame, mapping of columns, or iterable of rows
-    columns : sequence of str
-        Which columns are wanted; an empty cell is 0.
-    resources : sequence of str
-        Which of them are amounts, none below 0.
-
-    Raises
-    ------
-    InputError
-        If it is no such table, a column is missing, a name is twice there, or an amount is wrong.
-    """
+    """Read ready jobs; of the ``columns`` the ``resources`` are amounts, none below 0."""
     if isinstance(source, str | Path):
         from schedopt.instances.files import read_bytes
 
@@ -220,13 +206,7 @@ def order_of(given: Iterable[str]) -> list[str]:
 
 
 def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
-    """Return a column as whole numbers, and how many of them are 1.
-
-    Raises
-    ------
-    InputError
-        If its numbers have more digits than can be counted without rounding.
-    """
+    """Return a column as whole numbers, and how many are 1; `InputError` beyond 15 digits."""
     top = float(np.abs(numbers).max(initial=0.0))
     scale = scale_of(numbers) if top < SAFE else 0
     if not scale or top * scale >= MOST:

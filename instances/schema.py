@@ -20,12 +20,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(problem: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a problem's instance files.
-
-    It refuses unknown keys, wrong types, and what ``SCHEMA`` of the constraints and of the problem
-    says beyond these. What spans several objects (unique names, references to jobs and groups,
-    finite sums) it cannot say: loading a file checks these too.
-    """
+    """Return the JSON Schema (2020-12) of a problem's instance files."""
     record = instance_type(problem)
     components = msgspec.json.schema(record)
     home = sys.modules[record.__module__]

@@ -8,10 +8,7 @@ ROUNDING = 1e-9
 
 
 def number(value: float | None) -> str:
-    """Return an objective or a bound: six significant digits, the integer part whole.
-
-    There is no exponent between a millionth and a thousand billions.
-    """
+    """Return a number in six digits, the integer part whole, with no exponent up to 10^15."""
     if value is None:
         return "unknown"
     size = abs(value)
@@ -24,11 +21,7 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a fraction as a percentage: two decimals, four where that would say 0.
-
-    What is rounding error says ``0.00%``; what is more than that, and less than can be shown, says
-    ``<0.0001%``.
-    """
+    """Return a fraction as a percentage: two decimals, or four; rounding error is ``0.00%``."""
     if value is None:
         return "unknown"
     if abs(value) >= 1e-4 or abs(value) <= ROUNDING:

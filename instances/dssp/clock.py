@@ -60,11 +60,7 @@ class Clock:
         return value
 
     def point(self, text: str, column: str) -> float:
-        """Return a point in time, in units after the start: below 0 where a stamp is before it.
-
-        A time of day is the first at or after the start; 0 is the start itself. `InputError` says
-        that it is none, or that the start is not known.
-        """
+        """Return a point in time, in units after the start; below 0 where a stamp is before it."""
         if (at := _time_of_day(text)) is not None:
             self.told.add(column)
             return self._units(self._after(at, text))
@@ -106,14 +102,15 @@ class Clock:
 
     def _after(self, at: time, text: str) -> Fraction:
         if self.start is None:
-            expected = "a number or a duration; or option start=..., such as start=20:00"
+            expected = "a number or a duration; or a start, as `convert --option start=...` sets it"
             raise InputError(expected, found=f"the time of day {shown(text)}")
         return Fraction((_since_midnight(at) - _since_midnight(self.start)) % DAY)
 
     def _since(self, stamp: datetime, text: str) -> Fraction:
         if not isinstance(self.start, datetime):
-            expected = "a time of day or a duration; or option start=... with a date, such as "
-            raise InputError(f"{expected}start=2026-11-22T20:00", found=shown(text))
+            dated = "`convert --option start=2026-11-22T20:00`"
+            expected = f"a time of day or a duration; or a start with a date, as {dated} sets it"
+            raise InputError(expected, found=shown(text))
         if (stamp.tzinfo is None) != (self.start.tzinfo is None):
             has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
             raise InputError(f"a stamp with {has}", found=shown(text))
@@ -135,10 +132,7 @@ def dates_of(start: str, unit: str) -> Dates:
 
 
 def time_of(text: str, unit: str, dates: Dates | None) -> float:
-    """Return a point in time that people write, in a file's unit: see `Clock.point`.
-
-    A time of day is the first at or after the start, in whose zone it is.
-    """
+    """Return a point in time in a file's unit; a time of day is the first from the start on."""
     at = _time_of_day(text)
     if at is None or dates is None:
         return Clock(SPELLED[unit], dates.start if dates else None).point(text, "time")
@@ -170,7 +164,7 @@ MOST_TASKS = 1_000_000
 """Tasks of one job: more are a slip of the finger."""
 
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
-SPREAD = "a number from 0 to below 1, or lognormal and a number, such as lognormal 0.5"
+SPREAD = "a number from 0 to below 1, or such as lognormal 0.5, or ratios such as 0.9;1.1;1.6"
 _SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)
 _RANGE = re.compile(r"([^;+,xX×*]*)\.\.([^;+,]*)", re.ASCII)
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
@@ -187,11 +181,7 @@ def spread_of(text: str) -> tuple[str, float | None]:
 
 
 def planned_of(text: str, clock: Clock) -> tuple[Stages, float | None]:
-    """Return the stages of a job as planned, and how much run times differ from that.
-
-    Of a range such as ``20m..50m`` the middle is planned. A job has one spread: that of what all
-    its tasks ask for together, from the least of every range to the most.
-    """
+    """Return a job's stages, the middle of ranges, and the one spread of all its tasks."""
     text, spread = spread_of(text)
     if not _RANGE.search(text):
         return stages_of(text, clock), spread

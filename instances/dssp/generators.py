@@ -59,11 +59,7 @@ def _render_night(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def render_season(seed: int) -> list[Instance]:
-    """Make 56 render nights with 2,388 jobs together, each an instance of its own.
-
-    These are the jobs that ``nights=56`` of `render-night` puts into one instance, each night with
-    its own 1,000 processors and 13 hours (in seconds).
-    """
+    """Make 56 render nights with 2,388 jobs together, each an instance of its own."""
     trace = RENDER_NIGHT(seed, nights=NIGHTS)
     return [
         Instance(
@@ -116,10 +112,7 @@ def _render_jobs(draw: Draw, values: Mapping[str, Any]) -> tuple[Job, ...]:
 
 
 def _jobs_a_night(draw: Draw, nights: int) -> Counts:
-    """Draw Poisson counts with the trace's mean; for its 56 nights, given its 2,388 jobs.
-
-    Poisson counts given their sum are multinomial with equal parts. A night has a job at least.
-    """
+    """Draw Poisson counts with the trace's mean; for its 56 nights, given its 2,388 jobs."""
     if nights == NIGHTS:
         counts = draw.multinomial(JOBS, np.full(nights, 1 / nights))
     else:

@@ -278,10 +278,7 @@ def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], lis
 
 
 def completions(night: Instance) -> list[Fraction | None]:
-    """Return when each job completes at the earliest, were the machine its own; None if never.
-
-    It waits for its release, and for the jobs that it comes after, which must be in time too.
-    """
+    """Return when each job completes at the earliest, were the machine its own; None if never."""
     machine, jobs = night.machine, night.jobs
     demands = night.planned.demands.fractions
     ends: list[Fraction | None] = [None] * len(jobs)

@@ -72,10 +72,7 @@ def refuse_order(night: Instance, who: str) -> None:
 def selected_nights(
     season: Instance, nights: Sequence[Sequence[int] | Ints], fill: float = 1.0
 ) -> SelectedNights:
-    """Return the record of a selection for each night, of positions of the jobs run on it.
-
-    Shares are of the capacity with the selection parameter r, ``fill``.
-    """
+    """Return the record of a selection for each night, of positions of the jobs run on it."""
     own = nights_apart(season)
 
     def of_night(n: int) -> SelectedNight:
@@ -98,11 +95,7 @@ def nights_apart(season: Instance) -> dict[int, Instance]:
 def one_night(
     season: Instance, names: Iterable[str], rules: Sequence[Constraint], n: int = 0
 ) -> Instance:
-    """Return an instance of some jobs, by name, of one night of several, with the seats they hold.
-
-    ``rules`` are all side constraints: those that are no seats say nothing of how a night is run;
-    ``n`` is which night it is, where that is not left open.
-    """
+    """Return some jobs on night ``n`` of several as an instance, with the seats among all rules."""
     run = set(names)
     held = [
         replace(rule, use={name: seats for name, seats in rule.use.items() if name in run})

@@ -51,25 +51,7 @@ class Window(NamedTuple):
 def windows(
     night: Instance, among: NDArray[np.bool_], work: NDArray[np.float64], rate: float | Steps
 ) -> list[Window]:
-    """Return the windows that could be too small for the jobs that live in them.
-
-    Of windows with the same jobs the shortest stands for all.
-
-    Parameters
-    ----------
-    night : Instance
-    among : ndarray of bool, shape (J,)
-        The jobs that count.
-    work : ndarray of float, shape (J,)
-        What each asks for in all.
-    rate : float or Steps
-        What there is in a unit of time.
-
-    Raises
-    ------
-    InputError
-        If there are too many windows to write them all down.
-    """
+    """Return the windows that could be too small for the jobs that live in them."""
     at = np.flatnonzero(among & (work > 0))
     if not at.size:
         return []

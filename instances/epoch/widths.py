@@ -55,11 +55,7 @@ def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
 def coarser(
     widths: Sequence[int], nodes: int, jobs: int, most: int, count: int | None = None
 ) -> list[int]:
-    """Leave out widths until the grid has few units enough, and perhaps few widths; never N.
-
-    What makes a grid fine is the highest power of a prime in any width. Those that have one are
-    left out together, first where the fewest are lost for each bit that the grid loses.
-    """
+    """Leave out widths until the grid has few units enough, and perhaps few widths; never N."""
     kept = list(widths)
     primes = [p for p in _primes(nodes) if any(w % p == 0 for w in kept)]
     powers = {p: {w: _power(w, p) for w in kept} for p in primes}

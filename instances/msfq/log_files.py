@@ -40,11 +40,7 @@ def check_name(name: str) -> None:
 
 
 def read_jobs(path: str | Path, servers: int) -> Jobs:
-    """Read a log's jobs: the columns submit, need, run, and those of the others that are there.
-
-    `InputError` tells of every kind of thing that is wrong with them, a need beyond the machine's
-    servers too: how many jobs have it, and which is the first, its row counted from 0.
-    """
+    """Read a log's jobs; `InputError` tells all that is wrong, how often and where first."""
     with placed(file=path):
         table = _table(Path(path))
         _check_columns(table.columns)
@@ -63,10 +59,7 @@ def read_jobs(path: str | Path, servers: int) -> Jobs:
 
 
 def write_jobs(jobs: Jobs, path: str | Path) -> None:
-    """Write jobs as a table, whole or not at all; its name's ending says in which format.
-
-    Whole numbers are written as such; the same jobs make the same file.
-    """
+    """Write jobs as a table, whole or not at all; its name's ending says in which format."""
     name = Path(path).name
     check_name(name)
     table = table_of(jobs)

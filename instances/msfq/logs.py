@@ -232,10 +232,7 @@ def defects(  # noqa: PLR0917 - columns
     needs: Needs | None = None,
     servers: int | None = None,
 ) -> Iterator[Defect]:
-    """Yield what makes a log one that cannot be replayed, each kind with its count.
-
-    Columns are of shape (jobs,); where the machine's servers are left out, no job is too wide.
-    """
+    """Yield what makes a log one that cannot be replayed, each kind with its count."""
     widest = MOST_NEED if servers is None else servers
     early = ~np.isfinite(submit) | (submit < 0)
     before = np.concatenate([[-np.inf], submit[:-1]])

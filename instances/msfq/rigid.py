@@ -45,11 +45,7 @@ OPTIONS = {
 
 
 def made(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a log; times are in seconds from a midnight.
-
-    A ``load`` that is asked for is approached by letting all jobs come more or less densely: hours
-    of the day stay what they are.
-    """
+    """Make a log; times are in seconds from a midnight."""
     draw = stream(seed)
     count, servers = values["jobs"], values["servers"]
     need = needs(draw, count, servers)
@@ -131,10 +127,7 @@ def weights() -> Floats:
 
 
 def arrivals(gaps: Floats) -> Floats:
-    """Return when jobs come, shape (jobs,), from the times between them were all hours alike.
-
-    Time passes the faster the more jobs come at an hour: a day of gaps takes a day.
-    """
+    """Return when jobs come, shape (jobs,), from the times between them were all hours alike."""
     passed = np.cumsum(gaps) / BUCKET
     day, left = np.divmod(passed, BUCKETS)
     spent = np.concatenate([[0.0], np.cumsum(weights())])

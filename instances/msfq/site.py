@@ -138,11 +138,7 @@ class Queue(Cohort, kw_only=True, omit_defaults=True):
 
 
 class Tree(NamedTuple):
-    """Quotas as a forest: queues first, then cohorts.
-
-    ``parent`` is each node's, -1 for none; ``nominal`` what is its members' together, ``most`` what
-    they may use, None for any amount: for each node by resource.
-    """
+    """Quotas as a forest, queues first; a node without a parent has -1, one without a cap None."""
 
     names: Sequence[str]
     parent: Sequence[int]

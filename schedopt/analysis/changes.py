@@ -43,11 +43,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes(old: Iterable[Row], new: Iterable[Row]) -> Changes:
-    """Return what changed between two benches.
-
-    Rows belong together by problem, file, policy, options and seed; where the two have no file in
-    common, by the instance's name in place of the file.
-    """
+    """Return what changed between two benches, run by run; by name if no file is in both."""
     old, new = list(old), list(new)
     moved = not {row.file for row in old} & {row.file for row in new}
     before, after = ({_identity(row, moved): row for row in rows} for rows in (old, new))

@@ -79,10 +79,7 @@ def reference_seconds(rows: Iterable[Row]) -> float:
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
-    """What each contender of a problem gets on each instance: the mean over its seeds.
-
-    A contender has a score, by file, where all of its runs count.
-    """
+    """What each contender of a problem gets on each instance: the mean over its seeds."""
 
     problem: str
     measure: Measure

@@ -37,11 +37,7 @@ def html(
     kind: str = "sortable",
     caption: bool = False,
 ) -> str:
-    """Return a table as HTML, whose headings sort it where the page has a script for that.
-
-    ``terms``: what headings mean; ``kind``: the classes of the element; ``caption``: whether the
-    title stands above the table.
-    """
+    """Return a table as HTML; ``terms``: what headings mean; ``kind``: the element's classes."""
     numeric = shown.numeric()
     sides = ["" if right else ' class="text"' for right in numeric]
     heads = "".join(

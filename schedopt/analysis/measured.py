@@ -12,10 +12,7 @@ FEWEST = 20  # resampled instances that an interval takes
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """By how much one contender's objective is above another's on an instance.
-
-    ``low``, ``high``: between which it lies on 95% of the resampled instances, the same for both.
-    """
+    """By how much a contender is above another; ``low``, ``high``: on 95% of the resamples."""
 
     contender: str
     value: float  # on the instance itself, as a fraction of the other's
@@ -29,10 +26,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The measured contenders of one instance, the best first, preemptive references last.
-
-    ``differences``: of every other one from the first, where there are resampled instances.
-    """
+    """The measured contenders of one instance, the best first, preemptive references last."""
 
     instance: str
     file: str

@@ -61,11 +61,7 @@ def paired(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Pair]:
-    """Compare two contenders instance by instance, for each problem that has both.
-
-    They are named as in `summary`. Raises `InputError` if one of them is not in the rows, or no
-    instance has a score of both.
-    """
+    """Compare two contenders instance by instance; `InputError` if no instance has both."""
     rows = list(rows)
     who = contenders(rows)
     known = dict.fromkeys(who.values())

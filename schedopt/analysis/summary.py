@@ -187,11 +187,7 @@ def simulated(row: Row) -> bool:
 
 
 def ranked(standings: Iterable[Standing]) -> list[Standing]:
-    """Return one problem's standings, the best first.
-
-    Those with a score on more instances come first, since means over other instances cannot be
-    compared; then those with the lesser mean gap, or where there is none with more wins.
-    """
+    """Return standings, the best first: by instances with a score, mean gap, then wins."""
     return sorted(
         standings,
         key=lambda s: (-s.scored, s.mean is None, s.mean or 0.0, -s.wins),

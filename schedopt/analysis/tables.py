@@ -234,10 +234,7 @@ def printed(of: str, contender: str) -> str:
 def spreadsheet(
     found: Sequence[Standing] | Sequence[Profile] | Sequence[Pair], rows: Iterable[Row] = ()
 ) -> str:
-    """Return standings, pairs or the steps of profiles as CSV, every number with all its digits.
-
-    Beside the standing on a log stands what is measured on it, and the bound, taken from ``rows``.
-    """
+    """Return standings, pairs or the steps of profiles as CSV, every number with all its digits."""
     records: list[dict[str, object]] = []
     told = {(row.problem, name): row for of in measured(rows) for name, row in of.rows}
     heads = dict.fromkeys(key for row in told.values() for key in row.measures)
@@ -325,10 +322,7 @@ def _short(value: float | None) -> str:
 
 
 def variations(rows: Sequence[Variation], *, on_page: bool = False) -> ShownTable:
-    """Return each combination of values: its optimum, how sure that is, and shares of groups.
-
-    A terminal shows the shares of a few groups and the time, a page those of all.
-    """
+    """Return each combination's optimum and shares; a terminal shows those of few groups."""
     first = next((row.shares for row in rows if row.shares), {})
     holders = [row.shares for row in rows] if on_page else [first]
     groups = list(dict.fromkeys((by, g) for shares in holders for by in shares for g in shares[by]))

@@ -178,11 +178,7 @@ def digest(path: Path) -> str:
 def entry_from(
     result: Document, *, instance: Path, text: bytes, made: Made | None, by: Found, proof: str
 ) -> Entry:
-    """Return the entry that a checked result makes.
-
-    ``instance``: the file of the instance; ``text``: the result's text; ``by``: who found objective
-    and bound; ``proof``: what its bound is re-proved from; empty where it is not.
-    """
+    """Return the entry that a checked result makes; ``proof``: of its bound, or empty."""
     return Entry(
         name=result.instance,
         problem=result.problem,

@@ -114,11 +114,7 @@ def _words(node: object) -> Iterator[str]:
 
 
 def _other_question(entry: Entry, result: Document) -> list[str]:
-    """Return where a result answers another question than its entry asks.
-
-    An entry asks about its instance as it stands, with its own options and no added side
-    constraints.
-    """
+    """Return where a result answers another question than its entry asks."""
     given = result.question.options if result.question else result.options
     asks, wanted = (
         asking(entry.problem, entry.formulation, options) for options in (given, entry.options)
@@ -132,11 +128,7 @@ def _other_question(entry: Entry, result: Document) -> list[str]:
 
 
 def submit(file: Path, result_file: Path, by: str) -> Judged:
-    """Judge a claimed improvement.
-
-    ``file``: an instance of the archive; ``result_file``: a result document for it; ``by``: who or
-    what found it.
-    """
+    """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
         raise InputError("a name of characters that print", found=shown(by), place="by")
     group, entry = entry_for(file)

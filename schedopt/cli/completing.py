@@ -6,7 +6,7 @@ fails: where the file cannot be read, names of every problem are offered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -57,27 +57,25 @@ def policies(ctx: typer.Context, incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in _beginning(last, names)]
 
 
-def formulation(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a formulation of the instance's problem."""
-    names = (name for record in _records(ctx) for name in record.formulation_homes)
-    return _beginning(incomplete, dict.fromkeys(names))
+def _named(
+    names: Callable[[Problem], Iterable[str]],
+) -> Callable[[typer.Context, str], list[str]]:
+    """Return what completes one of the names that the problem spoken of has."""
+
+    def completed(ctx: typer.Context, incomplete: str) -> list[str]:
+        known = (name for record in _records(ctx) for name in names(record))
+        return _beginning(incomplete, dict.fromkeys(known))
+
+    return completed
 
 
-def solver(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete the name of a solver."""
-    names = (
-        engine.name
-        for record in _records(ctx)
-        for formulation in record.formulation_homes
-        for engine in record.engines(formulation)
+formulation = _named(lambda record: record.formulation_homes)
+solver = _named(
+    lambda record: (
+        engine.name for name in record.formulation_homes for engine in record.engines(name)
     )
-    return _beginning(incomplete, dict.fromkeys(names))
-
-
-def generator(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a generator of the problem."""
-    names = (name for record in _records(ctx) for name in record.generators())
-    return _beginning(incomplete, dict.fromkeys(names))
+)
+generator = _named(lambda record: record.generators())
 
 
 def reproduction(incomplete: str) -> list[str]:
@@ -87,52 +85,36 @@ def reproduction(incomplete: str) -> list[str]:
     return _beginning(incomplete, titles())
 
 
-def formulation_option(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete an option of the formulation, as ``KEY=``."""
-    given = ctx.params.get("formulation")
-    return _keys(
-        incomplete,
-        (
-            record.formulation(name).known_options
-            for record in _records(ctx)
-            for name in record.formulation_homes
-            if given in (None, name)
-        ),
-    )
+def _option(
+    flag: str, known: Callable[[Problem], Iterable[tuple[str, Mapping[str, Option]]]]
+) -> Callable[[typer.Context, str], list[str]]:
+    """Return what completes an option, as ``KEY=``, of those that a flag names, or of all."""
 
-
-def policy_option(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete an option of the policies, as ``KEY=``."""
-    given = ctx.params.get("policy") or ()
-    names = set(",".join([given] if isinstance(given, str) else given).split(",")) - {""}
-    return _keys(
-        incomplete,
-        (
-            policy.options
+    def completed(ctx: typer.Context, incomplete: str) -> list[str]:
+        given = ctx.params.get(flag) or ()
+        names = set(",".join([given] if isinstance(given, str) else given).split(",")) - {""}
+        keys = (
+            f"{key}="
             for record in _records(ctx)
-            for name, policy in record.policies().items()
+            for name, options in known(record)
             if not names or name in names
-        ),
-    )
+            for key in options
+        )
+        return _beginning(incomplete, dict.fromkeys(keys))
+
+    return completed
 
 
-def generator_option(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete an option of the generator, as ``KEY=``."""
-    given = ctx.params.get("generator")
-    return _keys(
-        incomplete,
-        (
-            recipe.options
-            for record in _records(ctx)
-            for name, recipe in record.generators().items()
-            if given in (None, name)
-        ),
-    )
-
-
-def _keys(incomplete: str, known: Iterable[Mapping[str, Option]]) -> list[str]:
-    keys = dict.fromkeys(f"{key}=" for options in known for key in options)
-    return _beginning(incomplete, keys)
+formulation_option = _option(
+    "formulation",
+    lambda record: ((n, record.formulation(n).known_options) for n in record.formulation_homes),
+)
+policy_option = _option(
+    "policy", lambda record: ((name, one.options) for name, one in record.policies().items())
+)
+generator_option = _option(
+    "generator", lambda record: ((name, one.options) for name, one in record.generators().items())
+)
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -400,8 +400,8 @@ def start_times(
     from schedopt.analysis.markup import as_csv
     from schedopt.cli.common import print_json
     from schedopt.instances.files import load, write_bytes
+    from schedopt.instances.starts import COLUMNS
     from schedopt.problems.shown import ShownTable
-    from schedopt.problems.starts import COLUMNS
     from schedopt.terminal.console import show
     from schedopt.verbs.start_times import start_times as run
 

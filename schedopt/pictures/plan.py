@@ -34,10 +34,7 @@ OUT = 20  # jobs that are left out and named
 
 
 def plan(table: pl.DataFrame) -> Figure:
-    """Draw a plan.
-
-    ``table``: as `schedopt.plan` makes it.
-    """
+    """Draw a plan, as `schedopt.plan` makes it."""
     import polars as pl
 
     several = _of_season(table)
@@ -100,10 +97,7 @@ CHANGES = {"kept": GREY, "moved": ORANGE, "added": GREEN, "dropped": RED}
 
 
 def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
-    """Draw two plans: of each job a bar as it was, thin, and below it one as it is.
-
-    Jobs that run in neither are not drawn; of many, those that change come first.
-    """
+    """Draw two plans: each job as it was, and as it is; those that change come first."""
     before, after = _bars(old), _bars(new)
     change = changes(before, after)
     order = {"kept": 1}

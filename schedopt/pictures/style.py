@@ -102,11 +102,7 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """Return what each result is called beside the others: no two of one instance the same.
-
-    It is the policy or the formulation; where several have the same, what they differ in stands
-    beside it: side constraints, options, the seed, or else a number.
-    """
+    """Return what each result is called: its policy or formulation, and what tells it apart."""
     found = [(result.instance, str(result.policy or result.formulation)) for result in results]
     for tell in (_rules, _options, _seed):
         told = [tell(result) for result in results]
@@ -159,10 +155,7 @@ def label(name: str, most: int = 40) -> str:
 
 
 def time_unit(scale: float) -> tuple[float, str]:
-    """Return a divisor that makes times readable, and the name of the unit.
-
-    The unit of a file is its author's; nobody plans nights of hours in units of a minute or more.
-    """
+    """Return a divisor that makes times readable, and the name of the unit."""
     return (3600.0, "hours") if scale >= 2 * 3600 else (1.0, "")
 
 

@@ -15,13 +15,7 @@ __all__ = ["Problem", "lazily", "problem", "problem_of", "problems"]
 
 @cache
 def problem(name: str) -> Problem:
-    """Return the record of a problem.
-
-    Raises
-    ------
-    InputError
-        If there is no such problem.
-    """
+    """Return the record of a problem; `InputError` if there is none."""
     record: Problem = import_module(
         home("problems", naming.pick(name, PROBLEMS, "a problem"))
     ).RECORD

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
+    from schedopt.instances.starts import Because, Told
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
-    from schedopt.problems.starts import Because, Told
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 

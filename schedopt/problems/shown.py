@@ -101,10 +101,7 @@ Span = tuple[float, float] | None
 
 
 def changes(before: Mapping[str, Span], after: Mapping[str, Span]) -> dict[str, str]:
-    """Return what becomes of each job that runs in one of two plans or in both.
-
-    It is kept where it starts when it did, or where not both say when.
-    """
+    """Return what becomes of each job that runs in one of two plans or in both."""
     found = {}
     for name in {**before, **after}:
         was, now = before.get(name), after.get(name)
@@ -124,19 +121,13 @@ Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title
 
 
 def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """Return the titles of columns of groupings: their names, unless a plan has such a column.
-
-    Then the title is ``grouping NAME``; ``taken`` are further columns of the plan.
-    """
+    """Return titles of groupings' columns: ``grouping NAME`` where a plan has such a column."""
     return [f"grouping {name}" if name in (*FIXED, *CLOCKED, *taken) else name for name in names]
 
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of a job, and why: when it was to start, and when it starts or started.
-
-    The same by the clock where that is known.
-    """
+    """What becomes of a job, and why: when it was to start, and when it starts or started."""
 
     job: str
     change: str  # kept, added, dropped or moved

@@ -80,10 +80,7 @@ def _certificate(file: str, row: Row) -> dict[str, Any]:
 def problems(
     rows: Sequence[Row], standings: Sequence[Standing], place: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return each problem's policies: how they are drawn, how they stand, and their ratios.
-
-    ``place``: each file's place in the list of instances.
-    """
+    """Return each problem's policies: how they are drawn, how they stand, and their ratios."""
     found: dict[str, Any] = {}
     for scores, _, _ in all_scores(rows):
         found[scores.problem] = {

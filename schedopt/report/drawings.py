@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.analysis.contenders import counts, sign_of
+from schedopt.formats import cut
 from schedopt.instances.errors import InputError
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Result
@@ -28,6 +29,9 @@ BUDGET = 60.0
 """Seconds that the runs to be drawn took in the bench: they are made again for their solutions."""
 
 MOST = 120  # pictures of a report: each takes a fifth of a second, and tens of kilobytes
+
+PHONE, NAME = 3.9, 16
+"""Inches of a picture for a phone, and letters of a name in it."""
 
 IN_THE_WAY = (
     re.compile(r"<metadata>.*?</metadata>", re.DOTALL),
@@ -61,10 +65,7 @@ def order(rows: Sequence[Row]) -> list[Row]:
 
 
 def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
-    """Return the files to draw: where policies differ most, within the time budget.
-
-    ``cases``: each file's rows; ``most``: how many at the most.
-    """
+    """Return the files to draw: where policies differ most, within the time budget."""
 
     def spread(file: str) -> float:
         found = [row.gap for row in cases[file] if row.gap is not None]
@@ -83,14 +84,7 @@ def chosen(cases: Mapping[str, Sequence[Row]], most: int) -> list[str]:
 def drawn(
     rows: Sequence[Row], sweep: Sweep, of: Mapping[str, ProblemPlan], most: int
 ) -> list[Picture]:
-    """Return the pictures of one instance: the reference, then each policy, the best first.
-
-    Policies whose solutions are equal share one.
-
-    ``rows``: the instance's, each policy's name being its contender's; ``sweep``: what the bench
-    did; ``of``: what that means for each problem; ``most``: how many pictures at the most; the rows
-    beyond have a note.
-    """
+    """Return an instance's pictures: the reference, then each policy, the best first."""
     ordered = order(rows)
     try:
         task = task_of(from_label(ordered[0].file), sweep, of)
@@ -148,14 +142,45 @@ def _reason(error: Exception) -> str:
     return f"not drawn: {kind}{error}"
 
 
-def svg(figure: Figure, caption: str) -> str:
+def slim(figure: Figure) -> Figure:
+    """Lay a figure out anew as wide as a phone: legends below it, fewer hours, shorter names."""
+    from matplotlib.ticker import FixedLocator
+
+    figure.set_figwidth(PHONE)
+    legend = dict[str, Any]()
+    for axes in figure.axes:
+        if own := axes.get_legend():
+            texts = [cut(text.get_text(), NAME) for text in own.get_texts()]
+            legend |= dict(zip(texts, own.legend_handles, strict=True))
+            own.remove()
+        place = axes.get_subplotspec()
+        step = 2 if place is None or len(place.colspan) == place.get_gridspec().ncols else 3
+        if isinstance(axes.xaxis.get_major_locator(), FixedLocator):
+            told, day = list[str](), ""
+            for i, text in enumerate(axes.get_xticklabels()):
+                hour, _, new = text.get_text().partition("\n")
+                day = new or day
+                told.append("" if i % step else f"{hour}\n{day}".rstrip())
+                day = "" if told[-1] else day
+            axes.set_xticks(axes.get_xticks(), told)
+        if isinstance(axes.yaxis.get_major_locator(), FixedLocator):
+            names = [cut(text.get_text(), NAME) for text in axes.get_yticklabels()]
+            axes.set_yticks(axes.get_yticks(), names)
+        axes.set_title(axes.get_title(), fontsize=8, wrap=True)
+    if legend:
+        below: Any = {"loc": "outside lower center", "ncols": 3, "fontsize": 7, "frameon": False}
+        figure.legend(legend.values(), legend.keys(), **below)
+    return figure
+
+
+def svg(figure: Figure, caption: str, salt: str = "schedopt") -> str:
     """Return a figure as markup to embed in a page, the same bytes each time."""
     import matplotlib
 
     from schedopt.pictures.style import quietly
 
     buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), quietly():
+    with matplotlib.rc_context({"svg.hashsalt": salt}), quietly():
         figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
     drawing = buffer.getvalue().decode()
     drawing = drawing[drawing.index("<svg") :]

@@ -17,7 +17,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
 from schedopt.problems import problem_of
 from schedopt.problems.shown import CAUTION, Explanation, Section, ShownTable, explained
-from schedopt.report.drawings import svg
+from schedopt.report.drawings import slim, svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
 from schedopt.solvers.result import Result
@@ -63,12 +63,7 @@ def write(
     run: Result | None = None,
     rows: Sequence[Variation] = (),
 ) -> None:
-    """Write the page of one result; ``path`` ends in .html.
-
-    ``run``: the same as it is run, where that is known (`schedopt.verbs.plan.carried_out`);
-    ``rows``: a what-if of the same instance, drawn as curves. Raises `InputError` if the name ends
-    otherwise, or the place cannot be written to.
-    """
+    """Write the page of one result; ``path`` ends in .html."""
     named(path)
     write_bytes(Path(path), page(instance, result, run, rows).encode())
 
@@ -134,7 +129,9 @@ def _part(title: str, body: str, meanings: Mapping[str, str]) -> str:
 def _pictures(part: Section) -> Iterator[str]:
     for caption, draw in part.pictures:
         told = f"<figcaption>{plain(caption)}</figcaption>"
-        yield f'<figure>{told}<div class="sheet">{svg(draw(), caption)}</div></figure>'
+        wide, narrow = svg(draw(), caption), svg(slim(draw()), caption, "phone")
+        sheets = f'<div class="sheet wide">{wide}</div><div class="sheet slim">{narrow}</div>'
+        yield f"<figure>{told}{sheets}</figure>"
 
 
 def _table(shown: ShownTable, meanings: Mapping[str, str]) -> str:

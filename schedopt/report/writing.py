@@ -42,14 +42,7 @@ def write(
     pictures: int = PICTURES,
     progress: Advance | None = None,
 ) -> None:
-    """Write rows of a bench as one page: words, tables, charts, pictures and certificates.
-
-    ``sweep``: how the bench was run, without which there are no pictures: they are drawn of results
-    that are computed again; ``failures``: a line for each instance that could not be used;
-    ``pictures``: instances to draw at the most, those where policies differ most; ``progress``:
-    called with pictures drawn and in all. Raises `InputError` if the name does not end in .html, or
-    the place cannot be written to.
-    """
+    """Write rows of a bench as one page: words, tables, charts, pictures and certificates."""
     named(path)
     rows = by_contender(rows)
     drawn: dict[str, list[Picture]] = {}
@@ -146,10 +139,7 @@ def _plotly() -> tuple[str, str]:
 
 
 def content_policy(*scripts: str) -> str:
-    """Return a content security policy: these very scripts, no other, and no network at all.
-
-    Should a name ever escape being escaped, the browser still would not run it.
-    """
+    """Return a content security policy: these very scripts, no other, and no network at all."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
         for script in scripts

@@ -39,10 +39,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def work(tasks: Sequence[Task], grace: float | None) -> bytes:
-    """Do tasks on a cluster's machine, in a process beside Dask's worker, which stays well.
-
-    Returns: a `Batch`, as JSON: plain data is all that travels back.
-    """
+    """Do tasks in a process beside Dask's worker, which stays well; return a `Batch` as JSON."""
     began = time.monotonic()
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
@@ -118,10 +115,7 @@ def _workforce(client: Any) -> int:
 def _through(
     client: Any, distributed: Any, tasks: Sequence[Task], grace: float | None, most: int
 ) -> Iterator[Group]:
-    """Submit tasks, a few batches more at a time than there are workers, and yield outcomes.
-
-    Batches grow until they take `BATCH_SECONDS` seconds: a future costs as much as a tiny instance.
-    """
+    """Submit tasks, a few batches more at a time than there are workers, and yield outcomes."""
     waiting = deque(tasks)
     running: dict[str, tuple[Task, ...]] = {}
     submitted: dict[str, Any] = {}

@@ -30,15 +30,7 @@ R = TypeVar("R", bound=Keyed)
 
 
 class Journal(ABC, Generic[R]):
-    """The rows of a sweep, each in the file as soon as it is known.
-
-    While a sweep runs, its rows are appended to a journal of JSON lines: the output itself where
-    that is .jsonl, else a file beside it. When it is complete the output is written anew in the
-    sweep's order, whole or not at all.
-
-    ``output``: where rows are kept; nowhere but in memory if None; ``keys``: the keys of the
-    sweep's rows, in its order.
-    """
+    """The rows of a sweep, each appended to a journal of JSON lines as soon as it is known."""
 
     formats: ClassVar[tuple[str, ...]]
 
@@ -111,11 +103,7 @@ class Journal(ABC, Generic[R]):
         return key in self._rows
 
     def extend(self, rows: Iterable[R]) -> None:
-        """Keep rows; when this returns, no end of this process loses them.
-
-        They are written at once, so that a killed bench has them. The disk itself is waited for
-        every `SYNC` seconds: where the machine's power fails, the rows since then are redone.
-        """
+        """Keep rows: they are written at once, so that no killed bench loses them."""
         rows = list(rows)
         # Before they are written: an interruption just after must not make `finish` forget them.
         self._rows.update((row.key, row) for row in rows)

@@ -33,10 +33,7 @@ from schedopt.verbs.solve import solve
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done with one instance.
-
-    ``lost``: references that are not to be tried (again), and what is said of them instead.
-    """
+    """What is to be done with one instance."""
 
     source: Source
     digest: str  # the source's, when the sweep was planned
@@ -45,7 +42,7 @@ class Task:
     time_limit: float | None = None  # seconds for each reference
     certificate: bool = False  # whether the bounds of references are re-proved
     seed: int = 0  # the solver's
-    lost: Mapping[str, str] | None = None
+    lost: Mapping[str, str] | None = None  # references not to be tried (again), and why
     policy_files: tuple[PolicyFile, ...] = ()  # files of policies that are run first
     problem: str = ""  # of which problem the instance was when the sweep was planned
 
@@ -151,12 +148,7 @@ def said(error: BaseException) -> str:
 
 
 class _References:
-    """What policies are measured against: the optimum that bounds them.
-
-    For policies that only choose it is the best choice under the same options; for those whose jobs
-    are run it is the best choice in the bounding instance, whatever was planned; and some problems
-    name a reference of their own.
-    """
+    """What policies are measured against: the optimum that bounds them."""
 
     def __init__(self, instance: AnyInstance, task: Task) -> None:
         self._instance, self._task = instance, task
@@ -281,10 +273,7 @@ def _blank(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Ro
 
 
 def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
-    """Yield each run with the instance, the policy's result and its reference: rows keep neither.
-
-    A policy that raises has a result without a solution that says so.
-    """
+    """Yield each run with its instance, result and reference; who raises has no solution."""
     for policies in task.policy_files:
         load(policies)
     instance = task.source.load()
@@ -343,12 +332,7 @@ def _ended(reference: Result) -> Result | None:
 
 
 def shortfall(result: Result, reference: Result) -> float | None:
-    """Return how far a policy falls short of a reference, as a fraction of the reference.
-
-    None where one of them has no objective, where the reference is 0 (see `difference`), and where
-    the policy breaks something or answers another question: rectangles may well have less overhead
-    than any epochs. Not below 0 where the reference is proven: what remains there is rounding.
-    """
+    """Return how far a policy falls short, as a part of its reference, if they compare."""
     short = _short(result, reference)
     if short is None:
         return None

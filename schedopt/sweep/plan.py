@@ -43,13 +43,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Run:
-    """One policy on one instance: what becomes one row.
+    """One policy on one instance: what becomes one row."""
 
-    ``key``: a digest of all that the row depends on, the instance's contents among it, so that a
-    changed file, option or release is never mistaken for work already done.
-    """
-
-    key: str
+    key: str  # a digest of all that the row depends on, the instance's contents among it
     policy: str
     seed: int
     options: Options  # those that the policy or its reference knows

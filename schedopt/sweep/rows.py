@@ -123,11 +123,7 @@ _NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required
 
 
 class Rows(Journal[Row]):
-    """The rows of a bench.
-
-    ``mended``: by `run_of`, the keys of runs of policies from a user's own file: what is held of
-    them under another key is of the file as it was.
-    """
+    """The rows of a bench; ``mended``: by `run_of`, keys of runs of users' policies as they are."""
 
     formats = FORMATS
 
@@ -192,11 +188,7 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
 
 
 def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
-    """Read the rows of a file that a bench wrote.
-
-    ``cut``: whether to cut off a last line that has no end, as a killed bench leaves it. Raises
-    `InputError` if the file does not hold rows.
-    """
+    """Read the rows that a bench wrote; ``cut``: whether to cut off an unfinished last line."""
     path = Path(path)
     data, rest = read_bytes(path), b""
     if path.suffix.lower() == ".jsonl":

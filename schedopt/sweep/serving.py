@@ -81,11 +81,7 @@ def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
 
 
 def _do_in_steps(line: Connection, task: Task, loaded: set[tuple[str, str]]) -> None:
-    """Do a task, and tell each step.
-
-    What has ended is told with what begins next, and that a policy is being loaded, only where it
-    is: by ``loaded``.
-    """
+    """Do a task, and tell each step."""
     load_only(task.policy_files)
     told: list[Step[Keyed]] = []
     for step in steps(task):

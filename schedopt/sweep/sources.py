@@ -37,12 +37,9 @@ TINY = 4096  # bytes up to which compressing a text takes longer than sending it
 
 @dataclass(frozen=True)
 class Source:
-    """Where one instance comes from.
+    """Where one instance comes from."""
 
-    ``label``: how rows and messages speak of it: a path, or what it is generated from.
-    """
-
-    label: str = field(init=False, repr=False)
+    label: str = field(init=False, repr=False)  # a path, or what it is generated from
 
     def opened(self) -> Source:
         """Return the same source, its file read once for all that is asked of it now."""
@@ -99,15 +96,11 @@ class FileSource(Source):
 
 @dataclass(frozen=True)
 class Contents(Source):
-    """What an instance file holds: read just now, or on its way to another machine.
-
-    ``path``: the file; None on its way, where ``others`` holds those beside it, and ``best`` the
-    best known result.
-    """
+    """What an instance file holds: read just now, or on its way to another machine."""
 
     label: str  # the path where the file is at home, as it was given
     data: bytes = field(repr=False)  # its text; compressed on its way, unless it is tiny
-    path: Path | None = None
+    path: Path | None = None  # None on its way, where it has those beside it and the best result
     others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     best: bytes | None = field(default=None, repr=False)
 
@@ -168,13 +161,9 @@ class Contents(Source):
 
 @dataclass(frozen=True)
 class GeneratedSource(Source):
-    """A random instance, made where it is needed: the seed fixes it bit for bit.
+    """A random instance, made where it is needed: the seed fixes it bit for bit."""
 
-    ``label``: as ``--generate`` takes it; ``family``, ``generator``: the problem, and one of its
-    generators; ``options``: those of the generator that are not at their default.
-    """
-
-    family: str
+    family: str  # the problem
     generator: str
     seed: int
     options: Options = field(default_factory=dict)
@@ -229,11 +218,7 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
 def replicated(
     sources: Iterable[Source], seeds: tuple[int, ...]
 ) -> Iterator[tuple[Source, tuple[int, ...]]]:
-    """Yield sources, each once, with the seeds of its runs.
-
-    Seeds of a generator that draws nothing make one instance: they are those of its runs, unless
-    several ``seeds`` are given for these.
-    """
+    """Yield sources, each once, with the seeds of its runs; some draw nothing themselves."""
     same: dict[str, list[GeneratedSource]] = {}
     found: dict[str, Source] = {}
     for source in sources:
@@ -305,10 +290,7 @@ def from_label(label: str) -> Source:
 
 
 def from_text(text: str) -> list[GeneratedSource]:
-    """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``.
-
-    A row's ``file`` is such a text where its instance was generated.
-    """
+    """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")
     options = split(words)

@@ -28,10 +28,7 @@ HELD: WeakSet[Any] = WeakSet()
 def began(
     serve: Callable[[Connection], None], *, copied: bool = False
 ) -> tuple[BaseProcess, Connection]:
-    """Begin a process that serves its end of a line, and return it with the other end.
-
-    It may be a copy of this one, with all that is loaded here: see `may_be_copied`.
-    """
+    """Begin a process that serves its end of a line, and return it with the other end."""
     context = multiprocessing.get_context("fork") if copied else _SPAWN
     ours, theirs = context.Pipe()
     HELD.add(ours)
@@ -109,9 +106,6 @@ def unready(process: BaseProcess, seconds: float) -> InputError | None:
 
 
 def leave_if_begun_by_ourselves() -> None:
-    """Exit if this process is still importing the script that spawned it.
-
-    Whoever began it says what is to be done.
-    """
+    """Exit if this process is still importing the script that spawned it."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)

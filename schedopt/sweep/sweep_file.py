@@ -33,14 +33,7 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A sweep file; what is not in it is as on the command line.
-
-    ``paths``: instance files, folders of them, and patterns such as ``nights/*.json``; like all
-    paths in the file, seen from the file's own folder; ``policies``: names, of whichever problem
-    they are; or for each problem; ``options``: option values, in a list where several are to be
-    tried; under a problem's name for that problem alone; ``constraints``: files of side
-    constraints, for all instances or by problem; ``output``: in the file's own folder or below.
-    """
+    """A sweep file, paths seen from its folder; what is missing is as on the command line."""
 
     paths: tuple[str, ...] = ()
     generate: tuple[Generated, ...] = ()

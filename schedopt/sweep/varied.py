@@ -124,10 +124,7 @@ class Variations(Journal[Variation]):
 
 
 def read(path: Path, *, cut: bool = False) -> list[Variation]:
-    """Read the rows of a what-if, but for a last line that has no end.
-
-    ``cut``: whether to cut that line off.
-    """
+    """Read the rows of a what-if; ``cut``: whether to cut off an unfinished last line."""
     data, rest = finished(read_bytes(path), path, WHAT)
     rows = []
     for number, line in enumerate(data.splitlines(), start=1):

@@ -21,21 +21,14 @@ Value = float | int | str | bool  # what stands at a place
 
 @dataclass(frozen=True)
 class Vary:
-    """A place, and the values that it takes.
-
-    ``place``: such as ``processors``, ``rules.cap.at_most.fx``, ``jobs.hero.reward`` or
-    ``option.fill``.
-    """
+    """A place, and the values that it takes."""
 
     place: str
     values: tuple[Value, ...]
 
     @classmethod
     def of(cls, text: str, number: Callable[[str], float]) -> Vary:
-        """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``.
-
-        ``number``: reads a number that may have a unit; raises `InputError` where it is none.
-        """
+        """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``."""
         place, _, listed = text.partition("=")
         if not place or not listed:
             raise InputError("PLACE=VALUES", found=shown(text), place="--vary")
@@ -100,11 +93,7 @@ def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
 def changed(
     document: Mapping[str, Any], rules: Sequence[Any], values: Mapping[str, Value]
 ) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
-    """Return an instance's document, further rules and options with values at their places.
-
-    ``document``: the instance as a file holds it; ``rules``: further side constraints, as a file
-    holds them; ``values``: by place.
-    """
+    """Return an instance's document, further rules and options with values at their places."""
     own: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
     more: list[Any] = msgspec.json.decode(msgspec.json.encode(rules))
     options: dict[str, Value] = {}

@@ -50,12 +50,7 @@ class PolicyInterruptedError(Exception):
 
 
 class Worker:
-    """A process that computes one instance after the other.
-
-    It is started when it is first needed. Where it dies, the step is tried again in a new one;
-    where it dies of the same step again and again, or takes too long over it, it goes on without
-    that step, whose row says so.
-    """
+    """A process that computes instances; a new one takes its place where it dies or hangs."""
 
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
@@ -63,14 +58,7 @@ class Worker:
         self._closed = self._busy = self._heard = False
 
     def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome[Keyed]]]:
-        """Do tasks in their order, and yield what became of the next ones as it is known.
-
-        Telling each step takes as long as a tiny instance. So tasks that no grace is over are
-        done without; where the process dies of one, those that are left are done step by step.
-        Where one takes long, the others are left undone, for whoever has time.
-
-        Raises `WorkerError` if the worker is closed meanwhile.
-        """
+        """Do tasks in order, several at a time where none can hang, and yield what is done."""
         done = 0
         if len(tasks) > 1 and _limit(tasks[0], grace) is None:
             self._busy = True
@@ -92,11 +80,7 @@ class Worker:
             yield [self.compute(task, grace)]
 
     def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
-        """Do a task, starting its process again as often as it dies.
-
-        A step that takes longer than the time limit and ``grace`` is ended, where there are both.
-        Raises `WorkerError` if the worker is closed meanwhile.
-        """
+        """Do a task step by step, starting its process again as often as it dies or hangs."""
         limit = _limit(task, grace)
         done: dict[str, Keyed] = {}
         losses: Counter[str] = Counter()
@@ -135,11 +119,7 @@ class Worker:
     def _follow(
         self, task: Task, limit: float | None, done: dict[str, Keyed]
     ) -> tuple[Begun | Failed | Finished | None, bool]:
-        """Have the process do a task; return the last step heard of, and whether it took too long.
-
-        None is no step: the process reads, or goes from one to the next. What is heard in between
-        goes to ``done``.
-        """
+        """Have the process do a task; return the last step, and whether it took too long."""
         last: Begun | None = None
         _, decoder = _decoders(task.made)
         try:
@@ -210,10 +190,7 @@ class Worker:
 def _without(
     task: Task, last: Begun, done: dict[str, Keyed], ended: str, seconds: float | None
 ) -> Task:
-    """Return a task without a step that never ends, whose row, if it is a run, says how it ended.
-
-    It took ``seconds``, too long; or its process died of it.
-    """
+    """Return a task without a step that never ends; the row of a run says how it ended."""
     if last.row is None:
         lost = {**(task.lost or {}), str(last.reference): f"no reference: {ended}"}
         return replace(task, lost=lost)
@@ -269,10 +246,7 @@ def local(tasks: Sequence[Task], workers: int, grace: float | None) -> Iterator[
 
 
 def _copy(staff: Sequence[Worker], tasks: Sequence[Task]) -> None:
-    """Begin workers as copies of this process where that may be, with what they all need loaded.
-
-    Not where users' files of policies have been run in it: what those hold is not made for it.
-    """
+    """Begin workers as copies of this process, unless users' policies were run in it."""
     if any(task.policy_files for task in tasks) or not starting.may_be_copied():
         return
     for problem in dict.fromkeys(task.problem for task in tasks):
@@ -287,10 +261,7 @@ def _copy(staff: Sequence[Worker], tasks: Sequence[Task]) -> None:
 def _done(
     worker: Worker, waiting: deque[Task], workers: int, grace: float | None
 ) -> Iterator[Group]:
-    """Have a worker do what waits, a few tasks at a time, and yield what is done.
-
-    How many they are grows until they take `BATCH` seconds.
-    """
+    """Have a worker do what waits, in batches of up to `BATCH` seconds; yield what is done."""
     size = 1
     while True:
         batch: list[Task] = []

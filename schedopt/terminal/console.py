@@ -40,13 +40,7 @@ def show(shown: ShownTable, styles: Sequence[str] = ()) -> None:
 
 
 def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
-    """Return a table of plain text, its numbers aligned to the right.
-
-    A terminal too narrow for it breaks lines between words, and leaves out the frame before it
-    breaks words. Columns without contents are left out.
-
-    ``styles``: a style for each row; none where there are fewer.
-    """
+    """Return a table without its empty columns, whose numbers are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -66,6 +60,9 @@ def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
         )
     if narrowest > out.width:
         rendered.box, rendered.padding, rendered.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
+    if narrowest - len(shown.heads) >= out.width:  # then words break: nothing is cut off
+        for drawn in rendered.columns:
+            drawn.min_width, drawn.no_wrap = None, False
     for i, row in enumerate(shown.rows):
         style = styles[i] if i < len(styles) else ""
         rendered.add_row(*(text(cell) for cell in row), style=style or None)

@@ -58,15 +58,7 @@ def shown(name: str) -> dict[str, Any]:
 def verified(
     names: Sequence[str] = (), watch: Callable[[int, int], None] | None = None
 ) -> Iterator[Verdict]:
-    """Verify entries one by one, without any solver.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Groups, or instances as ``GROUP/NAME``; all where none is given.
-    watch : callable, optional
-        Called with how many are done, and how many there are.
-    """
+    """Verify groups, or instances as ``GROUP/NAME``, or all, without any solver."""
     found = chosen(names)
     for done, (name, entry) in enumerate(found, 1):
         yield verify(name, entry)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from schedopt.instances.options import Option
-from schedopt.problems import problem, problems
+from schedopt.problems import Problem, problem, problems
 
 if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
+    from schedopt.solvers.engine import Engine
 
 Entry = dict[str, str | list[str]]
+T = TypeVar("T")
 
 
 def list_policies(name: str) -> Mapping[str, Policy]:
@@ -31,13 +33,7 @@ def list_policies(name: str) -> Mapping[str, Policy]:
 
 
 def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
-    """Return the entries of each section: a name, and what is to be said of it.
-
-    Parameters
-    ----------
-    wanted : iterable of str, optional
-        Which of `SECTIONS`; all of them by default.
-    """
+    """Return the entries of each section that is wanted, by default of all."""
     return {name: SECTIONS[name]() for name in (SECTIONS if wanted is None else wanted)}
 
 
@@ -58,73 +54,29 @@ def formulations_in_words() -> list[str]:
     return lines
 
 
-def _problems() -> list[Entry]:
-    return [{"name": record.name, "summary": record.title} for record in problems()]
-
-
-def _formulations() -> list[Entry]:
-    return [
-        {
-            "problem": record.name,
-            "name": name,
-            "summary": _first_line(record.formulation(name)),
-            "options": _options(record.formulation(name).known_options),
-        }
+def _each(
+    known: Callable[[Problem], Mapping[str, T]], told: Callable[[T], Entry]
+) -> Callable[[], list[Entry]]:
+    """Return what makes the entries of a section of which every problem has some, by name."""
+    return lambda: [
+        {"problem": record.name, "name": name, **told(one)}
         for record in problems()
-        for name in record.formulation_homes
+        for name, one in known(record).items()
     ]
 
 
-def _solvers() -> list[Entry]:
-    return [
-        {
-            "problem": record.name,
-            "name": f"{formulation} {engine.name}",
-            "takes": engine.when,
-            "proves": engine.proves,
-            "here": "yes" if engine.available else f"no: needs {' or '.join(engine.needs)}",
-            "module": engine.solve.partition(":")[0],
-        }
-        for record in problems()
-        for formulation in record.formulation_homes
-        for engine in record.engines(formulation)
-    ]
+def _engine(engine: Engine) -> Entry:
+    return {
+        "takes": engine.when,
+        "proves": engine.proves,
+        "here": "yes" if engine.available else f"no: needs {' or '.join(engine.needs)}",
+        "module": engine.solve.partition(":")[0],
+    }
 
 
-def _policies() -> list[Entry]:
-    return [
-        {
-            "problem": record.name,
-            "name": policy.name,
-            "summary": policy.summary,
-            "options": _options(policy.options),
-            "phase": policy.phase,
-            "source": policy.source,
-        }
-        for record in problems()
-        for policy in record.policies().values()
-    ]
-
-
-def _constraints() -> list[Entry]:
-    return [
-        {"problem": record.name, "name": name, "summary": _first_line(kind)}
-        for record in problems()
-        for name, kind in record.constraint_kinds().items()
-    ]
-
-
-def _generators() -> list[Entry]:
-    return [
-        {
-            "problem": record.name,
-            "name": name,
-            "summary": generator.summary,
-            "options": _options(generator.options),
-        }
-        for record in problems()
-        for name, generator in record.generators().items()
-    ]
+def _policy(policy: Policy) -> Entry:
+    told = {"phase": policy.phase, "source": policy.source}
+    return {"summary": policy.summary, "options": _options(policy.options), **told}
 
 
 def _examples() -> list[Entry]:
@@ -153,12 +105,27 @@ def _templates() -> list[Entry]:
 
 
 SECTIONS: Mapping[str, Callable[[], list[Entry]]] = {
-    "problems": _problems,
-    "formulations": _formulations,
-    "solvers": _solvers,
-    "policies": _policies,
-    "constraints": _constraints,
-    "generators": _generators,
+    "problems": lambda: [{"name": one.name, "summary": one.title} for one in problems()],
+    "formulations": _each(
+        lambda record: {name: record.formulation(name) for name in record.formulation_homes},
+        lambda kind: {"summary": _first_line(kind), "options": _options(kind.known_options)},
+    ),
+    "solvers": _each(
+        lambda record: {
+            f"{formulation} {engine.name}": engine
+            for formulation in record.formulation_homes
+            for engine in record.engines(formulation)
+        },
+        _engine,
+    ),
+    "policies": _each(lambda record: record.policies(), _policy),
+    "constraints": _each(
+        lambda record: record.constraint_kinds(), lambda kind: {"summary": _first_line(kind)}
+    ),
+    "generators": _each(
+        lambda record: record.generators(),
+        lambda recipe: {"summary": recipe.summary, "options": _options(recipe.options)},
+    ),
     "examples": _examples,
     "reproductions": _reproductions,
     "templates": _templates,

@@ -77,10 +77,7 @@ def _word(kind: str) -> str:
 
 
 def _chosen(kind: str, wanted: object, given: Options) -> Problem:
-    """Return the problem that files of a format become: of several, the one that is asked for.
-
-    Where none is, ``as`` says it too: not every problem knows that option.
-    """
+    """Return the problem that files of a format become: of several, the one that is asked for."""
     able = {record.name: record for record in problems() if kind in record.known_converters()}
     if wanted is None and "as" in given:
         able = {

@@ -42,25 +42,7 @@ def pack(target: Path) -> None:
 def fetch(
     source: str, watch: Callable[[int, int], None] | None = None
 ) -> tuple[Path, list[Verdict]]:
-    """Put the archive of a file, or of an address, where `archive:` finds it, once all of it holds.
-
-    Parameters
-    ----------
-    source : str
-        A file that `pack` wrote, or its address, https.
-    watch : callable, optional
-        Called with how many entries are verified, and how many there are.
-
-    Returns
-    -------
-    (Path, list of Verdict)
-        Where it is to be, and the verdicts; where one of them is bad, nothing is put there.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or holds something else.
-    """
+    """Install an archive, of a file or an https address, if all of it holds; return verdicts."""
     data, target = _read(source), fetched_home()
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent) as scratch:

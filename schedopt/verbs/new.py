@@ -10,13 +10,7 @@ from schedopt.problems import problem as record_of
 
 
 def plugin(folder: Path) -> list[Path]:
-    """Write a distribution to begin from, which adds a policy, into a new folder.
-
-    Raises
-    ------
-    InputError
-        If the folder is there, or cannot be made.
-    """
+    """Write a distribution that adds a policy into a new folder; `InputError` if it is there."""
     try:
         folder.mkdir()
     except OSError as error:

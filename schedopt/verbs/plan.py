@@ -28,10 +28,7 @@ FORMATS = (".csv", ".parquet", excel.ENDING)
 
 
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:
-    """Return a result as it is run: itself where it says when, else dispatched at once, checked.
-
-    Returns: None where nothing can be said of when.
-    """
+    """Return a result as run: itself, or dispatched and checked; None if nothing says when."""
     from schedopt.validation.documents import check
 
     run = problem_of(instance).carried_out(instance, result)

@@ -119,10 +119,7 @@ def _released(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str]:
-    """Yield the lines of a job: of a command in several, an option of which nothing is known not.
-
-    Raises `InputError` where a value is missing and the line cannot be left out.
-    """
+    """Yield a job's lines, but of a command in several no option of which nothing is known."""
     for n, line in enumerate(block, start=first):
         missing = [name for name in FIELD.findall(line) if row.get(name) in (None, "")]
         if missing and n > first and line.endswith("\\") and block[n - first - 1].endswith("\\"):
@@ -161,10 +158,7 @@ def _expect_plain(lines: list[str], first: int, last: int) -> None:
 
 
 def _read(line: str, quote: str) -> tuple[list[str], str]:
-    """Return for each character in which quotes it stands, ``#`` in a comment; and those left open.
-
-    ``quote``: those in which the line begins.
-    """
+    """Return the quotes in which each character stands (``#`` in comments), and those left open."""
     where: list[str] = []
     for i, sign in enumerate(line):
         where.append(quote)

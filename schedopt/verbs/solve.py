@@ -167,10 +167,7 @@ def _certified(
 
 
 def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
-    """Return a result as the checker leaves it, without a certificate that proves nothing.
-
-    ``why``: where a certificate was asked for, reasons why there may be none.
-    """
+    """Return a result as the checker leaves it, without a certificate that proves nothing."""
 
     def check(result: Result) -> Result:
         return _checked(model, result, stages.to_check())

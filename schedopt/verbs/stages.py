@@ -18,18 +18,7 @@ OVER, SHARE = 1.0, 0.1
 
 
 class Stages:
-    """The clock of a solve, which shares out its time limit and ends with the first signal.
-
-    Building and searching come first; each stage that was asked for beyond them may count on an
-    equal share of the time limit, and has what those before it left over too.
-
-    Parameters
-    ----------
-    limits : Limits
-        Of all stages together.
-    beyond : int
-        How many stages were asked for beyond the search.
-    """
+    """The clock of a solve: each stage beyond the search has an equal share of the limit."""
 
     def __init__(self, limits: Limits, beyond: int) -> None:
         self.limits, self._beyond = limits, beyond

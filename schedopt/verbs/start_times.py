@@ -8,9 +8,9 @@ from typing import Any
 from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.starts import Because, Told
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
-from schedopt.problems.starts import Because, Told
 
 
 def start_times(

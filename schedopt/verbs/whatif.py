@@ -93,11 +93,7 @@ def questions(
     constraints: Sequence[Constraint] = (),
     how: Mapping[str, Any],
 ) -> list[Variant]:
-    """Return what is to be solved, each combination read and judged.
-
-    ``what``, ``vary``, ``unit``, ``constraints``: as `whatif` takes them; ``how``: further
-    arguments of `schedopt.solve`.
-    """
+    """Return what is to be solved, each combination read; ``how`` is for `schedopt.solve`."""
     if isinstance(what, str | Path):
         what = load(what)
     if not vary:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.cli import refused, run
+from builders.effort import examples
 from builders.msfq_logs import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
-LOGS = 200
+LOGS = examples(200)
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -164,7 +165,7 @@ def test_who_ran_in_a_jobs_place(
     found = explained(queue, name, row, "exact", own)
     rows = next(part.rows for part in queue.parts() if row in part.rows)
     others = rows[(starts[rows] >= jobs.submit[row]) & (starts[rows] < starts[row])]
-    assert [one.row for one in found.in_its_place] == others.tolist()
+    assert [one.job for one in found.in_its_place] == list(map(str, others))
     assert found.alone <= found.start == starts[row]
     make = LOG_POLICIES[name].order
     assert make is not None
@@ -173,14 +174,14 @@ def test_who_ran_in_a_jobs_place(
     if order.fill == "stop" and order.key not in ("conservative", "quotas"):
         assert not passed
     if order.key == "conservative":
-        assert found.earlier is None
+        assert found.first is None
         return
-    assert found.earlier is not None
-    assert found.earlier.start >= found.alone
+    assert found.first is not None
+    assert found.first.start >= found.alone
     if order.fill != "skip" and order.key != "quotas" and not order.priority.limits:
-        assert found.earlier.start == found.alone  # nobody delays who is first in line
-    total = found.earlier.delay - found.earlier.gain + found.earlier.start - found.start
-    assert found.earlier.change * len(rows) == pytest.approx(total, abs=1e-6)
+        assert found.first.start == found.alone  # nobody delays who is first in line
+    total = found.first.delay - found.first.gain + found.first.start - found.start
+    assert found.first.change * len(rows) == pytest.approx(total, abs=1e-6)
 
 
 def test_a_job_is_explained_in_words(tmp_path: Path) -> None:

@@ -65,20 +65,14 @@ BOUNDS = {
 
 @dataclass
 class Raw:
-    """The columns of a log before any rule, shape (rows,); NaN is unknown.
-
-    ``line`` is each row's line in the file, ``rows`` how many rows the log has, those that its
-    reader left out among them. ``zero`` is the date of time 0, in seconds since 1970 on the log's
-    own clock, where times are dates, and ``zone`` that clock's, if it is known. ``columns`` says of
-    each of the file's what it became.
-    """
+    """The columns of a log before any rule, shape (rows,); NaN is unknown."""
 
     submit: Floats
     need: Floats
     run: Floats
     estimate: Floats
-    line: NDArray[np.int64]
-    rows: int
+    line: NDArray[np.int64]  # in the file
+    rows: int  # of the log, with those that its reader left out
     user: Labels | None = None
     group: Labels | None = None
     queue: Labels | None = None
@@ -88,7 +82,7 @@ class Raw:
     unit: int = 1
     """In how many parts a processor is counted."""
     computer: str | None = None
-    zero: float | None = None
+    zero: float | None = None  # the date of time 0, in seconds since 1970 on the log's own clock
     zone: str | None = None
     partition: Labels | None = None
     needs: dict[str, Floats] = field(default_factory=dict)
@@ -122,12 +116,7 @@ def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
 
 
 def clean(raw: Raw, machine: Instance, given: Mapping[str, Any]) -> Jobs:
-    """Apply the rules and bounds that are given, and note what each did; ``raw`` is used up.
-
-    The machine says what there is to hold; its jobs are still to come.
-
-    `InputError` says what a rule is to refuse, or, with the reasons, that no job is left.
-    """
+    """Apply the rules and bounds that are given, and note what each did; ``raw`` is used up."""
     rules = {key: given.get(key, option.default) for key, option in RULES.items()}
     _window(raw, _bound(raw, given, "start", "from"), _bound(raw, given, "end", "to"))
     for rule, words, wrong in _WRONG:
@@ -222,10 +211,7 @@ _WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
 
 
 def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, Any]) -> None:
-    """Do with rows what a rule says, and note it, if there are any: refuse, drop, or a way.
-
-    A way is what is said beside the words, and the column of which these rows get other values.
-    """
+    """Do with rows what a rule says, and note it: a way is words, a column, and its new values."""
     count = int(np.count_nonzero(rows))
     if not count:
         return

@@ -79,11 +79,7 @@ def read(
     states: str | None = None,
     timezone: str | None = None,
 ) -> Raw:
-    """Read a dump, perhaps gzipped; ``unit`` is what a server is, ``states`` which jobs are taken.
-
-    Times are local to the ``timezone``; without it they are taken as they stand. `InputError` tells
-    of a column that is missing or, with its line, of a cell that cannot be read.
-    """
+    """Read a dump; ``unit``: what a server is; without a ``timezone`` times are as they stand."""
     text = read_bytes(path, MOST_TABLE).decode("utf-8", "replace")
     table, notes, rows = _cells(text)
     table = _jobs(table, states, notes)
@@ -218,10 +214,7 @@ def _older(
 
 
 def _amounts(told: list[dict[str, Floats]]) -> dict[str, Floats]:
-    """Return what jobs hold beside processors, by whichever source says it first.
-
-    Where a source says something of a job, what it does not name is not held.
-    """
+    """Return what jobs hold beside processors, by whichever source says it first."""
     names = dict.fromkeys(name for of in told for name in of if name not in _UNTOLD)
     found = {}
     for name in names:

@@ -29,11 +29,7 @@ left out where there are ``began`` and ``ended``."""
 
 
 def read(path: str | Path, *, timezone: str | None = None, **columns: str | None) -> Raw:
-    """Read a table, perhaps gzipped; ``columns`` are titles by role, in place of the roles' names.
-
-    The ``timezone`` is that of dates without an offset of their own. `InputError` tells of a column
-    that is missing or, with its line, of a cell that cannot be read.
-    """
+    """Read a table; ``columns``: titles by role; ``timezone``: of dates without an offset."""
     table = _table(read_bytes(path, MOST_TABLE))
     lines = np.arange(2, len(table) + 2)
     by_role = _found(table, columns)

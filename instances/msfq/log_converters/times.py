@@ -36,11 +36,7 @@ ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
 class Times(NamedTuple):
-    """A column of points in time, shape (rows,), in seconds since 1970 if they were ``dates``.
-
-    ``skipped`` and ``twice`` mark those in the hour that a clock skips in spring, and in the one
-    that it repeats in autumn.
-    """
+    """Points in time (since 1970 if ``dates``), and which a clock skipped or had twice."""
 
     seconds: Floats
     dates: bool
@@ -65,11 +61,7 @@ class Times(NamedTuple):
 
 
 def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) -> Times:
-    """Read points in time: numbers, or dates such as 2024-03-31T02:30:00, perhaps with an offset.
-
-    ``lines`` are the rows' own, for messages; ``zone`` is that of dates that have no offset of
-    their own, UTC if left out.
-    """
+    """Read numbers, or dates such as 2024-03-31T02:30:00, without an offset in a zone or UTC."""
     import polars as pl
 
     plain, known = _plain(texts, lines)

@@ -1,66 +1,24 @@
 """Why a job of a log started no earlier: who ran in its place, by which rule, at what price."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.msfq.site import Quotas
+from schedopt.instances.starts import Because, InItsPlace, Sooner
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.plain import Machine, limited
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started_under
 from schedopt.policies.msfq.logs.replay import Order
 
 
-class InItsPlace(NamedTuple):
-    """A job that started while another waited: its row, when, on what, and by which rule."""
-
-    row: int
-    start: float
-    need: int
-    held: float
-    rule: str
-    why: str
-
-
-class Earlier(NamedTuple):
-    """What had come of a job that goes before all others from its submit on.
-
-    ``start`` is its own; of the others so many would have started later, by ``delay`` together and
-    at most by ``longest``, which is that of row ``most_delayed``; ``gain`` is by how much others
-    would have started sooner, and ``change`` that of the mean response time of all jobs.
-    """
-
-    start: float
-    later: int
-    delay: float
-    gain: float
-    most_delayed: int
-    longest: float
-    change: float
-
-
-class Explained(NamedTuple):
-    """Why a job waited: ``alone`` is when it had started if nobody had after its submit."""
-
-    row: int
-    submit: float
-    start: float
-    need: int
-    planned: float
-    running: int
-    held: int
-    alone: float
-    in_its_place: tuple[InItsPlace, ...]
-    earlier: Earlier | None
-
-
 def explained(
     queue: Instance, name: str, row: int, estimates: str, own: Mapping[str, Any]
-) -> Explained:
+) -> Because:
     """Explain the start of a job under a policy that replays logs."""
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
@@ -76,15 +34,22 @@ def explained(
     submit, start = machine.submit[job], float(mine[job])
     running = seen.running(submit) & (mine < submit)
     others = np.flatnonzero((mine >= submit) & (mine < start))
-    found = [_in_its_place(seen, job, other, part.rows) for other in others.tolist()]
+    names = queue.jobs.name
+
+    def called(one: int) -> str:
+        return str(part.rows[one] if names is None else names[part.rows[one]])
+
+    found = [_in_its_place(seen, job, other, part.rows, called) for other in others.tolist()]
     earlier = None
     if order is not None and order.key != "conservative":
         sooner = dataclasses.replace(order, first=job)
         again = started_under(part.queue, policy, sooner, estimates, own)
-        earlier = _earlier(mine, again, job, part.rows)
-    return Explained(
-        row, submit, start, machine.need[job], machine.planned[job], int(running.sum()),
-        int(jobs.need[running].sum()), seen.alone(job, running), tuple(found), earlier,
+        earlier = _earlier(mine, again, job, called)
+    return Because(
+        job=called(job), policy=name, submit=submit, start=start, need=machine.need[job],
+        planned=machine.planned[job], running=int(running.sum()),
+        held=int(jobs.need[running].sum()), alone=seen.alone(job, running),
+        in_its_place=tuple(found), first=earlier,
     )  # fmt: skip
 
 
@@ -144,12 +109,15 @@ class _Replayed:
         return now
 
 
-def _in_its_place(seen: _Replayed, job: int, other: int, rows: Any) -> InItsPlace:
+def _in_its_place(
+    seen: _Replayed, job: int, other: int, rows: Any, called: Callable[[int], str]
+) -> InItsPlace:
     now = float(seen.starts[other])
     machine = seen.at(now, other)
     held = machine.need[other] * (min(float(seen.ends[other]), float(seen.starts[job])) - now)
     rule, why = _rule(seen, machine, job, other, rows)
-    return InItsPlace(int(rows[other]), now, machine.need[other], held, rule, why)
+    need = machine.need[other]
+    return InItsPlace(job=called(other), start=now, need=need, held=held, rule=rule, why=why)
 
 
 def _rule(seen: _Replayed, machine: Machine, job: int, other: int, rows: Any) -> tuple[str, str]:
@@ -179,14 +147,14 @@ def _rule(seen: _Replayed, machine: Machine, job: int, other: int, rows: Any) ->
     return "passed", "it fits the machine, but not its queue's quota or its own reservation"
 
 
-def _earlier(starts: Floats, again: Floats, job: int, rows: Any) -> Earlier:
+def _earlier(starts: Floats, again: Floats, job: int, called: Callable[[int], str]) -> Sooner:
     changes = again - starts
     others = np.delete(changes, job)
     late = changes.copy()
     late[job] = 0.0
     most = int(np.argmax(late))
-    return Earlier(
+    return Sooner(
         start=float(again[job]), later=int((others > 0).sum()),
         delay=float(others[others > 0].sum()), gain=float(-others[others < 0].sum()),
-        most_delayed=int(rows[most]), longest=float(late[most]), change=float(changes.mean()),
+        most_delayed=called(most), longest=float(late[most]), change=float(changes.mean()),
     )  # fmt: skip

@@ -103,10 +103,7 @@ class Dssp(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the best choice under the same options; where jobs are run, whatever was planned.
-
-        Jobs that are run are measured against the best choice in the bounding instance.
-        """
+        """Return the best choice under the same options; of what is run, in the bounding night."""
         from schedopt.instances.dssp import bounding
 
         if _dispatches(policy) and bounding(instance) is not instance:

@@ -49,14 +49,7 @@ def carry(
     half_life: str | None,
     window: str | None,
 ) -> tuple[list[Constraint], list[str]]:
-    """Return fair shares that know what was used before, and lines on what became of what.
-
-    A season counts as many nights as it has. Usage tables have columns ``night`` (a whole number or
-    a date), ``demand``, perhaps ``capacity``, and one for each grouping. Where no rules are given,
-    those of the last result are carried on; where it has none, one for each grouping that lets each
-    group have everything. Raises `InputError` if something given is not right, or says nothing of
-    any night.
-    """
+    """Return fair shares that know what was used before, and lines on what became of what."""
     life, nights = _memory(half_life, window)
     used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]
     if not used:
@@ -202,10 +195,7 @@ def _amount(text: str, column: str) -> Fraction:
 def _remembering(
     rule: FairShare, used: Sequence[Usage], half_life: float | None, window: int | None
 ) -> FairShare:
-    """Return a fair share with what was used before; the last night is of age 0 in it.
-
-    Its own half-life or window makes one night more of it.
-    """
+    """Return a fair share with what was used before; the last night is of age 0 in it."""
     last = used[-1].night
     kept = [night for night in used if window is None or last - night.night < window - 1]
     bounded = rule.at_most | rule.at_least

@@ -31,10 +31,7 @@ ON_TIME = 1 + 1e-11
 
 
 def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
-    """Return in which share of drawn scenarios each job of a schedule is in time.
-
-    Nothing where no job of it has a `spread`; see `ran` for what is given.
-    """
+    """Return in which share of drawn scenarios each job of a schedule is in time."""
     if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
         return {}
     jobs, in_time = ran(night, schedule, policy, seed)

@@ -39,10 +39,7 @@ Progress = Callable[[int, int], None]
 def explain(
     model: Selection | Season, result: Result, limits: Limits, progress: Progress | None = None
 ) -> Explanation:
-    """Return why jobs are left out, and what each rule costs.
-
-    The time limit is for all further solves together.
-    """
+    """Return why jobs are left out, and what each rule costs."""
     return _Explaining(model, result, limits, progress).explanation()
 
 

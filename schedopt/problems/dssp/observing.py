@@ -108,10 +108,7 @@ def time_told(night: Instance, text: str, place: str) -> float:
 
 
 def state_of(night: Instance, source: Source | None, at: float) -> State:
-    """Read a state: a row for each job of which something is said, or without one of the machine.
-
-    Raises `InputError` with the file and the row.
-    """
+    """Read a state: rows of jobs of which something is said, and without a job of the machine."""
     if source is None:
         return State({}, ())
     file = str(source) if isinstance(source, str | Path) else None

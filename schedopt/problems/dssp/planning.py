@@ -104,12 +104,7 @@ def dispatched(
     most: int | None = None,
     among: Sequence[str] | None = None,
 ) -> Result[Any] | None:
-    """Return a result that says when: itself, or each night as the best dispatcher runs it.
-
-    ``among``: the dispatchers that are tried, the house's own but the random one by default.
-    None where nothing is selected at all, where a job has no tasks, or where there are more than
-    ``most`` tasks.
-    """
+    """Return a result that says when: itself, or as the best dispatcher runs it; or None."""
     chosen = result.solution
     if isinstance(chosen, Scheduled):
         return result
@@ -151,6 +146,7 @@ def dispatched(
         bound=None,
         gap=None,
         certificate=UNSET,
+        risk=UNSET,
         message=f"dispatched {done}",
         solution=solution,
     )
@@ -189,10 +185,7 @@ def _best(
     seed: int | None,
     among: Sequence[str] | None,
 ) -> tuple[str, Scheduled]:
-    """Return the best of the house's dispatchers for some jobs, and its schedule.
-
-    Where there is a seed, of scenarios, it is the best on average of some of these.
-    """
+    """Return the best dispatcher for some jobs, on average of a seed's scenarios, and its plan."""
     from schedopt.policies.dssp.dispatch import Held, schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
     from schedopt.policies.dssp.plain import play_plainly
@@ -236,11 +229,7 @@ def _worth(
 def plan(
     instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
 ) -> Plan:
-    """Return a plan, a row for each job in the file's order; what earns nothing is not run.
-
-    ``run``: what is chosen, as it is run (see `dispatched`): times are from each night's start;
-    none are said without it. Raises `InputError` if the result has no solution.
-    """
+    """Return a row for each job; what earns nothing is not run; no times without ``run``."""
     chosen = result.solution
     if chosen is None:
         several = "several nights" if of_nights(result) else "one night"

@@ -59,12 +59,7 @@ class Reason:
 
 
 def reasons(instance: Instance, result: Result, most: int | None = None) -> dict[str, Reason]:
-    """Return why each job that a result leaves out is left out, in the file's order.
-
-    ``result``: with a solution, a selection, a schedule or a season of this instance; without one
-    nothing is said; ``most``: of how many jobs it is said, those of the most reward; by default of
-    all.
-    """
+    """Return why jobs are left out, in the file's order: the ``most`` rewarding, or all."""
     solution = result.solution
     if not isinstance(solution, Selected | SelectedNights):
         return {}
@@ -114,13 +109,7 @@ def _fill(instance: Instance, result: Result, solution: Selected | SelectedNight
 def left_out(
     model: Selection | Season, solution: Selected | SelectedNights, most: int | None = None
 ) -> dict[str, Reason]:
-    """Return why each job that is not run is left out, in the file's order.
-
-    ``most``: of how many of them, those of the most reward; of all by default.
-
-    Each of its nights is looked at: a job is kept out by a rule where one of them has room for it
-    but for the rule, or where the rule admits it on none of them. Else it is outbid.
-    """
+    """Return why jobs that are not run are left out: the ``most`` rewarding, or all."""
     instance, run = model.instance, set(solution.selected)
     jobs, numbers = instance.jobs, instance.planned.demands.numbers
     several = isinstance(model, Season)
@@ -216,10 +205,7 @@ class _Judge:
         return self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
 
     def _shut_out(self, j: int) -> str:
-        """Return the first rule that admits the job in no selection; nothing where there is none.
-
-        That is so where its own part is above the bound, and no other can make up for it.
-        """
+        """Return the first rule that admits the job in no selection: nothing can make up for it."""
         for i, coefficient in self.touching.get(j, ()):
             row = self.program.rows[i]
             over = row.upper is not None and coefficient > row.upper

@@ -23,11 +23,7 @@ NEAR = 1e-6
 
 
 def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-    """Return a policy of two phases: one that chooses, or a formulation, and one that dispatches.
-
-    ``name``: the two joined by ``+``; ``constraints``: side constraints beyond the instance's,
-    which a formulation that chooses keeps. Raises `InputError` if there is no such policy.
-    """
+    """Return a policy that chooses, or a formulation, and then one that dispatches."""
     from schedopt.policies.dssp import two_phase as joined
 
     known, problem = record.policies(), record.name

@@ -38,10 +38,7 @@ def jobs(instance: Instance) -> Figure:
 
 
 def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
-    """Draw schedules beside each other: one box for each job, as wide as its nodes.
-
-    The instance, where given, tells the minima, which are then drawn as lines in the boxes.
-    """
+    """Draw schedules beside each other: one box for each job, as wide as its nodes."""
     columns = min(3, len(documents))
     rows = ceil(len(documents) / columns)
     figure, boxes = panels((5 * columns, 4 * rows), rows, columns)

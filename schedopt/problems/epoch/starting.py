@@ -23,10 +23,7 @@ MOST_AT_ONCE = 500
 
 
 def start(model: Formulation, seconds: float | None = None) -> Partitioned | Scheduled | None:
-    """Return the best heuristic schedule that keeps all side constraints, None if there is none.
-
-    ``seconds``: what is left of the time; where nothing is, of many jobs no policy is tried.
-    """
+    """Return the best heuristic schedule that keeps all side constraints, None if there is none."""
     instance, best = model.instance, None
     rules = [*instance.constraints, *model.added]
     known: list[Partitioned | Scheduled] = []

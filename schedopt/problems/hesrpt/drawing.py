@@ -44,10 +44,7 @@ def jobs(instance: Instance) -> Figure:
 
 
 def results(documents: Sequence[Any], instance: Instance | None = None) -> Figure:
-    """Draw the shares of each result over time, and beside them who is left when.
-
-    Colours follow the order of the instance, where given, else that of completion.
-    """
+    """Draw the shares of each result over time, and beside them who is left when."""
     size, share = (9, 2.6 * len(documents) + 0.6), {"sharex": True, "width_ratios": [3, 2]}
     figure, rows = panels(size, len(documents), 2, **share)
     names = list(documents[0].solution.order)

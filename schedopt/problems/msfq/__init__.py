@@ -73,12 +73,7 @@ class Msfq(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the optimal policy where it takes seconds, else the best threshold of MSFQ.
-
-        The threshold is exact where there are not too many, and without side constraints, since
-        policies know none. Where neither applies (several classes, other sizes, an unstable
-        system) nothing is known. A log's policies are measured from what no schedule is below.
-        """
+        """Return the optimal policy where it is quick, else the best threshold; of a log bounds."""
         if instance.log is not None:
             return Question(instance, "bound")
         if instance.one_or_all is None or not instance.memoryless or instance.load >= 1:
@@ -95,11 +90,7 @@ class Msfq(Problem["Instance"]):
         return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both preempt nobody, and neither knows sizes that the other does not.
-
-        Preemptive references, and rules that know how long each job takes beside the best of those
-        that do not, answer another question.
-        """
+        """Tell whether both preempt nobody, and neither knows sizes that the other does not."""
         from schedopt.policies.msfq.registration import knows_sizes
 
         if hasattr(result.solution, "preemptions"):

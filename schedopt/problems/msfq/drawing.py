@@ -50,10 +50,7 @@ def jobs(queue: Instance) -> Figure:
 
 
 def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> Figure:
-    """Draw results: curves over thresholds, a policy's table, or response times by class.
-
-    Several that are not all curves are compared by their response times.
-    """
+    """Draw results: curves over thresholds, a policy's table, or response times by class."""
     solutions = [document.solution for document in documents]
     if all(isinstance(solution, Thresholded) for solution in solutions):
         return _curves(documents)

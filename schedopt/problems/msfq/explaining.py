@@ -6,8 +6,8 @@ from typing import Any
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import checked
+from schedopt.instances.starts import Because
 from schedopt.problems.shown import ShownTable
-from schedopt.problems.starts import Because, InItsPlace, Sooner
 
 MOST_ROWS = 20
 
@@ -28,28 +28,7 @@ def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[st
     estimates = "exact" if exact else "given"
     beside = known[policy].suits == "beside"  # else its options are of random arrivals
     own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
-    found = explained(queue, policy, _row(queue, job), estimates, own)
-    named = _names(queue)
-    sooner = found.earlier
-    return Because(
-        job=named(found.row), policy=policy, submit=found.submit, start=found.start,
-        need=found.need, planned=found.planned, running=found.running, held=found.held,
-        alone=found.alone,
-        in_its_place=tuple(
-            InItsPlace(job=named(one.row), start=one.start, need=one.need, held=one.held,
-                       rule=one.rule, why=one.why)
-            for one in found.in_its_place
-        ),
-        first=None if sooner is None else Sooner(
-            start=sooner.start, later=sooner.later, delay=sooner.delay, gain=sooner.gain,
-            most_delayed=named(sooner.most_delayed), longest=sooner.longest, change=sooner.change,
-        ),
-    )  # fmt: skip
-
-
-def _names(queue: Instance) -> Any:
-    names = queue.jobs.name
-    return str if names is None else lambda row: str(names[row])
+    return explained(queue, policy, _row(queue, job), estimates, own)
 
 
 def _row(queue: Instance, job: str) -> int:

@@ -117,10 +117,7 @@ def _estimates(axes: Axes, jobs: Jobs) -> None:
 
 
 def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure | None:
-    """Draw servers that are busy, and those that waiting jobs want, over time; None without a log.
-
-    Several policies are lines of one picture.
-    """
+    """Draw servers that are busy, and those that waiting jobs want; None without a log."""
     drawn = [d for d in documents if isinstance(d.solution, Replayed | Bracketed)]
     found = [d.solution.starts for d in drawn if d.solution]
     if queue is None or queue.log is None or not drawn:

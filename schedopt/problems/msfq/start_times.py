@@ -6,7 +6,7 @@ from typing import Any
 
 from schedopt.instances.errors import InputError, expect, listing, shown
 from schedopt.instances.msfq import Instance
-from schedopt.problems.starts import Start, Told
+from schedopt.instances.starts import Start, Told
 
 
 def start_times(

@@ -23,10 +23,7 @@ FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
 
 
 def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windowed | None:
-    """Return the best of all policies on a log, or of the schedules that they give a window.
-
-    ``seconds``: what is left of the time limit.
-    """
+    """Return the best of all policies on a log, or of the schedules that they give a window."""
     from schedopt.formulations.msfq import LogBound, Window
 
     if isinstance(model, LogBound):
@@ -67,10 +64,7 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
-    """Return the best of all policies for logs, in their settings; no bounds yet.
-
-    ``seconds``: what there is for this and for bounds; of a third of it no more policies are begun.
-    """
+    """Return the best of all policies for logs, in their settings; no bounds yet."""
     from schedopt.policies.msfq.logs.registration import started
 
     jobs = queue.jobs
