@@ -26,7 +26,6 @@ class _Titled(Protocol):
     @property
     def columns(self) -> Iterable[object]:
         """The titles."""
-        ...
 
 
 @runtime_checkable
@@ -35,7 +34,6 @@ class PandasFrame(_Titled, Protocol):
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
         """Yield the rows."""
-        ...
 
 
 @runtime_checkable
@@ -44,7 +42,6 @@ class PolarsFrame(_Titled, Protocol):
 
     def iter_rows(self) -> Iterable[Sequence[object]]:
         """Yield the rows."""
-        ...
 
 
 CELL = 64

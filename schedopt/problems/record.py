@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.instances.starts import Because, Told
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
+    from schedopt.problems.shown import (
+        Explanation,
+        Lines,
+        Plan,
+        Replanned,
+        Section,
+        ShownTable,
+        Tables,
+    )
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
@@ -372,10 +380,14 @@ class Problem(Generic[I]):
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
-    def replan(self, instance: I, plan: Any, at: str | float, state: Any, **given: Any) -> Any:
-        """Return the rest of an instance solved again, a `shown.Replanned`; or `InputError`."""
+    def replan(
+        self, instance: I, plan: Any, at: str | float, state: Any, **given: Any
+    ) -> Replanned:
+        """Return the rest of an instance solved again; `InputError` if it has no plan of jobs."""
         home = "replanning:replan"
-        if (found := self._told(home, instance, plan, at, state, default=None, **given)) is None:
+        found: Replanned | None
+        found = self._told(home, instance, plan, at, state, default=None, **given)
+        if found is None:
             raise InputError("a plan of jobs", found=f"one of {self.name}")
         return found
 

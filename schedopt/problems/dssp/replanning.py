@@ -195,7 +195,8 @@ class _Merging:
         """Return it; ``told``: what a state says of jobs."""
         rest, result = self.rest, self.result
         if result.solution is None:
-            return Replanned(result=result, rest=rest.instance, notes=tuple(self.notes))
+            notes = tuple(self.notes)
+            return Replanned(result, rest.instance, rest.night, notes=notes)
         run = _carried_out(rest, self.old, result)
         columns = plan(rest.instance, result, run)
         rows = _rows(columns)
@@ -224,7 +225,7 @@ class _Merging:
         new = Old(spans, {n: row["processors"] or 1 for n, row in runs.items()},
                   {n: tasks[n] for n in runs if tasks[n]})  # fmt: skip
         return Replanned(
-            plan=self._columns(columns, rows, change),
+            columns=self._columns(columns, rows, change),
             result=result,
             rest=rest.instance,
             night=rest.night,
