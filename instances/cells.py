@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, decoded
 from schedopt.instances.excel import ENDING, read_sheet
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.parquet import read_parquet
@@ -116,13 +116,7 @@ def _written(value: object) -> str:
 
 
 def _of_csv(data: bytes) -> Cells:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
-        raise wrong from None
-    lines = _lines(text)
+    lines = _lines(decoded(data))
     first, titles = next(lines, (0, []))
     check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import SAFE, as_written, scale_of
-from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
+from schedopt.instances.errors import InputError, decoded, listing, placed, shown, suggestion
 from schedopt.instances.plain_text import Names, quickly
 
 Floats = NDArray[np.float64]
@@ -76,12 +76,7 @@ def _check(jobs: Jobs, i: int, column: str, amount: bool) -> None:
 
 def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
     data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        data.isascii() or data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
-        raise wrong from None
+    data.isascii() or decoded(data)
     if data.lstrip()[:1] == b"{":
         return _of_rows(_lines(data.decode()), columns)
     title, _, body = data.replace(b"\r", b"").lstrip(b"\n").partition(b"\n")

@@ -290,12 +290,10 @@ class Problem(Generic[I]):
         InputError
             If the problem has no rules that remember, or something given is not right.
         """
-        memory = {"half_life": half_life, "window": window}
-        found: tuple[list[Constraint], list[str]] | None = self._told(
-            "carrying:carry", results, tables, rules, default=None, **memory
-        )
-        if found is None:
-            raise InputError("results of a problem whose shares remember", found=self.name)
+        given, memory = (results, tables, rules), {"half_life": half_life, "window": window}
+        expected = "results of a problem whose shares remember"
+        found: tuple[list[Constraint], list[str]]
+        found = self._asked("carrying:carry", expected, self.name, *given, **memory)
         return found
 
     # How policies are run, and what they are measured against.
@@ -333,6 +331,12 @@ class Problem(Generic[I]):
         own = _in_folder(type(self).__module__, home)
         found: T = own(*given, **named) if own else default
         return found
+
+    def _asked(self, home: str, expected: str, found: str, *given: object, **named: object) -> Any:
+        """Return the same; `InputError` where the problem's folder has no such function."""
+        if (own := self._told(home, *given, default=None, **named)) is None:
+            raise InputError(expected, found=found)
+        return own
 
     def measures(self, result: Result) -> dict[str, float]:
         """Return what a policy's result measures beyond the objective: ``showing.measures``."""
@@ -384,28 +388,23 @@ class Problem(Generic[I]):
         self, instance: I, plan: Any, at: str | float, state: Any, **given: Any
     ) -> Replanned:
         """Return the rest of an instance solved again; `InputError` if it has no plan of jobs."""
-        home = "replanning:replan"
-        found: Replanned | None
-        found = self._told(home, instance, plan, at, state, default=None, **given)
-        if found is None:
-            raise InputError("a plan of jobs", found=f"one of {self.name}")
-        return found
+        home, expected, found = "replanning:replan", "a plan of jobs", f"one of {self.name}"
+        made: Replanned = self._asked(home, expected, found, instance, plan, at, state, **given)
+        return made
 
     def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""
-        home = "start_times:start_times"
-        own: Told | None = self._told(home, instance, at, policy, default=None, **given)
-        if own is None:
-            raise InputError("an instance of a log", found=f"one of {self.name}")
-        return own
+        home, found = "start_times:start_times", f"one of {self.name}"
+        told: Told = self._asked(home, "an instance of a log", found, instance, at, policy, **given)
+        return told
 
     def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:
         """Return why a job of a log started no earlier; `InputError` if there is no log."""
-        home = "explaining:explain_start"
-        own: Because | None = self._told(home, instance, job, policy, default=None, **given)
-        if own is None:
-            raise InputError("an instance of a log", found=f"one of {self.name}")
-        return own
+        home, found = "explaining:explain_start", f"one of {self.name}"
+        why: Because = self._asked(
+            home, "an instance of a log", found, instance, job, policy, **given
+        )
+        return why
 
     def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
         """Return the same in words and as a table."""
