@@ -26,20 +26,11 @@ MOST = 2**52
 
 
 class Jobs(NamedTuple):
-    """Ready jobs.
-
-    Attributes
-    ----------
-    names : sequence of str
-    numbers : ndarray of float, shape (kinds, columns)
-        What jobs of each kind say, column by column as asked for.
-    kind : ndarray of int, shape (jobs,)
-        The kind of each job.
-    """
+    """Ready jobs."""
 
     names: Sequence[str]
-    numbers: Floats
-    kind: NDArray[np.intp]
+    numbers: Floats  # what jobs of each kind say, shape (kinds, columns)
+    kind: NDArray[np.intp]  # of each job, shape (jobs,)
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:

@@ -262,13 +262,7 @@ class Problem(Generic[I]):
             raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
     def quantity(self, text: str, unit: str) -> float:
-        """Return a number that may have a unit, as ``12h``, in a file's unit of time.
-
-        Raises
-        ------
-        InputError
-            If it is none, or the problem's files know no such numbers.
-        """
+        """Return a number with a unit, as ``12h``, in a file's; `InputError` if there are none."""
         raise InputError("a number", found=shown(text))
 
     def carry(
@@ -283,12 +277,7 @@ class Problem(Generic[I]):
         """Return rules that know what earlier results used, and lines on what became of what.
 
         See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
-        used; ``rules``: those to carry on.
-
-        Raises
-        ------
-        InputError
-            If the problem has no rules that remember, or something given is not right.
+        used; ``rules``: those to carry on. `InputError` if the problem has none that remember.
         """
         given, memory = (results, tables, rules), {"half_life": half_life, "window": window}
         expected = "results of a problem whose shares remember"
