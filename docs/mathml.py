@@ -1,5 +1,6 @@
 """Formulas as MathML, which browsers draw by themselves: no script, no fonts, no network."""
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -13,8 +14,10 @@ def inline(self: Any, node: Any) -> None:
 
 
 def display(self: Any, node: Any) -> None:
-    """Write a formula that stands by itself."""
-    self.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    """Write a formula that stands by itself; a narrow page breaks it where it has wide spaces."""
+    parts = re.split(r"\\q?quad", node.astext())
+    drawn = "".join(convert(part.strip(), display="block") for part in parts)
+    self.body.append(f'<div class="math">{drawn}</div>')
     raise nodes.SkipNode
 
 

@@ -33,8 +33,6 @@ class WholeModel:
         How long building took.
     reward_scale : float
         The model's objective is in units of 1/reward_scale.
-    loss : int
-        How many of these units rounding may have cost the objective.
     exact : bool
         Whether the model says what the instance says; where it does not, CP-SAT's bound is none.
     inexact : str
@@ -45,7 +43,6 @@ class WholeModel:
     inexact: ClassVar[str] = ""
 
     reward_scale: float = 1.0
-    loss: int = 0
     exact: bool = True
 
     def __init__(self, instance: Any) -> None:
@@ -55,6 +52,11 @@ class WholeModel:
         self.seconds = 0.0
         self._model: CpModel | None = None
         self._declared = b"", b""
+
+    @property
+    def loss(self) -> int:
+        """How many of these units rounding may have cost the objective."""
+        return 0
 
     @property
     def rules(self) -> dict[str, Constraint]:

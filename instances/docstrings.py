@@ -1,38 +1,32 @@
-"""The docstrings of records, and their notes on each attribute."""
+"""The docstrings of records and formulations: what they say, and their notes on each field."""
 
 import inspect
 import re
 from dataclasses import dataclass, field
 
-_FIELD = re.compile(r"^(\w+(?:, \w+)*) : .*$")
+_SECTION = re.compile(r"^([A-Z]\w+)\n-{3,}\n", re.MULTILINE)
+_NOTE = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Told:
-    """A parsed docstring: its text in one line, and a note on each attribute."""
+    """A parsed docstring: its text in one line, and a note on each attribute or parameter."""
 
     text: str
     notes: dict[str, str] = field(default_factory=dict)
 
 
 def told(docstring: str) -> Told:
-    """Parse a docstring of numpy's style."""
-    docstring = inspect.cleandoc(docstring)  # Python 3.13 has done so
-    text, _, rest = docstring.partition("Attributes\n")
-    notes: dict[str, list[str]] = {}
-    names: list[str] = []
-    after: list[str] = []
-    for line in rest.splitlines():
-        if match := _FIELD.match(line):
-            names = [name.rstrip("_") for name in match[1].split(", ")]
-        elif line.startswith("    ") and names:
-            for name in names:
-                notes.setdefault(name, []).append(line.strip())
-        elif line.strip("- "):
-            names = []
-            after.append(line.strip())
-    said = {name: " ".join(lines) for name, lines in notes.items()}
-    return Told(" ".join([*text.split(), *after]), said)
+    """Parse a docstring of numpy's style; what is raised is for those who call it."""
+    lead, *rest = _SECTION.split(inspect.cleandoc(docstring))  # Python 3.13 has cleaned it
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    listed = "".join(f"{sections.get(title, '')}\n" for title in ("Attributes", "Parameters"))
+    notes = {
+        name.rstrip("_"): " ".join(found[2].split())
+        for found in _NOTE.finditer(listed)
+        for name in found[1].split(", ")
+    }
+    return Told(" ".join(f"{lead} {sections.get('Notes', '')}".split()), notes)
 
 
 def told_of(kind: object) -> Told:

@@ -43,6 +43,9 @@ class Each(Given, kw_only=True):
 class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     """Shares of the machine that groups of jobs get at most, at least, or both.
 
+    Without ``window`` and ``half_life`` shares are of each night by itself, and ``past`` counts on
+    the first. A cap that the past alone exceeds cannot be kept.
+
     Attributes
     ----------
     by : str
@@ -68,9 +71,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
         On dssp, in nights: shares are, on every night, of what the nights up to it used, each
         weighted by 2^(-age/half_life); ``past`` is of age 1 on the first night. Weights are rounded
         to multiples of 2^-40.
-
-    Without ``window`` and ``half_life`` shares are of each night by itself, and ``past`` counts on
-    the first. A cap that the past alone exceeds cannot be kept.
     """
 
     by: Name

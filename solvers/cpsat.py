@@ -211,6 +211,10 @@ def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any
         and snap_bound(objective, run.known) != objective
     ):
         message = f"optimal {formulation.inexact}"
+    bound = None if status == cp_model.INFEASIBLE else run.bound(formulation)
+    if stopped == "optimal" and formulation.exact and formulation.loss and not run.silent:
+        met = run.limits.gap >= (gap(objective, snap_bound(objective, bound)) or 0.0)
+        message = message if met else "optimal but for rounding, up to the bound: undecided"
     return make_result(
         formulation,
         run,
@@ -218,7 +222,7 @@ def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any
         version=version(),
         stopped=stopped,
         solution=solution,
-        bound=None if status == cp_model.INFEASIBLE else run.bound(formulation),
+        bound=bound,
         options={
             "workers": threads(run.limits),
             "deterministic": threads(run.limits) == 1,

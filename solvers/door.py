@@ -109,10 +109,16 @@ def solve(
 
 
 def _hurried(model: Formulation, limits: Limits) -> Result:
-    """Return that no engine has anything in that time; what takes no search comes beside it."""
-    table = engines(model.problem, model.name)
-    if not any(engine.available for engine in table):
-        raise unmet([engine.needs for engine in table])
+    """Return that no engine has anything in that time; what takes no search comes beside it.
+
+    Raises
+    ------
+    InputError
+        If an engine would take the formulation, and is not installed.
+    """
+    paying = [one for one in engines(model.problem, model.name) if one.pays(model, limits)]
+    if absent := [engine.needs for engine in paying if not engine.available]:
+        raise unmet(absent)
     run = Run(limits)
     return make_result(
         model, run, solver=AT_ONCE, version=plain_version(), stopped="time-limit",

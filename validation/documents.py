@@ -151,8 +151,10 @@ def _judged_by(checker: Any, instance: Any, result: Document, report: Report) ->
             asked.get(key) == told.get(key),
             f"question: {key}={asked.get(key)}, where the options say {told.get(key)}",
         )
-    if result.formulation and question:
-        for key in asked.keys() - asks.keys():
+    if result.formulation:  # without a question its options may be engines' own, but no other's
+        others = () if question else getattr(checker, "ANSWERS", ())
+        known = {key for other in others for key in (said(instance, other) if said else ())}
+        for key in (asked.keys() if question else known & told.keys()) - asks.keys():
             report.violations.append(f"question: no option of {result.formulation} is {shown(key)}")
     stated = {key: asked.get(key, default) for key, default in asks.items()}
     report.settings += [f"{key}={value}" for key, value in stated.items() if value != asks[key]]

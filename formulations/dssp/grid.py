@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from itertools import pairwise
+from math import ceil, floor, lcm, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ LARGEST_SUM = 1 << 40
 
 LARGEST = 1 << 30
 """What a coefficient of a row may be: CP-SAT was seen to err beyond 2^31 (or-tools issue 5293)."""
+
+NOISE = 1e-14
+"""Of a reward: what it may be off a decimal of few digits, as 0.001 times 9 is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +136,52 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
     ``late`` are products of rewards and times, which must stay far below 2^63.
     """
     rewards, jobs = night.rewards, len(night.jobs)
-    total = float(rewards.sum())
+    total, late = float(rewards.sum()), len(night.late) > 1
     if total == 0.0:
         return [0] * jobs, 1.0, 0
-    if len(night.late) > 1:
-        scale = 2.0 ** floor(np.log2(2.0**52 / grid.horizon / total))
-        return np.floor(rewards * scale).astype(int).tolist(), scale, 3 * jobs
-    decimals = scale_of(rewards, min(LARGEST_SUM / total, 1e6))
-    if decimals:
-        return np.rint(rewards * decimals).astype(int).tolist(), float(decimals), 0
-    scale = 2.0 ** floor(np.log2(LARGEST_SUM / total))
-    return np.floor(rewards * scale).astype(int).tolist(), scale, jobs
+    parts = _parts(night, grid) if late else 1
+    if parts and (found := _near(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)):
+        whole, scale = found
+        if not late or max(whole) <= LARGEST:
+            return whole, scale, 0
+    room = 2.0**52 / grid.horizon if late else LARGEST_SUM
+    scale = 2.0 ** floor(np.log2(room / total))
+    return np.floor(rewards * scale).astype(int).tolist(), scale, (1 + 2 * late) * jobs
+
+
+def _near(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] | None:
+    """Return rewards as multiples of `parts`, where they are decimals of few digits but for noise.
+
+    And how many units there are in 1: so many that no reward is worth more than its units say.
+    """
+    scale = 1
+    while scale * parts <= most:
+        whole = np.rint(rewards * scale)
+        if np.array_equal(whole / scale, rewards):
+            return (whole * parts).astype(int).tolist(), float(scale * parts)
+        if (np.abs(rewards * scale - whole) <= NOISE * whole).all():
+            paid = [(int(w), as_written(r)) for w, r in zip(whole, rewards, strict=True)]
+            unit = min(w / r for w, r in paid if r) * parts
+            near = float(unit)
+            return [w * parts for w, _ in paid], near if near <= unit else nextafter(near, 0.0)
+        scale *= 10
+    return None
+
+
+def _parts(night: Instance, grid: Grid) -> int:
+    """Return the parts of a reward of which all that is paid late is whole; 0 on a rounded grid.
+
+    No schedule loses by starting its tasks as soon as they can: then all ends are multiples of
+    what divides all times, and so are delays.
+    """
+    if not grid.exact:
+        return 0
+    delays = [round(delay * grid.scale) for delay, _ in night.late]
+    times = np.concatenate((grid.lengths, grid.releases, grid.deadlines, delays))
+    step = 1 if night.beyond else int(np.gcd.reduce(times))
+    paid = [as_written(part) for _, part in night.late]
+    paid += [
+        (high - low) / ((b - a) // step)
+        for (a, b), (high, low) in zip(pairwise(delays), pairwise(paid), strict=True)
+    ]
+    return lcm(*(part.denominator for part in paid))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from math import floor, gcd
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.dssp.windows import able
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
@@ -101,7 +103,7 @@ class Schedule(WholeModel):
         refuse_nights(night, "schedule")
         refuse_order(night, "schedule")
         self.grid = Grid.of(night)
-        self.rewards, self.reward_scale, self.loss = whole_rewards(night, self.grid)
+        self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
         self.sample: Played | None = None
         if self.asked_at_risk:
@@ -109,7 +111,7 @@ class Schedule(WholeModel):
             one = bounding(night)
             self.sample = Played.of(night, able(one, 1.0), 1.0, **self.asked_at_risk)
             self.reward_scale *= self.sample.units
-            self.loss *= self.sample.units
+            self._lost *= self.sample.units
         self._rows: dict[str, list[Row]] = {}
         for name, rule in self.rules.items():
             self._take(rule, name)
@@ -120,6 +122,12 @@ class Schedule(WholeModel):
         """The scale, in units per unit of time, and what it costs."""
         found = {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
         return found | self.asked_at_risk
+
+    @property
+    def loss(self) -> int:
+        """How many units of reward rounding may cost: in a changed model, what is paid late too."""
+        late = len(self.instance.late) > 1 and self.changed
+        return max(self._lost, 2 * len(self.instance.jobs) * late)
 
     def value_of(self, solution: Scheduled) -> float | None:
         """Return what a schedule is worth; None where a job has not its chance under risk."""
@@ -277,12 +285,13 @@ class Schedule(WholeModel):
         for (a, high), (b, low) in zip(night.late, night.late[1:], strict=False):
             piece = model.new_bool_var(f"late by {a:g} to {b:g}[{j}]")
             start, end = round(a * grid.scale), max(round(b * grid.scale), 1)
-            most, least = int(reward * high), int(reward * low)
+            most, least = (floor(reward * as_written(part)) for part in (high, low))
             late = self.ends[j] - deadline
             model.add(late <= end).only_enforce_if(piece)
             model.add(late >= start).only_enforce_if(piece)
-            fall = (most - least) * (late - start)
-            model.add((earned - most) * (end - start) + fall <= 0).only_enforce_if(piece)
+            unit = gcd(most - least, end - start) or 1
+            fall = (most - least) // unit * (late - start)
+            model.add((earned - most) * ((end - start) // unit) + fall <= 0).only_enforce_if(piece)
             pieces.append(piece)
         model.add(sum(pieces) == x)
         model.add(earned == 0).only_enforce_if(x.negated())

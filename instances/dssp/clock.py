@@ -95,14 +95,15 @@ class Clock:
 
     def _after(self, at: time, text: str) -> Fraction:
         if self.start is None:
-            expected = "a number or a duration; or option start=..., such as start=20:00"
+            expected = "a number or a duration; or a start, as `convert --option start=...` sets it"
             raise InputError(expected, found=f"the time of day {shown(text)}")
         return Fraction((_since_midnight(at) - _since_midnight(self.start)) % DAY)
 
     def _since(self, stamp: datetime, text: str) -> Fraction:
         if not isinstance(self.start, datetime):
-            expected = "a time of day or a duration; or option start=... with a date, such as "
-            raise InputError(f"{expected}start=2026-11-22T20:00", found=shown(text))
+            dated = "`convert --option start=2026-11-22T20:00`"
+            expected = f"a time of day or a duration; or a start with a date, as {dated} sets it"
+            raise InputError(expected, found=shown(text))
         if (stamp.tzinfo is None) != (self.start.tzinfo is None):
             has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
             raise InputError(f"a stamp with {has}", found=shown(text))
@@ -156,7 +157,7 @@ MOST_TASKS = 1_000_000
 """Tasks of one job: more are a slip of the finger."""
 
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
-SPREAD = "a number from 0 to below 1, or lognormal and a number, such as lognormal 0.5"
+SPREAD = "a number from 0 to below 1, or such as lognormal 0.5, or ratios such as 0.9;1.1;1.6"
 _SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)
 _RANGE = re.compile(r"([^;+,xX×*]*)\.\.([^;+,]*)", re.ASCII)
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)

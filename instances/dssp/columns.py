@@ -22,8 +22,9 @@ TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
 """Columns that a table may lack, and that are groupings where that is asked for."""
 
 KNOWN = (*NEEDED, *TIMES)
-ALIASES = {"frames": "tasks", "frame_time": "task_time"}
-"""What farms call the columns of a stage of frames, where a table has both."""
+FRAMES = {"frames": "tasks", "frame_time": "task_time"}
+"""What farms call the columns of a stage of frames, where a table has both. The time of a task may
+also be called ``estimate``."""
 NEAR = 0.85
 """How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
 
@@ -51,8 +52,12 @@ class Columns:
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
         """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
-        both = ALIASES.keys() <= set(map(_plain, cells.titles))
-        aliases = ALIASES if both else {}
+        titles = set(map(_plain, cells.titles))
+        aliases = FRAMES if titles >= FRAMES.keys() else {}
+        if "tasks" in titles and not titles & {"task_time", "frame_time"}:
+            aliases = {"estimate": "task_time"}
+        if "name" not in titles:
+            aliases = {**aliases, "job": "name"}  # as plans call it
         at = cells.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]
@@ -129,7 +134,7 @@ def _check(
     reward: str | None,
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
-    staged = "tasks" in fields
+    staged = "tasks" in fields or "task_time" in fields
     for column in KNOWN:
         lengths = column in ("demand", "critical_path")
         optional = column == "priority" or column in TIMES or (lengths and staged)
@@ -141,8 +146,6 @@ def _check(
             also = " (or a column 'tasks')" if lengths and needed else also
             found = ", ".join(map(shown, near or at))
             raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
-    if "task_time" in fields and not staged:
-        raise InputError("a column 'tasks' beside 'task_time'", found="none", place=cells.head)
 
 
 def _alike(title: str, column: str) -> bool:

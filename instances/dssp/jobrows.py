@@ -17,7 +17,7 @@ from schedopt.instances.dssp.clock import (
     planned_of,
 )
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import Job, Lognormal, Stages
+from schedopt.instances.dssp.jobs import History, Job, Lognormal, Stages
 from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.durations import LENGTH, NUMBER, comma
 from schedopt.instances.errors import InputError, placed, shown
@@ -26,6 +26,9 @@ from schedopt.instances.precision import expect_held
 
 T = TypeVar("T")
 
+RECENT = 200
+"""Rows of a history that count: the last ones."""
+
 SAID = 5
 """Rows that are named one by one where several are left out."""
 
@@ -33,8 +36,10 @@ SAID = 5
 class Rows:
     """Reads rows into jobs, and keeps what there is to say about them."""
 
-    def __init__(self, columns: Columns, clock: Clock, *, higher: bool = False) -> None:
-        self.columns, self.clock, self.higher = columns, clock, higher
+    def __init__(
+        self, columns: Columns, clock: Clock, *, higher: bool = False, past: Past | None = None
+    ) -> None:
+        self.columns, self.clock, self.higher, self.past = columns, clock, higher, past
         self.top = 0.0
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
         self.over: list[str] = []  # jobs that are left out: they are due by the start
@@ -90,7 +95,10 @@ class Rows:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
         stages, between = self._stages(row)
+        groups = {by: row.text(by) for by in self.columns.groupings if row.text(by)}
         spread = self._spread(row) if row.text("spread") else between
+        if spread is None and self.past is not None:
+            spread = self.past.spread(name, groups)
         demand, path = self._length(row, "demand"), self._length(row, "critical_path")
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
@@ -104,7 +112,7 @@ class Rows:
                 name=name,
                 reward=reward or 0.0,
                 priority=priority,
-                groups={by: row.text(by) for by in self.columns.groupings if row.text(by)},
+                groups=groups,
                 stages=stages,
                 demand=demand,
                 critical_path=path,
@@ -140,13 +148,14 @@ class Rows:
 
     def _stages(self, row: _Row) -> tuple[Stages | None, float | None]:
         """Return a job's stages, and its spread as its tasks tell it."""
-        if not row.text("tasks"):
+        single = "tasks" not in self.columns.fields
+        if not row.text("task_time" if single else "tasks"):
             if row.text("task_time"):
                 raise row.wrong("tasks", "how many tasks there are")
             return None, None
         spread = None
         if row.text("task_time"):
-            count = row.count("tasks", least=1)
+            count = 1 if single else row.count("tasks", least=1)
             length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
             stages: Stages = ((length,) * min(count, MOST_TASKS + 1),)
         else:
@@ -156,12 +165,18 @@ class Rows:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
         return stages, spread
 
-    def _spread(self, row: _Row) -> float | Lognormal:
+    def _spread(self, row: _Row) -> float | Lognormal | History:
         """Return a job's spread, from a column of its own."""
-        sigma = row.text("spread").removeprefix("lognormal ")
+        written = row.text("spread")
+        sigma, ratios = written.removeprefix("lognormal "), written.removeprefix("scenarios ")
         with placed(f"{row.place}, column 'spread'"):
-            if sigma != row.text("spread") and NUMBER.fullmatch(sigma):
+            if sigma != written and NUMBER.fullmatch(sigma):
                 return Lognormal(sigma=float(sigma))
+            parts = [part.strip() for part in ratios.split(";")]
+            if len(parts) > 1 or ratios != written:
+                if not all(map(NUMBER.fullmatch, parts)):
+                    raise InputError(SPREAD, found=shown(written))
+                return History(ratios=tuple(map(float, parts)), joint=ratios != written)
         spread = row.number("spread")
         if spread >= 1:
             raise row.wrong("spread", SPREAD)
@@ -180,6 +195,39 @@ class Rows:
             column = f"{SEATS}{kind}"
             if row.text(column) and (count := row.count(column, least=0)):
                 self.use.setdefault(kind, {})[name] = count
+
+
+class Past:
+    """A table of ``estimate`` and ``actual`` run times: who was off by how much.
+
+    A job goes by the rows that have its groups, and its name if there is such a column; by all rows
+    where none has.
+    """
+
+    def __init__(self, cells: Cells, clock: Clock, groupings: Sequence[str]) -> None:
+        at = cells.positions(str.strip)
+        self.titles = [title for title in ("name", *groupings) if title in at]
+        self.all: list[float] = []
+        self.of: dict[tuple[str, ...], list[float]] = {}
+        for column in ("estimate", "actual"):
+            if column not in at:
+                raise InputError(f"a column {column!r}", found=", ".join(at), place=cells.head)
+        for place, texts in cells.rows:
+            row = _Row(place, texts, at)
+            estimate = row.read("estimate", lambda text: clock.length(text, "estimate"))
+            actual = row.read("actual", lambda text: clock.length(text, "actual"))
+            if not 1e-6 <= (ratio := round(actual / (estimate or 1e300), 6)) <= 1000:
+                raise row.wrong("actual", "a time from a millionth to 1,000 times the estimate")
+            self.all.append(ratio)
+            self.of.setdefault(tuple(map(row.text, self.titles)), []).append(ratio)
+        if not self.all:
+            raise InputError("a row or more", found="none", place=cells.head)
+
+    def spread(self, name: str, groups: Mapping[str, str]) -> History:
+        """Return the last 200 ratios that say something of a job."""
+        own = {"name": name, **groups}
+        found = self.of.get(tuple(own.get(title, "") for title in self.titles), self.all)
+        return History(ratios=tuple(found[-RECENT:]))
 
 
 class _Row:

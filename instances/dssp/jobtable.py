@@ -7,7 +7,8 @@ Columns, of which a table has ``name``, a ``reward`` or a ``priority``, and ``ta
     As in an instance. Without rewards they are made from the priorities: see the option ``reward``.
 ``tasks``
     Stages in a short notation such as ``12x0.5h; 1x2h``: see `instances.dssp.clock`. With a
-    column ``task_time`` it is a number: one stage of so many tasks, each of that length.
+    column ``task_time`` or ``estimate`` it is a number: one stage of so many tasks, each of that
+    length; of one where there is no column ``tasks``.
 ``demand``, ``critical_path``
     T_1 and T_∞; beside ``tasks`` what was predicted.
 ``release``, ``deadline``
@@ -35,7 +36,7 @@ from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
-from schedopt.instances.dssp.jobrows import Rows
+from schedopt.instances.dssp.jobrows import Past, Rows
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
@@ -67,6 +68,7 @@ OPTIONS = OptionsWith(
         "capacity": text("times with processors, such as 20:00=400,08:00=120"),
         "down": text("spans with processors, such as 02:00..04:00=100, or =POOL:100 of a pool"),
         "end": text("a time after which nothing runs, such as 08:00"),
+        "history": text("a table with columns estimate and actual, such as past.csv"),
         "reward": one_of(None, REWARDS),
         "priority": one_of("lower", ("lower", "higher")),
         "groups": Option(
@@ -103,6 +105,7 @@ def convert(
     capacity: str | None = None,
     down: str | None = None,
     end: str | None = None,
+    history: str | None = None,
     priority: str = "lower",
     tell: Tell | None = None,
     **held: float | str,
@@ -137,6 +140,9 @@ def convert(
         ``02:00..04:00=gpu:20``.
     end : str, optional
         A time after which nothing runs.
+    history : str, optional
+        A table of columns ``estimate`` and ``actual``, perhaps with ``name`` and groupings: how
+        long jobs took. Jobs whose run times are not said to spread do so as those in it.
     priority : {"lower", "higher"}
         Which priorities are more important. Where higher ones are, they are counted down from the
         highest, since in an instance lower ones are.
@@ -154,16 +160,11 @@ def convert(
     check_given(
         "table", OPTIONS, name=name, processors=processors, deadline=deadline, start=start,
         unit=unit, reward=reward, groups=groups, capacity=capacity, down=down, end=end,
-        priority=priority, **held,
+        history=history, priority=priority, **held,
     )  # fmt: skip
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
-    if deadline is None or (processors is None and not sizes):
-        missing = "deadline" if deadline is None else "processors"
-        raise InputError(f"option {missing!r}, which a table cannot tell", place="option")
-    clock, due = _clock(start, unit, deadline)
-    machine = _machine(clock, capacity, sizes, down)
-    with placed("option end"):
-        last = None if end is None else clock.end(end.strip(), "option end")
+    clock, due = _clock(start, unit, deadline, processors or sizes or None)
+    machine = _machine(clock, capacity, sizes, down, end)
     file = path if isinstance(path, str | Path) else None
     with placed(file=file or "the frame"):
         cells = Cells.of(path)
@@ -172,7 +173,9 @@ def convert(
             raise InputError("a row for each job, below the titles", found="none")
         if priority == "higher" and "priority" not in columns.fields:
             raise InputError("a column 'priority', which is higher where it is more important")
-        reading = Rows(columns, clock, higher=priority == "higher")
+        with placed(file=history or file or "the frame"):
+            past = Past(Cells.of(history), clock, columns.groupings) if history else None
+        reading = Rows(columns, clock, higher=priority == "higher", past=past)
         jobs = tuple(reading.jobs(cells))
         instance = Instance(
             name=name or (stem(file) if file else "jobs"),
@@ -186,7 +189,6 @@ def convert(
                 for name, n in _amounts(HOLDS, columns.resources, held)
             },
             **machine,
-            end=last,
             start=_zoned(clock),
             unit=clock.unit if _zoned(clock) else "s",
         )
@@ -196,8 +198,14 @@ def convert(
     return instance
 
 
-def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, float]:
-    """Return what reads times, and the deadline that it reads."""
+def _clock(
+    start: str | None, unit: str, deadline: float | str | None, machine: Any
+) -> tuple[Clock, float]:
+    """Return what reads times, and the deadline that it reads; both options have to be there."""
+    given = {"deadline": deadline, "processors": machine}
+    if deadline is None or machine is None:
+        missing = " and ".join(f"'{key}'" for key, value in given.items() if value is None)
+        raise InputError(f"option {missing}, which a table cannot tell", place="option")
     with placed("option start"):
         clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
     place = "option deadline"
@@ -212,13 +220,20 @@ def _clock(start: str | None, unit: str, deadline: float | str) -> tuple[Clock, 
 
 
 def _machine(
-    clock: Clock, capacity: str | None, sizes: Mapping[str, float | str], down: str | None
+    clock: Clock,
+    capacity: str | None,
+    sizes: Mapping[str, float | str],
+    down: str | None,
+    end: str | None,
 ) -> dict[str, Any]:
     """Return an instance's fields of the machine, as options say them."""
+    with placed("option end"):
+        last = None if end is None else clock.end(end.strip(), "option end")
     return {
         "changes": _counts(clock, capacity or "", "option capacity"),
         "pools": {name: _size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
         "down": tuple(_down(clock, down)) if down else (),
+        "end": last,
     }
 
 

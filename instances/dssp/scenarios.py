@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.decimals import as_written, total
-from schedopt.instances.dssp.jobs import Lognormal
+from schedopt.instances.dssp.jobs import History, Lognormal
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError, shown
@@ -36,6 +36,8 @@ JUDGES = 1_000
 
 SCENARIOS = whole(100, 1, 10_000)
 """How many scenarios decide."""
+
+Spread = float | Lognormal | History | None
 
 
 class Measure(NamedTuple):
@@ -91,12 +93,17 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
     """Return jobs' factors in scenarios of a seed's stream, in millionths: shape (count, jobs)."""
     spreads = [job.spread for job in night.jobs]
     wide, sigma = _uniform(spreads), _sigmas(spreads)
+    past = [(j, spread) for j, spread in enumerate(spreads) if isinstance(spread, History)]
     found = np.empty((count, len(spreads)), dtype=np.int64)
     for s in range(count):
         uniform, angle = stream(seed, use, s).random((2, len(spreads)))
         normal = np.sqrt(-2 * np.log1p(-uniform)) * np.cos(2 * pi * angle)
         evenly = 1 + wide * (2 * uniform - 1)
         factor = np.where(sigma > 0, np.exp(sigma * normal - sigma**2 / 2), evenly)
+        for j, history in past:
+            ratios = history.ratios
+            row = s % len(ratios) if history.joint else int(uniform[j] * len(ratios))
+            factor[j] = ratios[row]
         found[s] = np.clip(np.rint(MILLION * factor), 1, THOUSANDFOLD)
     return found
 
@@ -104,7 +111,9 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
 def longest(night: Instance) -> int:
     """Return a factor that no draw is above, in millionths."""
     spreads = [job.spread for job in night.jobs]
-    most = max(1 + _uniform(spreads).max(initial=0), np.exp(8.6 * _sigmas(spreads)).max(initial=1))
+    known = (max(spread.ratios) for spread in spreads if isinstance(spread, History))
+    drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)
+    most = max(1 + _uniform(spreads).max(initial=0), drawn, *known)
     return min(THOUSANDFOLD, int(MILLION * most) + 1)
 
 
@@ -133,10 +142,10 @@ def judges(night: Instance) -> int:
     return max(100, min(JUDGES, 2_000_000 // max(1, len(night.tasks.lengths))))
 
 
-def _uniform(spreads: Sequence[float | Lognormal | None]) -> Floats:
+def _uniform(spreads: Sequence[Spread]) -> Floats:
     return np.array([s if isinstance(s, int | float) else 0.0 for s in spreads], dtype=np.float64)
 
 
-def _sigmas(spreads: Sequence[float | Lognormal | None]) -> Floats:
+def _sigmas(spreads: Sequence[Spread]) -> Floats:
     given = [s.sigma if isinstance(s, Lognormal) else 0.0 for s in spreads]
     return np.array(given, dtype=np.float64)

@@ -208,14 +208,14 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
 
     Parameters
     ----------
-    section : Only this section.
+    section : Only this section, with what is to be said of each.
     """
     from schedopt.terminal import listings
     from schedopt.verbs import contents
 
     wanted = None if section is None else [pick(section, contents.SECTIONS, "a section")]
     sections = contents.sections(wanted)
-    tell(sections, json, listings.contents)
+    tell(sections, json, listings.overview if wanted is None else listings.contents)
 
 
 @verb("schedopt explain fair-share", complete={"name": completing.explained})

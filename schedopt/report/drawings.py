@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt.analysis.contenders import counts, sign_of
+from schedopt.formats import cut
 from schedopt.instances.errors import InputError
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Result
@@ -28,6 +29,9 @@ BUDGET = 60.0
 """Seconds that the runs to be drawn took in the bench: they are made again for their solutions."""
 
 MOST = 120  # pictures of a report: each takes a fifth of a second, and tens of kilobytes
+
+PHONE, NAME = 3.9, 16
+"""Inches of a picture for a phone, and letters of a name in it."""
 
 IN_THE_WAY = (
     re.compile(r"<metadata>.*?</metadata>", re.DOTALL),
@@ -138,14 +142,45 @@ def _reason(error: Exception) -> str:
     return f"not drawn: {kind}{error}"
 
 
-def svg(figure: Figure, caption: str) -> str:
+def slim(figure: Figure) -> Figure:
+    """Lay a figure out anew as wide as a phone: legends below it, fewer hours, shorter names."""
+    from matplotlib.ticker import FixedLocator
+
+    figure.set_figwidth(PHONE)
+    legend = dict[str, Any]()
+    for axes in figure.axes:
+        if own := axes.get_legend():
+            texts = [cut(text.get_text(), NAME) for text in own.get_texts()]
+            legend |= dict(zip(texts, own.legend_handles, strict=True))
+            own.remove()
+        place = axes.get_subplotspec()
+        step = 2 if place is None or len(place.colspan) == place.get_gridspec().ncols else 3
+        if isinstance(axes.xaxis.get_major_locator(), FixedLocator):
+            told, day = list[str](), ""
+            for i, text in enumerate(axes.get_xticklabels()):
+                hour, _, new = text.get_text().partition("\n")
+                day = new or day
+                told.append("" if i % step else f"{hour}\n{day}".rstrip())
+                day = "" if told[-1] else day
+            axes.set_xticks(axes.get_xticks(), told)
+        if isinstance(axes.yaxis.get_major_locator(), FixedLocator):
+            names = [cut(text.get_text(), NAME) for text in axes.get_yticklabels()]
+            axes.set_yticks(axes.get_yticks(), names)
+        axes.set_title(axes.get_title(), fontsize=8, wrap=True)
+    if legend:
+        below: Any = {"loc": "outside lower center", "ncols": 3, "fontsize": 7, "frameon": False}
+        figure.legend(legend.values(), legend.keys(), **below)
+    return figure
+
+
+def svg(figure: Figure, caption: str, salt: str = "schedopt") -> str:
     """Return a figure as markup to embed in a page, the same bytes each time."""
     import matplotlib
 
     from schedopt.pictures.style import quietly
 
     buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), quietly():
+    with matplotlib.rc_context({"svg.hashsalt": salt}), quietly():
         figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
     drawing = buffer.getvalue().decode()
     drawing = drawing[drawing.index("<svg") :]

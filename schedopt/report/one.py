@@ -17,7 +17,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
 from schedopt.problems import problem_of
 from schedopt.problems.shown import CAUTION, Explanation, Section, ShownTable, explained
-from schedopt.report.drawings import svg
+from schedopt.report.drawings import slim, svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
 from schedopt.solvers.result import Result
@@ -129,7 +129,9 @@ def _part(title: str, body: str, meanings: Mapping[str, str]) -> str:
 def _pictures(part: Section) -> Iterator[str]:
     for caption, draw in part.pictures:
         told = f"<figcaption>{plain(caption)}</figcaption>"
-        yield f'<figure>{told}<div class="sheet">{svg(draw(), caption)}</div></figure>'
+        wide, narrow = svg(draw(), caption), svg(slim(draw()), caption, "phone")
+        sheets = f'<div class="sheet wide">{wide}</div><div class="sheet slim">{narrow}</div>'
+        yield f"<figure>{told}{sheets}</figure>"
 
 
 def _table(shown: ShownTable, meanings: Mapping[str, str]) -> str:

@@ -60,6 +60,9 @@ def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
         )
     if narrowest > out.width:
         rendered.box, rendered.padding, rendered.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
+    if narrowest - len(shown.heads) >= out.width:  # then words break: nothing is cut off
+        for drawn in rendered.columns:
+            drawn.min_width, drawn.no_wrap = None, False
     for i, row in enumerate(shown.rows):
         style = styles[i] if i < len(styles) else ""
         rendered.add_row(*(text(cell) for cell in row), style=style or None)

@@ -44,6 +44,26 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
     out.print(shown, end="", soft_wrap=True)
 
 
+def overview(sections: Mapping[str, Sequence[Told]]) -> None:
+    """Show on a screen what there is: the names of each section, problem by problem."""
+    shown = Text()
+    for title, entries in sections.items():
+        named: dict[str, list[str]] = {}
+        for entry in entries:
+            *of, name = entry["name"].split(" ", 1)  # an engine's formulation
+            if title == "problems":
+                of, name = [name], entry["summary"]
+            named.setdefault(" ".join(filter(None, (entry.get("problem"), *of))), []).append(name)
+        shown.append(printable(title), "bold")
+        shown.append(f"  {len(entries)}: schedopt list {printable(title)}\n", "dim")
+        for of, names in named.items() if title != "reproductions" else ():
+            words = printable(f"{of}: {', '.join(names)}" if of else ", ".join(names))
+            first, *more = wrap(words, max(40, out.width - 4), break_on_hyphens=False)
+            shown.append("".join((f"  {first}\n", *(f"    {line}\n" for line in more))))
+    out.print(shown, end="", soft_wrap=True)
+    say("`schedopt list SECTION` says what each is, `schedopt explain NAME` all of one")
+
+
 def _said(words: Sequence[str], key: str) -> Iterator[str]:
     """Yield an entry's wrapped lines for one key; a summary's need no heading."""
     for word in words:

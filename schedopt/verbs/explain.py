@@ -35,7 +35,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fields : tuple of dict
         What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
     options : tuple of dict
-        Its options on the command line: ``name``, ``takes``, ``default``.
+        Its options on the command line: ``name``, ``takes``, ``default``, of formulations ``says``.
     example : dict, optional
         One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
     python : str
@@ -147,12 +147,13 @@ def _policies(record: Problem) -> Iterator[Explained]:
 def _formulations(record: Problem) -> Iterator[Explained]:
     for name in record.formulation_homes:
         kind = record.formulation(name)
+        told = told_of(kind)
         yield Explained(
             name=name,
             what="formulation",
             problems=(record.name,),
-            definition=_plain(told_of(kind).text),
-            options=_options(kind.known_options),
+            definition=_plain(told.text),
+            options=_options(kind.known_options, told.notes),
             use=f"schedopt solve FILE --formulation {name}{_setting(kind.known_options)}",
             engines=tuple(_engine(engine) for engine in record.engines(name)),
         )
@@ -182,9 +183,13 @@ def _generators(record: Problem) -> Iterator[Explained]:
         )
 
 
-def _options(options: Mapping[str, Option]) -> tuple[dict[str, Any], ...]:
+def _options(
+    options: Mapping[str, Option], notes: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], ...]:
+    """Return options as data, with what a docstring notes on them."""
+    said = {name: {"says": _plain(note)} for name, note in (notes or {}).items()}
     return tuple(
-        {"name": name, "takes": option.expected, "default": option.default}
+        {"name": name, "takes": option.expected, "default": option.default} | said.get(name, {})
         for name, option in options.items()
     )
 

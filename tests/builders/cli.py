@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from schedopt.__main__ import main
 from schedopt.cli import app
 from schedopt.instances.errors import InputError
+from schedopt.policies.from_file import load_only
 from schedopt.terminal import console
 
 ROOT = Path(__file__).parent.parent.parent
@@ -88,8 +89,8 @@ def refused(*words: object) -> str:
     return str(done.exception)
 
 
-SHELL = re.compile(r"[|&;<>$`*?~(){}\\#]|--policy-file")
-"""What a line needs a shell for; a file of policies would stay registered in this process."""
+SHELL = re.compile(r"[|&;<>$`*?~(){}\\#]")
+"""What a line needs a shell for."""
 
 KEEPS = re.compile(r"^\s*(?:(?:cd|export|source|set|for|while|if)\b|\w+=)", re.MULTILINE)
 """What the lines after it depend on."""
@@ -110,7 +111,9 @@ def scripted(text: str, folder: Path) -> str:
             printed.append(_shell(list(group), folder))
             continue
         with chdir(folder):
-            printed += [invoked(*shlex.split(line, comments=True)[1:]) for line in group]
+            for line in group:
+                printed.append(invoked(*shlex.split(line, comments=True)[1:]))
+                load_only(())  # policies of a file would stay registered in this process
     return "".join(printed)
 
 

@@ -67,7 +67,7 @@ def best_schedule(night: Instance, constraints: Sequence[Constraint] = ()) -> fl
     """Return the most that schedules earn, by placing tasks in every order as early as they fit.
 
     Some order gives an optimum, since completing earlier never earns less. It is -infinity where
-    nothing keeps the side constraints, and where jobs are late for pay without ``late``.
+    nothing keeps the side constraints with all jobs that are run done while they are paid.
     """
     rules, facts = [*night.constraints, *constraints], Facts(night, 1.0)
     seats = [rule for rule in rules if isinstance(rule, Seats)]
@@ -103,9 +103,10 @@ def _best_order(night: Instance, seats: list[Seats], jobs: tuple[int, ...]) -> f
         ends = {j: as_written(night.jobs[j].release) for j in jobs}
         for (j, _, length), start in placed:
             ends[j] = max(ends[j], start + length)
-        paid = {j: night.worth(j, float(end)) for j, end in ends.items()}
-        if not night.late and not all(paid.values()):
+        late = as_written(night.delay)
+        if any(end > as_written(float(night.deadlines[j])) + late for j, end in ends.items()):
             return -inf
+        paid = {j: night.worth(j, float(end)) for j, end in ends.items()}
         return sum(night.jobs[j].reward * part for j, part in paid.items())
 
     def best(placed: list[tuple[Task, Fraction]], waiting: list[Task]) -> float:

@@ -1,15 +1,13 @@
 """Small random queues and logs, in units far apart: thresholds with targets, policies, windows."""
 
-from fractions import Fraction
-from itertools import permutations
 from math import nan
 from random import Random
 
 from builders.msfq import of_classes
+from builders.msfq_logs import least, queue_of
 
 from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
 from schedopt.instances.constraints import ResponseTime
-from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 
@@ -63,8 +61,7 @@ def some_log(draw: Random, most: int, units: tuple[float, ...]) -> Instance:
     submit = sorted(round(unit * draw.randint(0, 2 * count), 1) for _ in range(count))
     needs = [draw.randint(1, servers) for _ in range(count)]
     runs = [round(unit * draw.choice((1, 2, 3, 5, 9)), 1) for _ in range(count)]
-    bare = Instance(name="log", servers=servers, log="log.csv", objective=draw.choice(OBJECTIVES))  # type: ignore[arg-type]
-    return bare.with_jobs(Jobs.of(submit, needs, runs))
+    return queue_of(Jobs.of(submit, needs, runs), servers, objective=draw.choice(OBJECTIVES))
 
 
 def log_bound(draw: Random) -> LogBound:
@@ -85,28 +82,9 @@ MOST_JOBS = 5
 
 def best_order(model: Window) -> float:
     """Return the optimum of a window by trying all orders; NaN of too many, or of rounded times."""
-    jobs, servers = model.jobs, model.instance.servers
-    if len(jobs) > MOST_JOBS or not model.exact:
+    if len(model.jobs) > MOST_JOBS or not model.exact:
         return nan
-    submit, run = ([as_written(time) for time in of.tolist()] for of in (jobs.submit, jobs.run))
-    need = jobs.need.tolist()
-    work = [
-        n * r if model.instance.objective == "weighted" else 1
-        for n, r in zip(need, run, strict=True)
-    ]
-    costs = []
-    for order in permutations(range(len(need))):
-        ends: list[tuple[Fraction, Fraction, int]] = []
-        for job in order:  # as early as it fits beside those before it
-            for start in sorted({submit[job], *(end for _, end, _ in ends if end > submit[job])}):
-                moments = [start, *(at for at, _, _ in ends if start < at < start + run[job])]
-                busy = (sum(n for a, b, n in ends if a <= at < b) for at in moments)
-                if max(busy) + need[job] <= servers:
-                    ends.append((start, start + run[job], need[job]))
-                    break
-        times = zip(order, ends, strict=True)
-        costs.append(sum(work[j] * (end - submit[j]) for j, (_, end, _) in times))
-    return float(min(costs) / sum(work))
+    return least(model.instance.with_jobs(model.jobs))
 
 
 OPTIMA = {"msfq/window": best_order}

@@ -47,13 +47,6 @@ def test_what_was_used_before_counts_tonight() -> None:
     assert over.termination == "infeasible" and over.conflict == ("fair-share[0]",)
 
 
-def test_each_is_for_the_groups_that_are_not_named() -> None:
-    assert worth({"each": {"at_most": 0.3}}) == 4 + 3 + 2
-    assert worth({"each": {"at_most": 0.2}, "at_most": {"fx": 0.7}}) == 5 + 4 + 2
-    assert worth({"each": {"at_least": 0.2}}) == 5 + 3 + 2
-    assert worth({"each": {"at_least": 0.2, "at_most": 0.3}, "at_least": {"light": 0}}) == 4 + 3 + 2
-
-
 def test_rows_and_checker_agree_on_every_selection() -> None:
     draw = random.Random(14)  # noqa: S311
     kept = 0

@@ -53,7 +53,8 @@ def test_the_checker_finds_what_is_wrong_with_a_season() -> None:
     text = (
         b'{"problem":"dssp","name":"s","processors":1,"deadline":5,"nights":2,"jobs":['
         b'{"name":"a","reward":1,"stages":[[3]],"groups":{"team":"fx"},"last_night":1},'
-        b'{"name":"b","reward":1,"stages":[[3]],"groups":{"team":"fx"}}]}'
+        b'{"name":"b","reward":1,"stages":[[3]],"groups":{"team":"fx"}}],'
+        b'"constraints":[{"kind":"fair-share","by":"team","at_most":{"fx":1}}]}'
     )
     instance = files.parse(text)
     assert not found(instance, selected_nights(instance, [[0], [1]]))
@@ -62,6 +63,7 @@ def test_the_checker_finds_what_is_wrong_with_a_season() -> None:
         ([[1], [1]], "run on two nights: b"),
         ([[0, 1], []], "night 1"),
         ([[0]], "nights: 1, and there are 2"),
+        ([[0], [1], []], "nights: 3, and there are 2"),
     ):
         told = found(instance, selected_nights(instance, nights))
         assert any(word in what for what in told), (nights, told)

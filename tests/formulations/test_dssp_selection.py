@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pyomo.environ as pyo
 import pytest
-from builders.dssp import best, night
+from builders.dssp import night
 
 from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
 from schedopt.formulations.dssp import Selection
@@ -16,17 +16,6 @@ from schedopt.solvers import door
 from schedopt.solvers.dssp.selection import FEW
 from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
-
-
-def test_jobs_that_cannot_be_in_time_are_dropped() -> None:
-    late = Job(name="late", reward=99, demand=1, critical_path=11)
-    base = night([(1, 1)])
-    instance = Instance(name="n", processors=1, deadline=10, jobs=(late, *base.jobs))
-    for solver in ("core", "highs"):
-        result = solve(instance, solver=solver)
-        assert list(result.solution.selected) == ["j0"]
-    result = solve(instance, constraints=[Require(jobs=("late",), name="want it")])
-    assert (result.termination, result.conflict) == ("infeasible", ("want it",))
 
 
 def test_fill_scales_the_capacity_and_guaranteed_is_theorem_4() -> None:
@@ -115,15 +104,6 @@ def test_constraints_are_validated_when_they_are_added() -> None:
     selection.add(Forbid(jobs=("j0",), name="no"))
     with pytest.raises(InputError, match="a name of its own"):
         selection.add(Require(jobs=("j0",), name="no"))
-
-
-def test_a_floor_asks_for_no_more_than_there_is() -> None:
-    instance = night([(1, 1), (9, 10), (9, 10)])  # fx has one unit of demand in all
-    for of in ("capacity", "selected"):
-        rule = FairShare(by="team", at_least={"fx": 0.5}, of=of)  # type: ignore[arg-type]
-        result = solve(instance, constraints=[rule])
-        assert result.violations == ()
-        assert result.objective == best(instance, [rule])
 
 
 def test_core_is_the_default_without_side_constraints_and_only_then() -> None:

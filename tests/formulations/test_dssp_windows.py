@@ -23,40 +23,6 @@ def night(*jobs: Job, **more: object) -> Instance:
     return Instance(**given)  # type: ignore[arg-type]
 
 
-def test_what_lives_between_two_times_fits_there() -> None:
-    early = [job(f"early-{i}", 2.0, deadline=3.0) for i in range(2)]
-    late = [job(f"late-{i}", 2.0, release=7.0) for i in range(2)]
-    assert solve(night(*early, *late)).objective == 2.0
-    assert solve(night(*early, *late, processors=2)).objective == 4.0
-    assert solve(night(job("never", 4.0, release=7.0))).objective == 0.0
-    assert solve(night(job("tenth", 0.3, release=0.1, deadline=0.4))).objective == 1.0
-
-
-def test_a_deadline_after_the_files_means_what_it_says() -> None:
-    longer = night(job("a", 9.0), job("b", 9.0, deadline=18.0))
-    result = solve(longer)
-    assert result.objective == 2.0
-    assert not result.violations
-    assert solve(night(job("a", 9.0), job("b", 9.0, deadline=17.0))).objective == 1.0
-
-
-def test_seats_are_held_while_tasks_run() -> None:
-    two = (job("a", 5.0), job("b", 5.0))
-    one_seat = Seats(capacity=1, use={"a": 1, "b": 1})
-    assert solve(night(*two, processors=2, constraints=(one_seat,))).objective == 2.0
-    short = Seats(capacity=1, use={"a": 1, "b": 2})
-    assert solve(night(*two, processors=2, constraints=(short,))).solution.selected == ("a",)
-    assert solve(night(*two, deadline=9.0, processors=2, constraints=(one_seat,))).objective == 1.0
-
-
-def test_rows_are_in_the_native_model_too() -> None:
-    model = Selection(night(job("a", 2.0, deadline=3.0), job("b", 2.0, deadline=3.0)))
-    model.model.x["a"].setlb(0)
-    model.model.mine = __import__("pyomo.environ").environ.Constraint(expr=model.model.x["b"] >= 1)
-    result = solve(model)
-    assert result.solution.selected == ("b",)
-
-
 def test_what_rests_on_one_window_does_not_apply() -> None:
     windowed = night(job("a", 2.0, deadline=3.0), job("b", 2.0, deadline=3.0))
     seated = night(job("a", 2.0), constraints=(Seats(capacity=1, use={"a": 1}),))

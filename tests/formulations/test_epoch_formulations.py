@@ -4,29 +4,10 @@ import pytest
 from builders.epoch import packing
 
 from schedopt import solve
-from schedopt.formulations.constraints import Apart, Forbid, Together
+from schedopt.formulations.constraints import Apart, Forbid
 from schedopt.formulations.epoch import Partition, Rectangles
 from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.errors import InputError
-
-
-def test_a_conflict_does_not_rest_on_the_bound_of_a_rule_outside_it() -> None:
-    """Two jobs apart need two epochs; that they are together does not conflict with that alone."""
-    rules = [Together(jobs=("j1", "j2")), Apart(jobs=("j1", "j2"))]
-    result = solve(packing([1, 1], 2, 0, rules), threads=1)
-    assert result.conflict == ("together[0]", "apart[1]")
-
-
-def test_a_smallest_conflict_is_named() -> None:
-    rules = [
-        Together(name="a pair", jobs=("j1", "j2")),
-        Together(name="another", jobs=("j2", "j3")),
-        Apart(name="not those", jobs=("j1", "j3")),
-        Apart(name="fine", jobs=("j1", "j4")),
-    ]
-    result = solve(packing([2, 2, 2, 2], 16, 2), constraints=rules)
-    assert result.termination == "infeasible"
-    assert set(result.conflict) == {"a pair", "another", "not those"}
 
 
 def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:

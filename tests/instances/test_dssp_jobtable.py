@@ -36,6 +36,7 @@ PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
     [
         PLAIN,
         PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("name", "job"),
         PLAIN.replace(",", ";"),
         PLAIN.replace(",", "\t"),
         PLAIN.replace(",", " , "),
@@ -48,7 +49,7 @@ PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
         gzip.compress(PLAIN.encode(), mtime=0),
     ],
     ids=str.split(
-        "plain crlf semicolons tabs spaces unended blank-lines bom spelling quotes order gzip"
+        "plain crlf job semicolons tabs spaces unended blank-lines bom spelling quotes order gzip"
     ),
 )
 def test_the_same_table_in_other_dress(tmp_path: Path, text: str | bytes) -> None:

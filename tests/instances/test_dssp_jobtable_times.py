@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import Clock, planned_of, stages_of, start_of
+from schedopt.instances.dssp.jobs import History
 from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.dssp.scenarios import DECIDING, MILLION, factors, longest
 from schedopt.instances.errors import InputError
 
 FARM = """name,reward,team,tasks,release,deadline,seats:houdini
@@ -123,6 +125,9 @@ TIMES = [
     ("deadline", "2026-13-01", "2026-11-23T06:00"),
     ("deadline", "2026-11-23T06:00+01:00", "no offset"),
     ("tasks", "12", "stages such as 12x0.5h; 1x2h"),
+    ("spread", "0.9;1.1; 1.6", None),
+    ("spread", "0.9;x", "ratios such as"),
+    ("spread", "scenarios 1;two", "ratios such as"),
     ("tasks", "0x1h", "from 1 to 1000000 tasks"),
     ("tasks", "9999999999x1h", "from 1 to 1000000 tasks"),
     ("tasks", "2x", "stages such as"),
@@ -157,6 +162,26 @@ def test_tasks_that_are_guesses(
     found, by = planned_of(text, Clock("s", None))
     assert found == stages
     assert by == (None if spread is None else pytest.approx(spread, rel=1e-15))
+
+
+def test_a_history_says_how_far_estimates_are_off(tmp_path: Path) -> None:
+    past = tmp_path / "past.csv"
+    past.write_text("team,estimate,actual\nfx,1h,90m\nfx,2h,2h\nart,1h,3h\n")
+    text = "name,reward,team,estimate,spread\na,5,fx,2h,\nb,4,,30m,\nc,3,art,1h,scenarios 1;2\n"
+    night, _ = told(tmp_path, text, deadline="10h", history=str(past))
+    assert [job.stages for job in night.jobs] == [((7200.0,),), ((1800.0,),), ((3600.0,),)]
+    assert [job.spread for job in night.jobs] == [
+        History(ratios=(1.5, 1.0)),
+        History(ratios=(1.5, 1.0, 3.0)),
+        History(ratios=(1.0, 2.0), joint=True),
+    ]
+    drawn = factors(night, 0, DECIDING, 50) / MILLION
+    assert set(drawn[:, 0]) == {1.0, 1.5} and set(drawn[:, 1]) == {1.0, 1.5, 3.0}
+    assert drawn[:, 2].tolist() == [1.0, 2.0] * 25
+    assert longest(night) >= 3 * MILLION
+    past.write_text("estimate,actual\n0h,90m\n")
+    error = refusal(told, tmp_path, text, deadline="10h", history=str(past))
+    assert (error.file, error.place) == (str(past), "line 2, column 'actual'")
 
 
 @pytest.mark.parametrize(("column", "text", "expected"), TIMES)

@@ -240,24 +240,6 @@ def test_a_gzip_with_a_flipped_byte(tmp_path: Path) -> None:
     assert refused(path).expected == "an intact gzip file"
 
 
-def test_a_gzip_in_name_only(tmp_path: Path) -> None:
-    path = tmp_path / "night.json.gz"
-    path.write_text(night())
-    assert len(files.load(path).jobs) == 2  # the first bytes decide
-
-
-def test_a_compressed_bomb(tmp_path: Path) -> None:
-    path = tmp_path / "bomb.json.gz"
-    member = gzip.compress(b" " * 2**20)  # members one after the other are one file
-    path.write_bytes(member * (files.MOST_BYTES // 2**20 + 1))
-    assert path.stat().st_size < 2**20
-    error = refused(path)
-    assert (error.found, error.expected) == (
-        "more",
-        "at most 256 MiB, unpacked (the environment variable SCHEDOPT_MOST_MIB may say more)",
-    )
-
-
 def test_the_largest_size_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(b"0" * 100)

@@ -4,12 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.effort import examples
 from builders.msfq import at_load, of_classes
+from builders.msfq_logs import queue_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
+from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.logs import by_class
 from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
@@ -51,7 +55,7 @@ def test_rules_do_as_their_authors_code(
         assert found.responses.sum() == pytest.approx(total, abs=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     seed=st.integers(0, 2**31 - 1), run=st.sampled_from(RUNS), needs=st.sampled_from([TWO, FOUR])
 )
@@ -63,6 +67,18 @@ def test_the_runs_that_end_fit_together(seed: int, run: Any, needs: tuple[int, .
     assert (starts >= jobs.times - 1e-9).all()
     busy = [held[(starts <= at + 1e-9) & (at + 1e-9 < ends - 1e-9)].sum() for at in starts]
     assert max(busy) <= 8
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("name", "options"), [run[:2] for run in RUNS])
+def test_on_a_log_they_start_jobs_as_in_a_queue(
+    name: str, options: dict[str, Any], seed: int
+) -> None:
+    jobs = trace(FOUR, seed, 200, 0.95)
+    log = queue_of(Jobs.of(jobs.times, np.array(FOUR)[jobs.classes], jobs.sizes), 8)
+    starts = by_class.started(log, plan(by_class.classes(log), name, **options))
+    ended = played(FOUR, name, options, jobs).responses
+    np.testing.assert_array_equal(starts + jobs.sizes - jobs.times, ended)
 
 
 def test_a_window_lies_between_what_is_known() -> None:

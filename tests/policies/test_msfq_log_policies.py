@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.cli import refused, run
+from builders.effort import examples
 from builders.msfq_logs import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
-LOGS = 200
+LOGS = examples(200)
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
 VARIANTS: list[tuple[str, dict[str, Any]]] = [

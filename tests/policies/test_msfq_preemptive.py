@@ -4,7 +4,6 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
@@ -17,7 +16,6 @@ from schedopt.analysis.measured import measured
 from schedopt.formulations.msfq.ticks import Ticks
 from schedopt.instances.files import dump
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.log_answers import packed
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.preemptive import divisor_filling
 from schedopt.policies.msfq.logs.registration import started
@@ -88,27 +86,6 @@ def test_worked_out_by_hand() -> None:
     filled = schedopt.evaluate(queue, "server-filling")
     assert filled.objective == pytest.approx((4 + 5 + 5) / 3)
     assert filled.solution.preemptions == 0
-
-
-def test_what_is_wrong_is_found() -> None:
-    queue = queue_of(Jobs.of([0, 1, 1], [2, 1, 1], [4, 2, 2]), 2)
-    result = schedopt.evaluate(queue, "preemptive-srpt")
-    pieces = np.array(result.solution.intervals)
-    for row, column, by, words in (
-        (2, 0, 1.0, "another time"), (1, 0, -2.0, "before their job's submit"),
-        (0, 0, 1.0, "jobs"), (0, 0, 7.0, "has not"),
-    ):  # fmt: skip
-        wrong = pieces.copy()
-        wrong[row, column] += by
-        solution = msgspec.structs.replace(result.solution, pieces=packed(wrong.ravel()))
-        report = schedopt.check(queue, msgspec.structs.replace(result, solution=solution))
-        assert any(words in one for one in report.violations)
-    together = np.array([[0, 1, 2], [1.0, 1.0, 3.0], [5.0, 3.0, 5.0]])
-    solution = msgspec.structs.replace(
-        result.solution, pieces=packed(together.ravel()), count=3, preemptions=0
-    )
-    report = schedopt.check(queue, msgspec.structs.replace(result, solution=solution))
-    assert any("capacity: 3 servers busy, of 2" in one for one in report.violations)
 
 
 def test_a_reference_is_no_policy_of_the_comparison(tmp_path: Path) -> None:

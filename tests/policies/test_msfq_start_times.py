@@ -16,6 +16,7 @@ import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
+from schedopt.policies.msfq.logs import start_times
 from schedopt.policies.msfq.logs.registration import started
 from schedopt.policies.msfq.logs.runtimes import MODELS
 from schedopt.policies.msfq.logs.snapshot import Snapshot
@@ -93,7 +94,11 @@ def test_a_quantile_of_scores_that_are_all_known_is_the_plain_one() -> None:
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
-def test_intervals_hold_about_as_many_starts_as_they_say(level: float) -> None:
+def test_intervals_hold_about_as_many_starts_as_they_say(
+    level: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for drawn in ("SCENARIOS", "PAST_SCENARIOS", "MOMENTS"):
+        monkeypatch.setattr(start_times, drawn, examples(getattr(start_times, drawn)))
     queue = log(900, 8, 11, load=0.95)
     starts = play(queue, "easy")
     held, count = 0, 0

@@ -107,23 +107,6 @@ def test_handovers_are_as_defined(handover: str, seed: int, whole: bool) -> None
         np.testing.assert_allclose(got.responses, expected, rtol=1e-9)
 
 
-def test_the_authors_turn_starts_nothing_before_the_next_event() -> None:
-    queue = of_classes(2, (1, 0.1), (2, 0.1))
-    # The second large job gives its turn to the small one as it ends at 4; that starts only at 5.
-    trace = Trace(
-        np.array([0.0, 0.0, 1.0, 5.0]), np.array([1, 1, 0, 0]), np.array([2.0, 2.0, 1.0, 1.0])
-    )
-    found = {
-        handover: play(
-            queue, plan(queue, "static-quickswap", handover=handover), arrivals=4, trace=trace,
-            each=True,
-        ).responses.tolist()
-        for handover in ("authors", "paper")
-    }  # fmt: skip
-    assert found["paper"] == [2.0, 4.0, 4.0, 1.0]
-    assert found["authors"] == [2.0, 4.0, 5.0, 1.0]
-
-
 @pytest.mark.parametrize(
     ("handover", "low", "high"),
     [("overlap", 6.45, 6.85), ("paper", 6.85, 7.25), ("authors", 7.2, 7.6)],

@@ -198,25 +198,6 @@ def test_wrong_usage_is_one_message_and_exit_2(words: list[str], says: list[str]
         assert word in done.stderr, done.stderr
 
 
-MALFORMED = {
-    "unknown-key.json": b'{"problem":"dssp","name":"n","processor":1}',
-    "nan.json": b'{"problem":"dssp","name":"n","processors":1,"deadline":NaN,"jobs":[]}',
-    "bytes.json": b"\xff\xfe\x00",
-    "empty.json": b"",
-    "cut.json.gz": b"\x1f\x8b\x08\x00",
-}
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-@pytest.mark.parametrize("verb", ["solve", "evaluate", "check"])
-def test_malformed_files_through_the_verbs(tmp_path: Path, name: str, verb: str) -> None:
-    (tmp_path / name).write_bytes(MALFORMED[name])
-    words = {"evaluate": ["--policy", "greedy"], "check": [tmp_path / name]}.get(verb, [])
-    done = run(verb, tmp_path / name, *words, status=2)
-    assert name in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{sys.executable} -m schedopt generate dssp | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, cwd=ROOT, check=True)  # noqa: S602

@@ -10,14 +10,13 @@ from builders.cli import invoked
 from builders.dssp_delicate import best_exactly, delicate
 from builders.effort import examples
 from builders.msfq import at_load, one_or_all
+from contract.dssp import some_night, some_rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import generate, solve
-from schedopt.formulations.constraints import FairShare, Seats
 from schedopt.formulations.dssp import Selection
 from schedopt.formulations.msfq import OptimalPolicy
-from schedopt.instances.dssp import Instance, Job
 from schedopt.problems import problem
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits
@@ -39,42 +38,13 @@ def test_a_second_method_agrees(example: str, second: str) -> None:
     assert result.termination in ("optimal", "infeasible")
 
 
-def small_schedule(seed: int) -> Instance:
-    """Return a night of a few staged jobs, perhaps with windows, a fair share and seats."""
-    draw = Random(seed)  # noqa: S311
-    jobs = tuple(
-        Job(
-            name=f"j{i}",
-            reward=draw.randint(1, 9),
-            groups={"team": "ab"[i % 2]},
-            release=draw.choice((0, 0, 0, draw.randint(0, 4))),
-            deadline=draw.choice((None, None, draw.randint(5, 12))),
-            stages=tuple(
-                tuple(float(draw.randint(0, 5)) for _ in range(draw.randint(1, 3)))
-                for _ in range(draw.randint(1, 3))
-            ),
-        )
-        for i in range(draw.randint(2, 6))
-    )
-    rules = (
-        FairShare(by="team", at_most={"a": 0.5}),
-        FairShare(by="team", at_least={"b": 0.3}, name="floor"),
-        Seats(capacity=2, use={"j0": 1, "j1": 2}),
-    )
-    return Instance(
-        name=f"small-{seed}",
-        processors=draw.randint(1, 3),
-        deadline=float(draw.randint(4, 14)),
-        jobs=jobs,
-        constraints=tuple(rule for rule in rules if draw.random() < 0.3),
-    )
-
-
 @settings(max_examples=examples(25))
 @given(st.integers(0, 10**6))
 def test_a_schedule_is_confirmed_start_by_start(seed: int) -> None:
-    night = small_schedule(seed)
-    result = solve(night, formulation="schedule", confirm=True, threads=1)
+    draw = Random(seed)  # noqa: S311
+    night = some_night(draw, staged=True)
+    rules = [some_rule(draw, [job.name for job in night.jobs]) for _ in range(draw.randint(0, 2))]
+    result = solve(night, formulation="schedule", constraints=rules, confirm=True, threads=1)
     assert "confirmed by start-by-start" in str(result.message)
     assert result.termination in ("optimal", "infeasible")
 

@@ -83,7 +83,7 @@ def test_nothing_is_written_over_what_is_read(
 
 
 ENDINGS = [
-    ["solve", "night.json", "-o", "plan.xlsx"],
+    ["solve", "night.json", "-o", "plan.ods"],
     ["solve", "night.json", "-o", "plan"],
     ["evaluate", "night.json", "--policy", "greedy", "-o", "runs.yaml"],
     ["convert", "jobs.csv", "--option", "processors=1", "-o", "night.yaml"],
@@ -184,5 +184,5 @@ def test_a_report_that_cannot_be_drawn_is_refused_before_anything_is_run(
     monkeypatch.chdir(tmp_path)
     words = ["bench", "example:two-shots", "--policy", "greedy", "--output", "rows.jsonl"]
     message = refused(*words, "--report", "page.html")
-    assert 'pip install "schedopt[report]"' in message
+    assert 'pip install "schedopt[plot]"' in message
     assert not list(tmp_path.iterdir())

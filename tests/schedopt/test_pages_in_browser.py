@@ -125,6 +125,9 @@ def test_the_page_of_one_night(chromium: Browser, tmp_path: Path) -> None:
         chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
         wide = "return document.documentElement.scrollWidth"
         assert chromium.execute_script(wide) <= PHONE["width"]
+        held = "[...document.querySelectorAll('.sheet, .scroll')].filter(part => part.offsetWidth)"
+        over = f"return {held}.map(part => part.scrollWidth - part.clientWidth)"
+        assert set(chromium.execute_script(over)) == {0}  # pictures and tables fit
 
 
 def test_pages_of_every_problem_and_of_no_solution(chromium: Browser, tmp_path: Path) -> None:

@@ -82,14 +82,6 @@ def test_seats_beside_the_instance_are_kept_when_it_is_run() -> None:
     assert plan(night, solve(night))["start"].to_list() == [0.0, 0.0]
 
 
-def test_what_is_late_is_said_and_by_how_much() -> None:
-    jobs = tuple(Job(name=f"j{i}", reward=1, stages=((6.0,),)) for i in range(3))
-    night = Instance(name="whole", processors=2, deadline=9, jobs=jobs)  # tasks do not split
-    table = plan(night, solve(night))
-    assert table["late"].to_list() == [0.0, 0.0, 3.0]
-    assert table["end"].to_list() == [6.0, 6.0, 12.0]
-
-
 def test_jobs_without_tasks_have_no_times() -> None:
     jobs = (Job(name="a", reward=1, demand=3, critical_path=3),)
     night = Instance(name="predicted", processors=1, deadline=9, jobs=jobs)

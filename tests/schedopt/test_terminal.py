@@ -238,3 +238,14 @@ def test_a_narrow_table_breaks_no_word(screen: StringIO, width: int) -> None:
     lines = seen(screen)
     for word in " ".join(words).split():
         assert any(word in line for line in lines), (word, lines)
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 50])
+def test_a_table_that_is_too_narrow_for_its_words_loses_no_letter(
+    screen: StringIO, width: int
+) -> None:
+    cells = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
+    console.out.width = width
+    console.show(ShownTable(title="", heads=("policy", "no gap", "why"), rows=(cells,)))
+    found = [letter for line in seen(screen) for letter in line if letter.isalnum()]
+    assert sorted(found) == sorted(filter(str.isalnum, "".join(("policyno gapwhy", *cells))))

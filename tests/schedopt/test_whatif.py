@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from builders.cli import run
+from builders.dssp import night as small
 
 import schedopt
 from schedopt.instances import files
@@ -14,18 +15,8 @@ from schedopt.sweep.varying import Vary, combinations
 
 
 def night() -> Instance:
-    jobs = tuple(
-        schedopt.dssp.Job(
-            name=f"j{j}",
-            reward=reward,
-            demand=demand,
-            critical_path=1,
-            groups={"team": ("fx", "light")[j % 2]},
-        )
-        for j, (reward, demand) in enumerate([(9, 5), (4, 3), (7, 4), (3, 3), (5, 2), (2, 1)])
-    )
     cap = schedopt.FairShare(name="cap", by="team", at_most={"fx": 0.5})
-    return Instance(name="n", processors=2, deadline=5, jobs=jobs, constraints=(cap,))
+    return small([(9, 5), (4, 3), (7, 4), (3, 3), (5, 2), (2, 1)], 5.0, [cap])
 
 
 def test_each_row_is_what_solving_says() -> None:
@@ -74,7 +65,7 @@ def test_units_places_and_a_table(tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
     run(*given, "--output", table)
     assert table.read_text().startswith("instance,deadline,objective,bound")
-    rows_of_reward = schedopt.whatif(night(), ["jobs.j3.reward=3,30"])
+    rows_of_reward = schedopt.whatif(night(), ["jobs.j1.reward=3,30"])
     assert rows_of_reward[1].objective > (rows_of_reward[0].objective or 0)  # type: ignore[operator]
     infeasible = [schedopt.Require(name="all", jobs=("j0", "j1", "j2"))]
     (row,) = schedopt.whatif(night(), ["processors=1"], constraints=infeasible)

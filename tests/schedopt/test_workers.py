@@ -133,7 +133,7 @@ def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
 
 
 def test_kill_9_five_times_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 60
+    output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 30
     rule = tmp_path / "rule.json"
     rule.write_text('{"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}}')
     words = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=30,stages=false"]

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from builders.effort import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from schedopt.policies.dssp.by_rewards import optimum
@@ -70,19 +67,6 @@ def test_thousands_of_small_instances() -> None:
         rewards = demands + 1 if k % 3 == 0 else rng.integers(0, most + 1, size).astype(np.float64)
         room = float(rng.integers(0, size * most // 2 + 2)) / (1.0, 16.0)[k % 2]
         assert solved(rewards, demands, room) == best_subset(rewards, demands, room)
-
-
-@settings(max_examples=examples(300), deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=10),
-    st.floats(0, 3e6),
-)
-def test_real_values(items: list[tuple[float, float]], room: float) -> None:
-    rewards, demands = np.array(items).T
-    search = Core(rewards, demands, room)
-    assert search.advance(30)
-    assert search.value <= best_subset(rewards, demands, room * (1 + 1e-14)) * (1 + 1e-14)
-    assert search.value >= best_subset(rewards, demands, room * (1 - 1e-14)) * (1 - 1e-13)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

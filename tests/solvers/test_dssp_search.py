@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from builders.dssp_windows import windowed_night
+from builders.effort import examples
 from msgspec import structs
 
 from benchmarks.dssp_provable import night as provable
@@ -50,7 +51,7 @@ def test_one_seed_makes_the_same_moves() -> None:
 def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
     rng = np.random.default_rng(11)
     packed = 0
-    for _ in range(60):
+    for _ in range(examples(60)):
         night = windowed_night(rng, jobs=int(rng.integers(1, 14)), tasks=7, stages=4)
         free = [structs.replace(job, release=0.0) for job in night.jobs]
         night = structs.replace(night, jobs=tuple(free), constraints=())
@@ -69,7 +70,7 @@ def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
             check(night, solution, structs.replace(claim, objective=worth), (), report)
             assert not report.violations
             packed += len(jobs)
-    assert packed > 100
+    assert packed > examples(100)
 
 
 def test_packing_fills_the_end_of_a_night() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders.effort import examples
 from builders.msfq import of_classes, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,7 @@ def queues(draw: Any) -> Instance:
 
 
 @given(queues(), st.floats(0.05, 0.9))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
     queue = at(queue, load)
     ours = times(queue)
@@ -73,7 +74,7 @@ def test_one_class_is_an_mmk_queue(servers: int, need: int, load: float) -> None
     ids=["one-or-all", "two needs", "four needs"],
 )
 def test_simulation_agrees(queue: Instance) -> None:
-    run = evaluate(queue, "fcfs", options={"arrivals": 2_000_000}, seed=2).solution
+    run = evaluate(queue, "fcfs", options={"arrivals": 500_000}, seed=2).solution
     assert isinstance(run, Simulated)
     for seen, time in zip(run.classes, fcfs(queue).times, strict=True):
         assert abs(seen.mean_response_time - time) < 2.5 * seen.confidence  # type: ignore[operator]

@@ -60,7 +60,7 @@ def bound_of(part: Any, resource: str, weighted: bool) -> float:
 @settings(max_examples=examples(80), deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES)
 def test_no_schedule_of_several_resources_beats_a_bound(seed: int, objective: str) -> None:
-    queue = random_parts(seed, 6, objective=objective)
+    queue = random_parts(seed, 5, objective=objective)
     best = least(queue)
     model = LogBound(queue, rounds=60)
     result = schedopt.solve(model, certificate=True)

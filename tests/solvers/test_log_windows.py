@@ -77,7 +77,7 @@ def test_orders_stand_for_the_same_schedule_as_in_the_model(seed: int) -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 40))
 def test_partial_schedules_equal_brute_force(seed: int, objective: str, spare: int) -> None:
-    ticks = Ticks.of(crowded(seed, 6, objective))
+    ticks = Ticks.of(crowded(seed, 5, objective))
     best = least_of(ticks)
     known = best + spare * int(np.gcd.reduce(ticks.weight))
     free = Packing(ticks, np.array([0, 1]), known)  # servers cost nothing: nothing is ruled out
@@ -103,7 +103,7 @@ def test_partial_schedules_equal_brute_force(seed: int, objective: str, spare: i
 @settings(max_examples=examples(40), deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 9))
 def test_parts_equal_brute_force(seed: int, objective: str, spare: int) -> None:
-    ticks = Ticks.of(crowded(seed, 6, objective))
+    ticks = Ticks.of(crowded(seed, 5, objective))
     best = least_of(ticks)
     packing = priced(ticks, best + spare * int(np.gcd.reduce(ticks.weight)), rounds=3)
     with pytest.MonkeyPatch.context() as patch:

@@ -73,7 +73,7 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
             continue  # for logs alone
         if knows_sizes(name):
             continue  # of which it says nothing
-        found = evaluate(queue, name, options={"arrivals": 50_000})
+        found = evaluate(queue, name, options={"arrivals": 20_000})
         if found.objective is not None and found.confidence is not None:
             compared += 1
             assert found.objective + 1.6 * found.confidence > bound, name

@@ -21,7 +21,6 @@ from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint, Forbid, Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.files import load
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
 from schedopt.solvers.dssp.selection.binary.certificate import certify
 from schedopt.solvers.engine import NoCertificateError
@@ -40,17 +39,6 @@ def claim(result: Result, **changed: Any) -> Document:
 
 def proved(night: Instance, result: Result, given: Any, **changed: Any) -> bool:
     return reproved(night, night.constraints, given, claim(result, **changed)) is None
-
-
-@pytest.mark.parametrize(
-    "name", ["constraints", "greedy-trap", "predictions", "two-shots", "night.json.gz"]
-)
-def test_bundled_selections_are_re_proved(name: str) -> None:
-    path = BUNDLED / (name if "." in name else f"{name}.json")
-    result = solve(path, certificate=True)
-    assert result.proven
-    assert result.bound_checked
-    assert check(load(path), result).bound == "re-proved"
 
 
 def test_a_schedule_that_meets_the_selection_is_re_proved() -> None:

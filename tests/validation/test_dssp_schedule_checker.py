@@ -114,6 +114,17 @@ def test_rewards_after_the_deadline() -> None:
     assert judged(document(), gone) == []
 
 
+def test_what_is_solved_runs_no_job_for_nothing() -> None:
+    """A dispatcher may be given too much to do; the formulation has all jobs end while paid."""
+    solved = document() | {"formulation": "schedule", "solver": "hand"}
+    del solved["policy"]
+    assert judged(solved) == ["complete too late to be paid: b"]
+    due = msgspec.structs.replace(a_night().jobs[1], deadline=7.75)
+    assert judged(solved, a_night(jobs=(a_night().jobs[0], due))) != []
+    late = a_night(late=((0.0, 0.75), (0.5, 0.0)))  # b ends with the last of what is paid
+    assert judged(solved, late) == []
+
+
 def test_side_constraints_speak_of_the_jobs_that_are_run() -> None:
     capped = a_night(constraints=(FairShare(by="team", at_most={"fx": 0.5}, name="fx cap"),))
     assert judged(document(), capped) == ["fx cap: fx gets 0.6, at most 0.5 asked"]

@@ -4,14 +4,13 @@ import copy
 from decimal import Decimal, localcontext
 from functools import cache
 from itertools import permutations, product
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import ALL, examples
 from builders.hesrpt import cluster, common, speedups, tables, various
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,12 +31,6 @@ from schedopt.validation.hesrpt.kinds import Ranks
 from schedopt.validation.hesrpt.prices import Proof
 from schedopt.validation.hesrpt.timelines import timelines
 
-BUNDLED = sorted(
-    path
-    for path in (Path(__file__).parents[2] / "instances" / "hesrpt").glob("*.json")
-    if path.stem not in ("schema", "floors")  # floors has no solution
-)
-
 
 def made(instance: Instance, **options: Any) -> tuple[Document, dict[str, Any] | None]:
     """Solve an instance and make the certificate of its bound."""
@@ -48,19 +41,6 @@ def made(instance: Instance, **options: Any) -> tuple[Document, dict[str, Any] |
 
 def judged(instance: Instance, claim: Document, given_: dict[str, Any] | None) -> str | None:
     return reproved(instance, instance.constraints, given_ or {}, claim)
-
-
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
-def test_every_bundled_bound_is_re_proved(path: Path) -> None:
-    result = schedopt.solve(path, certificate=True)
-    assert result.bound_checked is True and result.violations == ()
-
-
-@pytest.mark.parametrize("name", ["pareto", "mixed"])
-def test_what_generators_make_is_re_proved(name: str) -> None:
-    for seed in range(4):
-        instance = schedopt.generate("hesrpt", name, seed=seed)
-        assert judged(instance, *made(instance)) is None
 
 
 @settings(max_examples=examples(15))
@@ -131,8 +111,8 @@ def test_no_forged_certificate_passes() -> None:
             assert judged(instance, more, given_) is not None
         other_sense = msgspec.structs.replace(claim, sense="maximize")
         assert judged(instance, other_sense, given_) is not None
-        places = numbers(copy.deepcopy(given_))
-        for i in range(len(places)):
+        count = len(numbers(given_))
+        for i in range(0, count, 1 if ALL else 1 + count // 20):
             for factor in (1.02, float("inf"), float("nan"), -1.0):
                 forged = copy.deepcopy(given_)
                 where, key = numbers(forged)[i]
@@ -207,7 +187,8 @@ def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
     assert judged(instance, claim, given_) is None
     assert claim.objective is not None
     above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
-    for i in range(len(numbers(given_))):
+    count = len(numbers(given_))
+    for i in range(0, count, 1 if ALL else 1 + count // 20):
         for factor in (0.9, 1.02, 100.0):
             forged = copy.deepcopy(given_)
             where, key = numbers(forged)[i]
@@ -227,7 +208,8 @@ def test_what_overflows_before_an_arrival_is_no_bound() -> None:
     assert judged(instance, claim, given_) is None
     more = msgspec.structs.replace(claim, bound=1.1 * claim.bound)
     assert judged(instance, more, given_) is not None
-    for row, price in product(range(len(given_["prices"])), (1e300, 8e307, 1.7e308)):
+    step = 1 if ALL else 1 + len(given_["prices"]) // 8
+    for row, price in product(range(0, len(given_["prices"]), step), (1e300, 8e307, 1.7e308)):
         forged = copy.deepcopy(given_)
         forged["prices"][row][0] = forged["prices"][row][2] = price
         assert judged(instance, more, forged) is not None

@@ -54,26 +54,26 @@ def test_a_result_states_its_question() -> None:
         ("fig8", "rectangles", "partition"),
         ("fig8", "partition", "rectangles"),
         ("one-or-all", "threshold", "optimal-policy"),
+        ("small", "optimal-policy", "threshold"),
         ("fig8", "partition", "allocation"),
         ("twins", "allocation", "selection"),
     ],
 )
 def test_an_answer_to_another_formulation_is_refused(example: str, own: str, another: str) -> None:
     instance = schedopt.example(example)
-    result = schedopt.solve(instance, formulation=own, threads=1)
+    result = schedopt.solve(instance, formulation=own, threads=1, time_limit=5)
     with pytest.raises(InputError):
         schedopt.check(instance, as_another(result, another))
 
 
-def test_an_optimal_policy_is_no_threshold() -> None:
-    queue = schedopt.load("example:small")
-    result = schedopt.solve(queue, formulation="optimal-policy", time_limit=5, certificate=True)
-    with pytest.raises(InputError):
-        schedopt.check(queue, as_another(result, "threshold"))
-    simulated = schedopt.evaluate(queue, "msfq", options={"arrivals": 10_000})
-    low = {"bound": 1.0, "gap": (simulated.objective - 1.0) / simulated.objective}
-    with pytest.raises(InputError):
-        schedopt.check(queue, as_another(simulated, "threshold", **low, policy=msgspec.UNSET))
+def test_without_a_question_options_are_those_of_the_formulation() -> None:
+    instance = schedopt.example("predictions")
+    right = told(schedopt.solve(instance, formulation="schedule"))
+    del right["question"]
+    assert schedopt.check(instance, document(right)).ok
+    other = right | {"options": right["options"] | {"fill": 0.5}}
+    report = schedopt.check(instance, document(other))
+    assert report.violations == ["question: no option of schedule is 'fill'"]
 
 
 def test_a_bound_that_the_checker_refutes_is_a_violation() -> None:

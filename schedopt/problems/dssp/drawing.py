@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from schedopt.formats import number
 from schedopt.instances.constraints import FairShare
@@ -296,6 +297,7 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
     axes.add_collection(bars)
     axes.set_ylim(max(row.max(initial=0.0), 0.5) + 0.5, -0.5)
     axes.set_ylabel("processor")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     if len(groups) <= len(COLOURS):
         for group in groups:
             axes.bar(0, 0, color=colour[group], label=label(group))

@@ -153,6 +153,7 @@ def as_run(
         bound=None,
         gap=None,
         certificate=UNSET,
+        risk=UNSET,
         message=f"dispatched {done}",
         solution=solution,
     )
