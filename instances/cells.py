@@ -70,7 +70,7 @@ class Cells:
             return _of_frame(read_parquet(data, CELL))
         if Path(source).name.lower().endswith(ENDING):
             return _of_frame(read_sheet(data), first=2)
-        return _of_csv(data)
+        return csv_cells(data)
 
     def positions(self, spelled: Callable[[str], str]) -> dict[str, int]:
         """Return the position of each column as ``spelled``; each has a title of its own."""
@@ -115,7 +115,8 @@ def _written(value: object) -> str:
     return str(value).strip()
 
 
-def _of_csv(data: bytes) -> Cells:
+def csv_cells(data: bytes) -> Cells:
+    """Read a CSV, whose delimiter its header tells; `InputError` names the line."""
     lines = _lines(decoded(data))
     first, titles = next(lines, (0, []))
     check_rows(data.count(b"\n"), CELL * len(titles))

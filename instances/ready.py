@@ -4,8 +4,6 @@ The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows.
 same of everything but the name are one: of a rule's thousand jobs numbers are read once.
 """
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -76,7 +74,17 @@ def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
     titles = [title.strip().strip('"') for title in head.split(delimiter)]
     at = _positions(titles, columns)
     jobs = quickly(body, delimiter, at, len(titles))
-    return Jobs(*jobs) if jobs else _carefully(body.decode(), delimiter, at, len(titles))
+    return Jobs(*jobs) if jobs else _carefully(data, at)
+
+
+def _carefully(data: bytes, at: Sequence[int]) -> Jobs:
+    """Read a CSV cell by cell, and say which is wrong."""
+    from schedopt.instances.cells import csv_cells
+
+    rows = csv_cells(data).rows
+    cells = [[_number(row[i], place) for i in at[1:]] for place, row in rows]
+    numbers = np.array(cells, dtype=float).reshape(len(rows), len(at) - 1)
+    return Jobs([row[at[0]] for _, row in rows], numbers, np.arange(len(rows)))
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:
@@ -102,22 +110,6 @@ def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
             found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
             raise InputError(f"one column {shown(wanted)}", found=f"{found}{known}", place="header")
     return [titles.index(wanted) for wanted in (NAME, *columns)]
-
-
-def _carefully(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs:
-    """Read a CSV cell by cell, and say which is wrong."""
-    names, cells = [], []
-    reader = csv.reader(io.StringIO(body, newline=""), delimiter=delimiter)
-    for row in reader:
-        place = f"line {reader.line_num + 1}"
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != width:
-            raise InputError(f"{width} cells, as in the header", found=str(len(row)), place=place)
-        names.append(row[at[0]].strip())
-        cells.append([_number(row[i], place) for i in at[1:]])
-    numbers = np.array(cells, dtype=float).reshape(len(cells), len(at) - 1)
-    return Jobs(names, numbers, np.arange(len(names)))
 
 
 def _number(cell: object, place: str) -> float:
