@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from rich.table import Table
@@ -12,12 +11,9 @@ from rich.table import Table
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem
-from schedopt.problems.shown import CAUTION, Explanation, ShownTable, explained
+from schedopt.problems.shown import CAUTION, Explanation, Replanned, ShownTable, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
-
-if TYPE_CHECKING:
-    from schedopt.verbs.replan import Replanned
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
