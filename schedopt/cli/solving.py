@@ -393,8 +393,8 @@ def start_times(
     seed : Of the scenarios that are drawn.
     output : A .csv to write.
     """
-    from schedopt.analysis.markup import as_csv
     from schedopt.cli.common import print_json
+    from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
     from schedopt.problems.shown import ShownTable
