@@ -54,7 +54,8 @@ class Columns:
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
-        if "tasks" in titles and not titles & {"task_time", "frame_time"}:
+        timed = titles & {"task_time", "frame_time"}
+        if not timed and ("tasks" in titles or "demand" not in titles):
             aliases = {"estimate": "task_time"}
         if "name" not in titles:
             aliases = {**aliases, "job": "name"}  # as plans call it

@@ -76,7 +76,10 @@ class Rows:
         if self.clock.told:
             plain = ", ".join(sorted(self.clock.plain))
             also = f"; plain numbers ({plain}) are taken in them too" if plain else ""
-            yield f"times are in {self.clock.words}{also}"
+            start = self.clock.start
+            bare = start is not None and start.tzinfo is None
+            dated = "; with a date and an offset, start=2026-11-22T20:00+01:00, plans tell the time"
+            yield f"times are in {self.clock.words}{also}{dated * bare}"
         if self.released:
             yield f"{counted(self.released, 'job')} released before the start: there from the start"
         if not self.over:

@@ -376,6 +376,7 @@ def start_times(
     model: str = "history",
     option: list[str] | None = None,
     seed: int = 0,
+    waiting: Path | None = None,
     json: bool = False,
     output: Path | None = None,
 ) -> None:
@@ -391,6 +392,7 @@ def start_times(
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
+    waiting : A dump of sacct -P or squeue: who waits and runs at that time.
     output : A .csv to write.
     """
     from schedopt.cli.common import print_json
@@ -405,6 +407,7 @@ def start_times(
     delivering.ready(output, [file])
     queue: Any = load(file)
     own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
+    own["waiting"] = waiting
     told = run(queue, at, policy, **own)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:

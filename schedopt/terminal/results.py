@@ -26,6 +26,9 @@ DROPPED = 20  # what is left out and printed; a plan has it all
 CHANGED = 40  # changes that are printed
 
 
+ROWS = 400  # of a table, the last of which may be a sum; who needs more wants a file
+
+
 def result(instance: AnyInstance, document: Result) -> None:
     """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
     record = problem(document.problem)
@@ -38,7 +41,11 @@ def result(instance: AnyInstance, document: Result) -> None:
     out.print(grid)
     for shown in record.tables(instance, document):
         out.print()
-        show(shown.filled())
+        between = len(shown.rows) - ROWS
+        few = shown.rows if between <= 0 else (*shown.rows[: ROWS - 1], shown.rows[-1])
+        show(msgspec.structs.replace(shown, rows=few).filled())
+        if between > 0:
+            say(f"... and {counted(between, 'row')} before the last; --json has all")
     dropped = record.dropped(instance, document)
     if document.explanation:
         for shown in explained(msgspec.convert(document.explanation, Explanation)):
