@@ -395,8 +395,8 @@ def start_times(
     waiting : A dump of sacct -P or squeue: who waits and runs at that time.
     output : A .csv to write.
     """
-    from schedopt.analysis.markup import as_csv
     from schedopt.cli.common import print_json
+    from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
     from schedopt.problems.shown import ShownTable
