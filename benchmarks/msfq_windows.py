@@ -2,15 +2,16 @@
 
 ``python -m benchmarks.msfq_windows --windows 1000 --limit 60`` takes that many windows of 40 jobs,
 as many from each log and evenly over its rows, from the logs of the Parallel Workloads Archive that
-lie beside the project, or from those that are named. ``--by-rows`` takes them evenly over the rows
-of all logs together. ``--part 2/25`` takes every 25th of them, from the second on: a sample, or a
-share of the work. ``--output FILE`` keeps a line of JSON for each window; what is there already,
-with the same limit, is not solved again, so that an interrupted run goes on where it was.
+lie beside the project, or from those that are named, of which .json are instances. ``--by-rows``
+takes them evenly over the rows of all logs together. ``--part 2/25`` takes every 25th of them, from
+the second on: a sample, or a share of the work. ``--output FILE`` keeps a line of JSON for each
+window; what is there already, with the same limit, is not solved again, so that an interrupted run
+goes on where it was.
 """
 
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Annotated
 
 import msgspec
@@ -19,7 +20,7 @@ import typer
 import schedopt
 from benchmarks.tables import Measured, measurement, resumed, row
 from benchmarks.timing import best_of, spent
-from schedopt.formulations.msfq import Window
+from schedopt.formulations.msfq import LogBound, Window
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_converters import convert
 
@@ -27,7 +28,6 @@ LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 COUNT = 40
 TARGET = 0.9
 
-LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 Key = tuple[str, int, float]
 """Log, first row and time limit."""
 
@@ -42,6 +42,7 @@ class Cell(msgspec.Struct, frozen=True):
     gap: float
     seconds: float
     work: float
+    over: float = 0.0  # what is found over the bound by prices of the same jobs, as a part of it
 
     @property
     def key(self) -> Key:
@@ -76,7 +77,9 @@ def solved(queues: dict[str, Instance], key: Key) -> Cell:
     solve = partial(schedopt.solve, model, time_limit=limit)
     work, (seconds, result) = spent(partial(best_of, 1, solve))
     gap = 1.0 if result.gap is None else result.gap
-    return Cell(*key, result.proven, gap, seconds, work)
+    bound = schedopt.solve(LogBound(queue.with_jobs(model.jobs)), time_limit=limit).bound or 0.0
+    over = (result.objective or 0.0) / bound - 1 if bound else 0.0
+    return Cell(*key, result.proven, gap, seconds, work, over)
 
 
 @measurement
@@ -95,6 +98,8 @@ def windows_of(queues: list[Instance], keys: list[Key], output: Path | None) -> 
         told = {"proven": f"{len(proven)} of {len(mine)}"}
         if proven:
             told["half within, the last"] = f"{median(proven):.2f} s, {max(proven):.1f} s"
+            lost = [cell.over for cell in mine if cell.proven]
+            told["prices lose on them on average, at most"] = f"{fmean(lost):.2%}, {max(lost):.2%}"
         if gaps:
             told["others: half within, all"] = f"{median(gaps):.3%}, {max(gaps):.3%}"
         least = TARGET if name == "together" else None
@@ -113,7 +118,10 @@ def main(
 ) -> None:
     """Print how many windows are proven; the limit is the seconds for a window."""
     first, every = map(int, part.split("/"))
-    queues = [convert(path) for path in logs or sorted(LOGS.glob("*.swf*"))]
+    queues = [
+        schedopt.load(path, problem="msfq") if path.suffix == ".json" else convert(path)
+        for path in logs or sorted(LOGS.glob("*.swf*"))
+    ]
     chosen = places(queues, windows, by_rows=by_rows)[first - 1 :: every]
     windows_of(queues, [(queue.name, row, limit) for queue, row in chosen], output)
 

@@ -70,7 +70,6 @@ def solve(
 
     Parameters
     ----------
-    threads : Threads of the solver.
     option : An option of the formulation, as KEY=VALUE; repeatable.
     risk : Maximize over scenarios of run times: mean, cvar:Q or chance:Q.
     certificate : Add what `check` can re-prove the bound from.
@@ -80,7 +79,6 @@ def solve(
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
     output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
-    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -152,7 +150,6 @@ def evaluate(
     jobs : Cores for a long simulation; the answer is the same for any.
     explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
     output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
-    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
@@ -294,7 +291,6 @@ def replan(
     threads : Threads of the engine; with one the answer is the same each time.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
     output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
-    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import dump, load
     from schedopt.terminal.results import replanned as show
@@ -380,6 +376,7 @@ def start_times(
     model: str = "history",
     option: list[str] | None = None,
     seed: int = 0,
+    waiting: Path | None = None,
     json: bool = False,
     output: Path | None = None,
 ) -> None:
@@ -395,10 +392,11 @@ def start_times(
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
+    waiting : A dump of sacct -P or squeue: who waits and runs at that time.
     output : A .csv to write.
     """
-    from schedopt.analysis.markup import as_csv
     from schedopt.cli.common import print_json
+    from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
     from schedopt.problems.shown import ShownTable
@@ -409,6 +407,7 @@ def start_times(
     delivering.ready(output, [file])
     queue: Any = load(file)
     own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
+    own["waiting"] = waiting
     told = run(queue, at, policy, **own)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:

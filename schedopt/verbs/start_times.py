@@ -22,6 +22,7 @@ def start_times(
     model: str = "history",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    waiting: str | Path | None = None,
 ) -> Told:
     """Say when each job that waits at a time will start under a policy, by an interval.
 
@@ -45,6 +46,9 @@ def start_times(
         The policy's own.
     seed : int
         Of the scenarios that are drawn.
+    waiting : path, optional
+        A dump of `sacct -P` or `squeue` of that time: who waits, and who runs since when, instead
+        of what the policy makes of the log.
 
     Returns
     -------
@@ -57,6 +61,7 @@ def start_times(
         If the instance has no log, or the policy does not replay one, or a value cannot be.
     """
     given = {"level": level, "model": model, "options": options or {}, "seed": seed}
+    given |= {} if waiting is None else {"waiting": waiting}
     time = time_of(at, queue) if isinstance(at, str) else at
     return problem_of(queue).start_times(queue, time, policy, **given)
 

@@ -51,7 +51,8 @@ def test_tasks_times_and_seats(tmp_path: Path) -> None:
         "columns 'name', 'reward', 'tasks', 'release', 'deadline': fields of the jobs",
         "column 'seats:houdini': a side constraint of seats; 2 of 3 jobs hold some",
         "column 'team': a grouping of 2 groups; 1 of 3 jobs in none",
-        "times are in seconds after 2026-11-22T20:00",
+        "times are in seconds after 2026-11-22T20:00; with a date and an offset, "
+        "start=2026-11-22T20:00+01:00, plans tell the time",
         "1 job released before the start: there from the start",
         "3 jobs read, none left out",
     ]

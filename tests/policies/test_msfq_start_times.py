@@ -1,6 +1,8 @@
 """Start times: a log played on from a moment is the log itself; intervals hold what they say."""
 
 import json
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from builders.cli import refused, run
 from builders.effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.dtypes import StringDType
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -142,3 +145,43 @@ def test_classes_have_no_log() -> None:
     queue: Any = schedopt.example("one-or-all")
     with pytest.raises(InputError, match="an instance of a log"):
         schedopt.start_times(queue, 1.0)
+
+
+@pytest.mark.parametrize("squeue", [False, True])
+def test_a_dump_of_the_queue_says_who_waits_as_the_log_does(tmp_path: Path, squeue: bool) -> None:
+    queue = log(150, 6, 5, load=1.2)
+    names = np.array([f"{row + 1000}" for row in range(150)], dtype=StringDType())
+    jobs = replace(queue.jobs, name=names)
+    dated = msgspec.structs.replace(queue, start="2026-11-22T00:00:00+01:00")
+    queue = dated.with_jobs(jobs)
+    starts = play(queue, "easy")
+    at = float(moments(queue, starts, float(starts.max()), 40)[30])
+    plainly = schedopt.start_times(queue, at, "easy")
+    zero = datetime(2026, 11, 22)  # as dumps have it, by the clock on the wall
+
+    def told(time: float) -> str:
+        return (zero + timedelta(seconds=time)).isoformat()
+
+    titles = "JobID|User|State|Submit|Start|AllocCPUS|ReqCPUS|Timelimit"
+    if squeue:
+        titles = "JOBID|USER|ST|STATE|SUBMIT_TIME|START_TIME|CPUS|TIME_LIMIT"
+    lines = [titles, *["9|u0|COMPLETED|2026-11-22T00:00:00|Unknown|1|1|1:00"] * (not squeue)]
+    whose = jobs.user
+    assert whose is not None and jobs.estimate is not None
+    for row in np.flatnonzero((jobs.submit <= at) & (starts + jobs.run > at)):
+        runs = starts[row] <= at
+        state, need = ("RUNNING", jobs.need[row]) if runs else ("PENDING", 0)
+        user, limit = whose.names[whose.codes[row]], timedelta(seconds=jobs.estimate[row])
+        begun = told(starts[row]) if runs else "Unknown"
+        asked = jobs.need[row]
+        cells = [names[row], user, state, told(jobs.submit[row]), begun, need, asked, limit]
+        if squeue:
+            cells = [*cells[:2], state[0], *cells[2:5], asked, limit]
+        lines.append("|".join(map(str, cells)))
+    path = tmp_path / "now.txt"
+    path.write_text("\n".join(lines))
+    assert plainly.rows
+    assert schedopt.start_times(queue, at, "easy", waiting=path).rows == plainly.rows
+    bare = msgspec.structs.replace(dated, start=None).with_jobs(jobs)
+    with pytest.raises(InputError, match="found none"):
+        schedopt.start_times(bare, at, waiting=path)

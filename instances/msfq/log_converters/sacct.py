@@ -58,6 +58,14 @@ BECAME = {
 _HOUR = 3600.0
 
 
+RUNS, WAITS = ("RUNNING", "R", "COMPLETING", "CG", "SUSPENDED", "S"), ("PENDING", "PD")
+"""States of who has not ended, also as `squeue` abbreviates them."""
+_QUEUED = {
+    "submit_time": "submit", "start_time": "start", "time_limit": "timelimit", "cpus": "ncpus",
+}  # fmt: skip
+"""What `squeue` calls columns of `sacct`."""
+
+
 def _is_states(value: object) -> bool:
     return isinstance(value, str) and all(
         word.strip().upper() in ENDED for word in value.split(",")
@@ -298,6 +306,45 @@ def _jobs(table: pl.DataFrame, states: str | None, notes: list[str]) -> pl.DataF
     if "jobid" in table.columns and (again := int(kept.sum()) - ids.filter(kept).n_unique()):
         notes.append(f"{again} of an id that another job has, too (requeued), taken as jobs")
     return table.filter(kept)
+
+
+class Open(NamedTuple):
+    """Jobs that wait or run, by row; times are those of the dump's clock, NaN for who waits."""
+
+    name: list[str]
+    user: list[str] | None
+    submit: Floats
+    start: Floats
+    need: Floats
+    estimate: Floats
+
+
+def still_open(path: str | Path) -> Open:
+    """Read who waits and who runs from a dump of `sacct -P`, or of `squeue` with its titles."""
+    text = read_bytes(path, MOST_TABLE).decode("utf-8", "replace")
+    head, _, body = text.partition("\n")
+    titles = [title.strip().lower() for title in head.split("|")]
+    head = "|".join(_QUEUED.get(title, title) for title in titles)
+    table, _, _ = _cells(f"{head}\n{body}")
+    dump = _Dump(table, table[""].to_numpy(), set())
+    state = dump.one("state").str.strip_chars().str.to_uppercase().str.extract(r"^(\w+)", 1)
+    runs = state.is_in(RUNS).fill_null(False)
+    whole = ~dump.one("jobid").str.contains(r"[.\[]")
+    dump = _Dump(table.filter(taken := (runs | state.is_in(WAITS)) & whole), dump.lines, set())
+    dump = dump._replace(lines=dump.table[""].to_numpy())
+    users, needs = dump.there("user"), np.full(len(dump.lines), np.nan)
+    for column in dump.there(*_CPUS):  # allocated to those who run, asked for by the others
+        values = lengths(column, dump.lines)
+        needs = np.where(~(needs > 0) & (values > 0), values, needs)
+    start = points(dump.one("start"), dump.lines).seconds
+    return Open(
+        name=dump.one("jobid").to_list(),
+        user=users[0].to_list() if users else None,
+        submit=points(dump.one("submit"), dump.lines).seconds,
+        start=np.where(runs.filter(taken).to_numpy(), start, np.nan),
+        need=needs,
+        estimate=lengths(dump.one("timelimit"), dump.lines, 60.0),
+    )
 
 
 def _note_clocks(

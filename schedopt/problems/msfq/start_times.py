@@ -1,11 +1,19 @@
 """When the jobs of a log that wait will start, under a policy that replays it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError, expect, listing, shown
+import numpy as np
+from numpy.dtypes import StringDType
+
+from schedopt.instances.dates import Dates
+from schedopt.instances.errors import InputError, expect, listing, placed, shown
 from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Start, Told
 
 
@@ -18,6 +26,7 @@ def start_times(
     model: str,
     options: Mapping[str, Any],
     seed: int,
+    waiting: str | Path | None = None,
 ) -> Told:
     """Return the starts of who waits, as `schedopt.start_times` says."""
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
@@ -40,7 +49,10 @@ def start_times(
     def play(log: Instance) -> Any:
         return started(log, policy, "given" if log.jobs.estimated else "exact", **options)
 
-    now = Snapshot(queue, play(queue), at)
+    starts = play(queue)
+    if waiting is not None:
+        queue, starts = _as_it_stands(queue, starts, at, waiting)
+    now = Snapshot(queue, starts, at)
     if not len(now.waiting):
         return Told((), 0, 0.0)
     found = predicted(now, play, level=level, model=model, seed=seed)
@@ -54,3 +66,50 @@ def start_times(
         )
     ]  # fmt: skip
     return Told(tuple(rows), found.judged, found.shift)
+
+
+def _as_it_stands(
+    queue: Instance, starts: Floats, at: float, path: str | Path
+) -> tuple[Instance, Floats]:
+    """Return the log of who had ended by a time, and of who waits and runs by a dump; and starts.
+
+    Who is in the dump has not ended; who of the others could have ended by then has.
+    """
+    from schedopt.instances.msfq.log_converters.sacct import still_open
+
+    if queue.start is None:
+        raise InputError("a log with `start`: convert it with option timezone", found="none")
+    with placed(file=path):
+        now = still_open(path)
+    zero, jobs = Dates.of(queue.start), queue.jobs
+
+    def since(seconds: float) -> float:
+        moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=zero.start.tzinfo)
+        return zero.since(moment)
+
+    submit = np.array([since(time) for time in now.submit.tolist()])
+    began = np.array([since(t) if np.isfinite(t) else np.inf for t in now.start.tolist()])
+    named = range(len(jobs)) if jobs.name is None else jobs.name.tolist()
+    names = np.array(list(map(str, named)))
+    done = np.flatnonzero((jobs.submit + jobs.run <= at) & ~np.isin(names, now.name))
+    past = jobs.take(done)
+    whose = None if past.user is None else [(*past.user.names, None)[i] for i in past.user.codes]
+    asked = np.full(len(past), np.nan) if past.estimate is None else past.estimate
+    longest = np.fmax(np.nan_to_num(now.estimate, nan=1.0), 1.0)
+    runs = np.where(np.isfinite(began), np.maximum(longest, at - began + 1.0), longest)
+    order = np.argsort(np.concatenate((past.submit, submit)), kind="stable")
+    users = None if whose is None or now.user is None else [*whose, *now.user]
+    estimate = np.concatenate((asked, now.estimate))
+    holds = int(now.need[np.isfinite(began)].sum())
+    most = f"jobs that run on at most {queue.servers} servers"
+    expect(holds <= queue.servers, most, holds, "waiting")
+    both = Jobs.of(
+        np.concatenate((past.submit, submit))[order],
+        np.concatenate((past.need, now.need))[order],
+        np.concatenate((past.run, runs))[order],
+        estimate[order] if np.isfinite(estimate).any() else None,
+        user=None if users is None else [users[i] for i in order],
+    )
+    called = np.array([*names[done].tolist(), *now.name], dtype=StringDType())[order]
+    ended = np.minimum(starts[done], at - past.run)
+    return queue.with_jobs(replace(both, name=called)), np.concatenate((ended, began))[order]
