@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from builders.effort import examples
 from builders.msfq_logs import least, queue_of, random_jobs, random_parts
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -34,6 +34,7 @@ def values(queue: Instance, starts: Any) -> float:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
+@example(seed=6795789, objective="mean", big=1.0)
 def test_no_policy_beats_a_bound_and_each_is_re_proved(
     seed: int, objective: str, big: float
 ) -> None:
@@ -44,7 +45,8 @@ def test_no_policy_beats_a_bound_and_each_is_re_proved(
     queue = queue_of(jobs, servers, objective=objective)
     result = schedopt.solve(LogBound(queue, rounds=60), certificate=True)
     assert result.violations == ()
-    assert result.bound_checked or result.options["best_bound"] == "busy-dates"
+    by_horizon = result.bounded_by == "model"  # whose jobs end by one; a certificate knows none
+    assert result.bound_checked or by_horizon or result.options["best_bound"] == "busy-dates"
     assert result.bound is not None
     assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
     for name in LOG_POLICIES:
