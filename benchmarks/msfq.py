@@ -43,7 +43,7 @@ def simulators() -> Measured:
     yield "(k) multiserver jobs, one core: million events a second, a response time for each job"
     for queue, name, targets in (
         (mm32, "fcfs", {}),
-        (pair, "msfq", {"least": 40.0, "before": 20.0}),
+        (pair, "msfq", {"least": 20.0, "before": 20.0}),
         (load("example:borg-cell-b"), "adaptive-quickswap", {"least": 20.0, "before": 17.0}),
     ):
         chosen = plan(queue, name)

@@ -28,7 +28,6 @@ LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 COUNT = 40
 TARGET = 0.9
 
-LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 Key = tuple[str, int, float]
 """Log, first row and time limit."""
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, decoded
 from schedopt.instances.excel import ENDING, read_sheet
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.parquet import read_parquet
@@ -26,7 +26,6 @@ class _Titled(Protocol):
     @property
     def columns(self) -> Iterable[object]:
         """The titles."""
-        ...
 
 
 @runtime_checkable
@@ -35,7 +34,6 @@ class PandasFrame(_Titled, Protocol):
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
         """Yield the rows."""
-        ...
 
 
 @runtime_checkable
@@ -44,7 +42,6 @@ class PolarsFrame(_Titled, Protocol):
 
     def iter_rows(self) -> Iterable[Sequence[object]]:
         """Yield the rows."""
-        ...
 
 
 CELL = 64
@@ -73,7 +70,7 @@ class Cells:
             return _of_frame(read_parquet(data, CELL))
         if Path(source).name.lower().endswith(ENDING):
             return _of_frame(read_sheet(data), first=2)
-        return _of_csv(data)
+        return csv_cells(data)
 
     def positions(self, spelled: Callable[[str], str]) -> dict[str, int]:
         """Return the position of each column as ``spelled``; each has a title of its own."""
@@ -118,14 +115,9 @@ def _written(value: object) -> str:
     return str(value).strip()
 
 
-def _of_csv(data: bytes) -> Cells:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
-        raise wrong from None
-    lines = _lines(text)
+def csv_cells(data: bytes) -> Cells:
+    """Read a CSV, whose delimiter its header tells; `InputError` names the line."""
+    lines = _lines(decoded(data))
     first, titles = next(lines, (0, []))
     check_rows(data.count(b"\n"), CELL * len(titles))
     if not titles:

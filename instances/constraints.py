@@ -293,17 +293,14 @@ class Ruled(Protocol):
     @property
     def constraints(self) -> Sequence[Constraint]:
         """The side constraints that the file holds."""
-        ...
 
     @property
     def index(self) -> Mapping[str, int]:
         """The position of each job, by name."""
-        ...
 
     @property
     def groups(self) -> Mapping[str, Mapping[str, Sequence[int]]]:
         """The positions of each group's jobs, by grouping and group."""
-        ...
 
 
 def check_rules(instance: Ruled) -> None:

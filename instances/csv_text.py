@@ -47,19 +47,23 @@ def _code(match: re.Match[str]) -> str:
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 
-def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
-    """Return columns by title as a CSV; nothing stands where there is None, or an empty text."""
+def as_csv(heads: Iterable[str], rows: Iterable[Iterable[object]], end: str = "\n") -> str:
+    """Return CSV in which a spreadsheet takes no cell for a formula; nothing stands for None."""
     text = StringIO(newline="")
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(map(guarded, columns))
-    table.writerows(zip(*(map(_cell, cells) for cells in columns.values()), strict=True))
-    return text.getvalue().encode()
+    table = csv.writer(text, lineterminator=end)
+    table.writerow(map(guarded, heads))
+    for row in rows:
+        table.writerow(guarded(cell) if isinstance(cell, str) else cell for cell in row)
+    return text.getvalue()
 
 
-def _cell(value: str | float | None) -> str | float | None:
-    if isinstance(value, str):
-        return guarded(value)
-    return str(value).lower() if isinstance(value, bool) else value
+def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
+    """Return columns by title as a CSV, in which truth values are lower case."""
+    told = (
+        [str(cell).lower() if isinstance(cell, bool) else cell for cell in cells]
+        for cells in columns.values()
+    )
+    return as_csv(columns, zip(*told, strict=True)).encode()
 
 
 def guarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:

@@ -67,6 +67,16 @@ class InputError(ValueError):
         return ": ".join([*filter(None, parts), says])
 
 
+def decoded(data: bytes) -> str:
+    """Return a text; `InputError` names the line that is not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
+        raise wrong from None
+
+
 def expect(holds: bool, expected: str, value: object, place: str) -> None:
     """Raise `InputError` about a value at a place unless a condition holds."""
     if not holds:

@@ -101,11 +101,6 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
 
     def _check_numbers(self) -> None:
         """Check what records made in Python may have wrong, and that sums stay finite."""
-        if self.window is not None and self.window < 1:
-            raise InputError("a whole number >= 1", found=shown(self.window), place="window")
-        life = 1.0 if self.half_life is None else self.half_life
-        expected = f"nights, from {LEAST_HALF_LIFE:g} to {MOST_HALF_LIFE:g}"
-        expect(LEAST_HALF_LIFE <= life <= MOST_HALF_LIFE, expected, life, "half_life")
         for group, used in self.past.items():
             expect(0 <= used < inf, "a finite number >= 0", used, f"past.{group}")
         if not 0 <= (self.past_total or 0.0) < inf or not sum(self.past.values()) < inf:

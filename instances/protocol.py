@@ -22,16 +22,13 @@ class AnyInstance(Ruled, Protocol):
     @property
     def name(self) -> str:
         """The instance's name."""
-        ...
 
     @property
     def description(self) -> str | None:
         """A line that says what it shows, or where it is from."""
-        ...
 
     def objective_of(self, solution: Any) -> float:
         """Return the objective of a solution record."""
-        ...
 
 
 class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):

@@ -4,8 +4,6 @@ The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows.
 same of everything but the name are one: of a rule's thousand jobs numbers are read once.
 """
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.decimals import SAFE, as_written, scale_of
-from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
+from schedopt.instances.errors import InputError, decoded, listing, placed, shown, suggestion
 from schedopt.instances.plain_text import Names, quickly
 
 Floats = NDArray[np.float64]
@@ -26,20 +24,11 @@ MOST = 2**52
 
 
 class Jobs(NamedTuple):
-    """Ready jobs.
-
-    Attributes
-    ----------
-    names : sequence of str
-    numbers : ndarray of float, shape (kinds, columns)
-        What jobs of each kind say, column by column as asked for.
-    kind : ndarray of int, shape (jobs,)
-        The kind of each job.
-    """
+    """Ready jobs."""
 
     names: Sequence[str]
-    numbers: Floats
-    kind: NDArray[np.intp]
+    numbers: Floats  # what jobs of each kind say, shape (kinds, columns)
+    kind: NDArray[np.intp]  # of each job, shape (jobs,)
 
 
 def read_jobs(source: Any, columns: Sequence[str], resources: Sequence[str]) -> Jobs:
@@ -76,12 +65,7 @@ def _check(jobs: Jobs, i: int, column: str, amount: bool) -> None:
 
 def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
     data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        data.isascii() or data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        wrong = InputError("text in UTF-8", found="bytes that are not", place=f"line {line}")
-        raise wrong from None
+    data.isascii() or decoded(data)
     if data.lstrip()[:1] == b"{":
         return _of_rows(_lines(data.decode()), columns)
     title, _, body = data.replace(b"\r", b"").lstrip(b"\n").partition(b"\n")
@@ -90,7 +74,17 @@ def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
     titles = [title.strip().strip('"') for title in head.split(delimiter)]
     at = _positions(titles, columns)
     jobs = quickly(body, delimiter, at, len(titles))
-    return Jobs(*jobs) if jobs else _carefully(body.decode(), delimiter, at, len(titles))
+    return Jobs(*jobs) if jobs else _carefully(data, at)
+
+
+def _carefully(data: bytes, at: Sequence[int]) -> Jobs:
+    """Read a CSV cell by cell, and say which is wrong."""
+    from schedopt.instances.cells import csv_cells
+
+    rows = csv_cells(data).rows
+    cells = [[_number(row[i], place) for i in at[1:]] for place, row in rows]
+    numbers = np.array(cells, dtype=float).reshape(len(rows), len(at) - 1)
+    return Jobs([row[at[0]] for _, row in rows], numbers, np.arange(len(rows)))
 
 
 def _lines(text: str) -> Iterable[Mapping[str, object]]:
@@ -116,22 +110,6 @@ def _positions(titles: Sequence[str], columns: Sequence[str]) -> list[int]:
             found = f"it {titles.count(wanted)} times" if wanted in titles else "none"
             raise InputError(f"one column {shown(wanted)}", found=f"{found}{known}", place="header")
     return [titles.index(wanted) for wanted in (NAME, *columns)]
-
-
-def _carefully(body: str, delimiter: str, at: Sequence[int], width: int) -> Jobs:
-    """Read a CSV cell by cell, and say which is wrong."""
-    names, cells = [], []
-    reader = csv.reader(io.StringIO(body, newline=""), delimiter=delimiter)
-    for row in reader:
-        place = f"line {reader.line_num + 1}"
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) != width:
-            raise InputError(f"{width} cells, as in the header", found=str(len(row)), place=place)
-        names.append(row[at[0]].strip())
-        cells.append([_number(row[i], place) for i in at[1:]])
-    numbers = np.array(cells, dtype=float).reshape(len(cells), len(at) - 1)
-    return Jobs(names, numbers, np.arange(len(names)))
 
 
 def _number(cell: object, place: str) -> float:

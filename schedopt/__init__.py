@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
     from schedopt.problems.msfq import api as msfq
+    from schedopt.problems.shown import Replanned
     from schedopt.solvers.result import Result
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
@@ -51,7 +52,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.plan import plan
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
-    from schedopt.verbs.replan import Replanned, replan
+    from schedopt.verbs.replan import replan
     from schedopt.verbs.reproduce import reproduce
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
@@ -129,7 +130,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "InputError": "schedopt.instances.errors",
     "Ready": "schedopt.verbs.ready",
-    "Replanned": "schedopt.verbs.replan",
+    "Replanned": "schedopt.problems.shown",
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
     "explain_start": "schedopt.verbs.start_times",

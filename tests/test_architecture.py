@@ -152,7 +152,6 @@ def test_no_file_is_too_long_to_read() -> None:
 
 LONG_FOR_A_REASON = {
     "policies.msfq.kernels.advance": "one event loop, compiled as a whole: calls cost speed",
-    "policies.msfq.one_or_all_kernels.advance": "likewise, with the system's state in registers",
     "validation.reproduce.cycle_kernels.cycles": "one compiled loop through the phases of a cycle",
     "cli.comparing.bench": "a verb's parameters are its flags, each with its help",
 }

@@ -38,19 +38,12 @@ DAY = 86400
 
 @dataclass
 class Clock:
-    """Reads times into one unit (s, m, h or d), from a start: a stamp, a time of day, or none.
-
-    Attributes
-    ----------
-    plain, told : set of str
-        The columns in which times were plain numbers, and those in which they had a unit, or were a
-        time of day or a stamp.
-    """
+    """Reads times into one unit (s, m, h or d), from a start: a stamp, a time of day, or none."""
 
     unit: str = "s"
     start: datetime | time | None = None
-    plain: set[str] = field(default_factory=set)
-    told: set[str] = field(default_factory=set)
+    plain: set[str] = field(default_factory=set)  # columns in which times were plain numbers
+    told: set[str] = field(default_factory=set)  # those in which they were more than that
 
     def length(self, text: str, column: str) -> float:
         """Return a duration, in the unit; `InputError` if it is none."""

@@ -37,29 +37,16 @@ _FIELDS = frozenset(
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table.
+    """The columns of a table."""
 
-    Attributes
-    ----------
-    at : dict of str to int
-        The position of each column; those that are known have their own spelling.
-    fields, groupings, seats, resources : list of str
-        The columns that are fields of jobs, those that are groupings, and the kinds of seats and
-        of resources.
-    left_out : dict of str to str
-        The other columns, each with the reason.
-    reward, unasked : str or None, bool
-        The reward function that stands in for a column of rewards, and whether nobody asked for it.
-    """
-
-    at: dict[str, int]
-    fields: list[str]
+    at: dict[str, int]  # the position of each; those that are known have their own spelling
+    fields: list[str]  # of jobs
     groupings: list[str]
-    seats: list[str]
-    resources: list[str]
-    left_out: dict[str, str]
-    reward: str | None
-    unasked: bool
+    seats: list[str]  # the kinds of them
+    resources: list[str]  # likewise
+    left_out: dict[str, str]  # the other columns, each with the reason
+    reward: str | None  # the reward function that stands in for a column of rewards
+    unasked: bool  # whether nobody asked for that
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:

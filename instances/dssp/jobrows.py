@@ -34,26 +34,16 @@ SAID = 5
 
 
 class Rows:
-    """Reads rows into jobs, and keeps what there is to say about them.
-
-    Attributes
-    ----------
-    use : dict of str to dict of str to int
-        For each kind of seats, how many each running task of a job holds, where it holds any.
-    over : list of str
-        The jobs that are left out, since their deadline is no later than the start.
-    released : int
-        Jobs that were released before the start.
-    """
+    """Reads rows into jobs, and keeps what there is to say about them."""
 
     def __init__(
         self, columns: Columns, clock: Clock, *, higher: bool = False, past: Past | None = None
     ) -> None:
         self.columns, self.clock, self.higher, self.past = columns, clock, higher, past
         self.top = 0.0
-        self.use: dict[str, dict[str, int]] = {}
-        self.over: list[str] = []
-        self.released = 0
+        self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
+        self.over: list[str] = []  # jobs that are left out: they are due by the start
+        self.released = 0  # jobs that were released before the start
         self._seen: dict[str, str] = {}
         self._tasks = 0
 

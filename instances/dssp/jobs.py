@@ -34,9 +34,6 @@ class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
 
     sigma: Annotated[float, msgspec.Meta(gt=0, le=2)]
 
-    def __post_init__(self) -> None:
-        expect(0 < self.sigma <= 2, "a number above 0, at most 2", self.sigma, "spread.sigma")
-
 
 class History(Given, kw_only=True, omit_defaults=True, tag="history", tag_field="kind"):
     """Run times that are off as others were: actual ones over planned ones.
@@ -133,8 +130,6 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
             check_deadline(self.deadline)
         if self.first_night != 1 or self.last_night is not None:
             self._check_nights()
-        if isinstance(self.spread, int | float):
-            expect(0 <= self.spread < 1, "a number from 0 to below 1", self.spread, "spread")
         if self.stages is not None:
             self._check_stages(self.stages)
         elif demand is None or path is None:
@@ -148,7 +143,6 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
                 expect_held(value, field)
 
     def _check_nights(self) -> None:
-        expect(self.first_night >= 1, "a whole number >= 1", self.first_night, "first_night")
         if self.last_night is not None and self.last_night < self.first_night:
             expected = f"at least {self.first_night}, the job's own `first_night`"
             raise InputError(expected, found=shown(self.last_night), place="last_night")

@@ -142,36 +142,20 @@ class Layer(NamedTuple):
     """Processors of a pool that leave together, whenever they come: those with lower numbers first.
 
     So a task that finds some of them there keeps them until all of them leave.
-
-    Attributes
-    ----------
-    pool : str
-    first, size : int
-        Their numbers among the processors of all pools: so many from the first on.
-    there : Steps
-        How many of them are there.
     """
 
     pool: str
-    first: int
+    first: int  # their numbers among the processors of all pools are so many from this on
     size: int
-    there: Steps
+    there: Steps  # how many of them are there
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What there is, and what each job may ask of it.
+    """What there is, and what each job may ask of it."""
 
-    Attributes
-    ----------
-    pools : dict of str to Steps
-        The processors of each pool; without pools all of them, under an empty name.
-    resources : dict of str to Steps
-        What running tasks hold beside processors.
-    """
-
-    pools: dict[str, Steps]
-    resources: dict[str, Steps]
+    pools: dict[str, Steps]  # the processors of each; without pools all, under an empty name
+    resources: dict[str, Steps]  # what running tasks hold beside processors
 
     @classmethod
     def of(cls, night: Instance, n: int | None = None) -> Machine:

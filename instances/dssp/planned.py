@@ -36,16 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """The exact T_1 and T_∞ of each job as planned: predicted where a prediction is given.
+    """The exact T_1 and T_∞ of each job as planned: predicted where a prediction is given."""
 
-    Attributes
-    ----------
-    demands, paths : Whole
-        T_1 in processor time and T_∞ in time, shape (J,) each.
-    """
-
-    demands: Whole
-    paths: Whole
+    demands: Whole  # T_1 in processor time, shape (J,)
+    paths: Whole  # T_∞ in time, shape (J,)
 
     @classmethod
     def of(cls, jobs: Sequence[Job]) -> Planned:

@@ -16,23 +16,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """Tasks in the file's order: by job, then by stage.
+    """Tasks in the file's order: by job, then by stage."""
 
-    Attributes
-    ----------
-    lengths : ndarray of float, shape (tasks,)
-    first_task : ndarray of int, shape (stages + 1,)
-        Tasks of stage s are ``first_task[s]`` up to ``first_task[s + 1]``.
-    first_stage : ndarray of int, shape (jobs + 1,)
-        Stages of job j are ``first_stage[j]`` up to ``first_stage[j + 1]``.
-    longest : ndarray of float, shape (stages,)
-        The longest task of each stage.
-    """
-
-    lengths: Floats
-    first_task: Ints
-    first_stage: Ints
-    longest: Floats
+    lengths: Floats  # shape (tasks,)
+    first_task: Ints  # shape (stages + 1,): those of stage s go up to ``first_task[s + 1]``
+    first_stage: Ints  # shape (jobs + 1,): those of job j go up to ``first_stage[j + 1]``
+    longest: Floats  # shape (stages,): the longest task of each
 
     @classmethod
     def of(cls, jobs: Sequence[Sequence[Sequence[float]]]) -> Tasks:

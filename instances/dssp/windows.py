@@ -24,19 +24,11 @@ MOST = 20_000_000
 
 
 class Window(NamedTuple):
-    """A release, a deadline, and the jobs that live between the two.
-
-    Attributes
-    ----------
-    release, deadline : float
-        The decimals that are written, not the doubles.
-    jobs : ndarray of int
-        Positions of jobs, ascending.
-    """
+    """A release, a deadline (as decimals that are written), and the jobs that live between."""
 
     release: float
     deadline: float
-    jobs: NDArray[np.intp]
+    jobs: NDArray[np.intp]  # positions, ascending
 
     @property
     def length(self) -> Fraction:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
 from schedopt.instances.declarations import Given, Name, Record
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import expect
 from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
 
@@ -39,10 +39,6 @@ class Job(Given, kw_only=True):
 
     name: Name
     minimum: Annotated[int, msgspec.Meta(ge=1)]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.minimum, int) or self.minimum < 1:  # also for jobs made in Python
-            raise InputError("a whole number >= 1", found=shown(self.minimum), place="minimum")
 
 
 class Instance(BaseInstance, kw_only=True, tag="epoch"):
@@ -68,11 +64,6 @@ class Instance(BaseInstance, kw_only=True, tag="epoch"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        expected = f"a number from 1 to {MOST_NODES}"
-        expect(1 <= self.nodes <= MOST_NODES, expected, self.nodes, "nodes")
-        expect(self.inequity >= 0, "a number >= 0", self.inequity, "inequity")
-        if not self.jobs:
-            raise InputError("one job or more", found="none", place="jobs")
         for j, job in enumerate(self.jobs):
             expected = f"at most {self.nodes}, the nodes there are"
             expect(job.minimum <= self.nodes, expected, job.minimum, f"jobs[{j}].minimum")

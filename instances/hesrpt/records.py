@@ -111,9 +111,6 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        expect(1 <= self.servers <= 10**9, "a number from 1 to 1e9", self.servers, "servers")
-        if not self.jobs:
-            raise InputError("a job or more", found="none", place="jobs")
         for j, job in enumerate(self.jobs):
             if job.speedup is None and self.speedup is None:
                 expected = "a `speedup`, of the job or of the instance"

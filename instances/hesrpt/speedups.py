@@ -39,9 +39,6 @@ class Power(_Speedup, frozen=True, tag="power"):
 
     p: Annotated[float, msgspec.Meta(gt=0, le=1)]
 
-    def __post_init__(self) -> None:
-        expect(0 < self.p <= 1, "a number over 0, up to 1", self.p, "p")
-
     def at(self, servers: Any) -> Any:
         """Return s(k) for a number or an array of any shape."""
         return np.asarray(servers, dtype=np.float64) ** self.p
@@ -70,9 +67,6 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
     """
 
     parallel: Annotated[float, msgspec.Meta(gt=0, le=1)]
-
-    def __post_init__(self) -> None:
-        expect(0 < self.parallel <= 1, "a number over 0, up to 1", self.parallel, "parallel")
 
     def at(self, servers: Any) -> Any:
         """Return s(k) for a number or an array of any shape."""
@@ -109,8 +103,6 @@ class Table(_Speedup, frozen=True, tag="table"):
     points: Annotated[tuple[Point, ...], msgspec.Meta(min_length=1)]
 
     def __post_init__(self) -> None:
-        if not self.points:
-            raise InputError("a point or more", found="none", place="points")
         before, slope = (0.0, 0.0), inf
         for i, (k, s) in enumerate(self.points):
             if i == 0 and k == 0:

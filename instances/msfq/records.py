@@ -93,8 +93,6 @@ class JobClass(Given, kw_only=True, omit_defaults=True):
                 )
                 raise InputError(expected, found=shown(value), place=field)
             expect_held(value, field)
-        if isinstance(self.need, bool) or self.need != int(self.need) or self.need < 1:
-            raise InputError("a whole number >= 1", found=shown(self.need), place="need")
 
     @property
     def work(self) -> float:
@@ -164,7 +162,6 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
     constraints: tuple[SideConstraint, ...] = ()
 
     def __post_init__(self) -> None:
-        expect(self.servers >= 1, "a number >= 1", self.servers, "servers")
         if self.log is not None:
             from schedopt.instances.msfq.log_files import check_name
 

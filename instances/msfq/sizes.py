@@ -124,8 +124,6 @@ class BoundedPareto(Shape, frozen=True, tag="bounded-pareto"):
 
     def __post_init__(self) -> None:
         expect(0 < self.alpha < inf, "a finite number > 0", self.alpha, "alpha")
-        expected = f"a number over 1, up to {MOST_RATIO:g}"
-        expect(1 < self.ratio <= MOST_RATIO, expected, self.ratio, "ratio")
 
     def _moment(self, order: int) -> float:
         """E[S^order] where the smallest size is 1."""

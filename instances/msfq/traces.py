@@ -4,7 +4,6 @@ Source of the format: Feitelson, Tsafrir and Krakov, "Experience with using the 
 Archive", JPDC 74, 2014.
 """
 
-import csv
 import re
 from collections.abc import Iterator
 from math import isfinite
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.cells import csv_cells
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
@@ -23,8 +23,8 @@ from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 COLUMNS = ("time", "need", "size")
 LINE = 128
 """Bytes that a line takes at least, as text and as numbers."""
-Row = tuple[int, float, float, float]
-"""A line, and the time, need and size that it gives."""
+Row = tuple[str, float, float, float]
+"""Where a line stands, and the time, need and size that it gives."""
 
 
 class Trace(NamedTuple):
@@ -47,14 +47,13 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
         check_rows(data.count(b"\n"), LINE)
         lines = data.decode("utf-8", errors="replace").splitlines()
         endings = [ending.lower() for ending in Path(path).suffixes]
-        rows = list(_swf(lines) if ".swf" in endings else _csv(lines))
+        rows = list(_swf(lines) if ".swf" in endings else _csv(data))
         for at, text in enumerate(lines if may_lose(data) else (), 1):
             for cell in re.split(r"[,\s]+", "" if text.startswith(";") else text):
                 expect_held(cell, f"line {at}")
         classes = {job.need: c for c, job in enumerate(queue.classes)}
         before = -np.inf
-        for line, time, need, size in rows:
-            place = f"line {line}"
+        for place, time, need, size in rows:
             if not (isfinite(time) and time >= before):
                 expected = f"no time before {before:g}" if isfinite(time) else "a finite time"
                 raise InputError(expected, found=shown(time), place=place)
@@ -72,29 +71,17 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
     return Trace(np.array(times), kinds, np.array(sizes))
 
 
-def _csv(lines: list[str]) -> Iterator[Row]:
-    reader = csv.reader(lines)
-    where: list[int] = []
-    while True:
+def _csv(data: bytes) -> Iterator[Row]:
+    cells = csv_cells(data)
+    found, expected = ", ".join(cells.titles), f"the columns {', '.join(COLUMNS)}"
+    expect(sorted(cells.titles) == sorted(COLUMNS), expected, found, cells.head)
+    where = [cells.titles.index(name) for name in COLUMNS]
+    for place, row in cells.rows:
         try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            place = f"line {reader.line_num}"
-            raise InputError("CSV", found=str(error), place=place) from None
-        if not where:
-            head = [name.strip() for name in cells or ()]
-            expected = f"the columns {', '.join(COLUMNS)}"
-            expect(sorted(head) == sorted(COLUMNS), expected, ", ".join(head), "line 1")
-            where = [head.index(name) for name in COLUMNS]
-        elif cells is None:
-            return
-        elif cells:
-            try:
-                time, need, size = (float(cells[i]) for i in where)
-            except (ValueError, IndexError):
-                found, place = shown(",".join(cells)), f"line {reader.line_num}"
-                raise InputError("three numbers", found=found, place=place) from None
-            yield reader.line_num, time, need, size
+            time, need, size = (float(row[i]) for i in where)
+        except ValueError:
+            raise InputError("three numbers", found=shown(",".join(row)), place=place) from None
+        yield place, time, need, size
 
 
 def _swf(lines: list[str]) -> Iterator[Row]:
@@ -106,8 +93,8 @@ def _swf(lines: list[str]) -> Iterator[Row]:
         try:
             time, run, used, asked = (float(cells[i]) for i in (SUBMIT, RUN, USED, ASKED))
         except (ValueError, IndexError):
-            expected, place = "the fields of the Standard Workload Format", f"line {number}"
-            raise InputError(expected, found=shown(line.strip()), place=place) from None
+            expected = "the fields of the Standard Workload Format"
+            raise InputError(expected, found=shown(line.strip()), place=f"line {number}") from None
         need = used if used > 0 else asked
         if run > 0 and need > 0:
-            yield number, time, need, run
+            yield f"line {number}", time, need, run

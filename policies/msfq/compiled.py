@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +25,6 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     from schedopt.policies.msfq import kernels
 
     lean = not (run.sized or run.each or len(run.grid))
-    if lean and twin.lean:
-        played: Played = import_module(twin.lean).play_lean(queue, rule, run)
-        return played
     given, found = given_of(queue, rule, run), nothing_yet(run, len(queue.classes))
     seen, kept = seen_of(queue, rule), _kept(queue, rule, run)
     pool, of_class = _places(0, INITIAL_JOB_SLOTS), np.zeros(INITIAL_JOB_SLOTS, np.int64)

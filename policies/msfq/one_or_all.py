@@ -70,7 +70,7 @@ def msfq(seen: Seen, free: int) -> int:
     "msfq",
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
-    twin=Twin(__name__, "msfq", phases=True, lean="schedopt.policies.msfq.one_or_all_kernels"),
+    twin=Twin(__name__, "msfq", phases=True),
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,

@@ -112,12 +112,6 @@ def exponentials(s: Any, numbers: Any) -> None:
 
 
 @compiled
-def uniforms(s: Any, numbers: Any) -> None:
-    """Fill in numbers in (0, 1)."""
-    _fill(s, numbers, 0)
-
-
-@compiled
 def more(s: Any, numbers: Any, used: int) -> int:
     """Fill up numbers in (0, 1), those that are left at the beginning; return how many are used."""
     left = numbers.size - used

@@ -132,16 +132,12 @@ class Twin:
         A shortcut that says what an arrival of a class may start: see `ask_the_rule`.
     phases : bool
         Whether the phases of MSFQ (section 4.2) are noted.
-    lean : str
-        A module whose ``play_lean`` finds the same, sooner, where sizes are exponential and
-        response times are not asked for one by one; none if empty.
     """
 
     module: str
     next_start: str
     after_arrival: str = ""
     phases: bool = False
-    lean: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,9 @@
-"""A table as markup: HTML for a page or a notebook, LaTeX for a paper; and CSV."""
+"""A table as markup: HTML for a page or a notebook, LaTeX for a paper."""
 
-import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
-from io import StringIO
 
-from schedopt.instances.csv_text import guarded
 from schedopt.instances.errors import printable
 from schedopt.problems.shown import ShownTable, Value
 
@@ -89,12 +86,3 @@ def latex(shown: ShownTable) -> str:
 def escaped(text: str) -> str:
     """Return text that LaTeX prints as it is."""
     return "".join(SPECIAL.get(letter, letter) for letter in printable(text))
-
-
-def as_csv(heads: Sequence[str], rows: Iterable[Sequence[object]], end: str = "\n") -> str:
-    """Return CSV in which a spreadsheet takes no cell for a formula."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator=end)
-    for row in (heads, *rows):
-        writer.writerow([guarded(value) if isinstance(value, str) else value for value in row])
-    return text.getvalue()

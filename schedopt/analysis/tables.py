@@ -11,12 +11,12 @@ from msgspec import structs
 from schedopt.analysis.averages import FEW
 from schedopt.analysis.changes import Changes
 from schedopt.analysis.contenders import SAME
-from schedopt.analysis.markup import as_csv
 from schedopt.analysis.measured import Measured, measured
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.profiles import TAUS, Profile
 from schedopt.analysis.summary import Overview, Standing
 from schedopt.formats import counted, duration, number, percent
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import printable
 from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable, Value

@@ -132,11 +132,7 @@ def entries(name: str) -> list[Entry]:
     path = folder_of(name) / "entries.jsonl"
     found = []
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        try:
-            found.append(decode(line, Entry))
-        except InputError as error:
-            error.file = f"{path}, line {number}"
-            raise
+        found.append(decode(line, Entry, file=f"{path}, line {number}"))
     return found
 
 

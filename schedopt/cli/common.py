@@ -49,6 +49,8 @@ MEANINGS = {
     "policy_file": "A Python file of your own policies. It is RUN, with your rights; repeatable.",
     "json": "Print JSON, and nothing else.",
     "output": "Write it to this file too.",
+    "template": "What writes the .sh: see `schedopt list templates`, or a file of your own.",
+    "threads": "Threads of the solver.",
 }
 """What parameters of several verbs mean, where their docstrings do not say otherwise."""
 

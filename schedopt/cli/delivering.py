@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from schedopt.analysis.row_table import RowTable
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
-    from schedopt.problems.shown import Plan
+    from schedopt.problems.shown import Plan, Replanned
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
-    from schedopt.verbs.replan import Replanned
 
 PLANS = (".csv", ".parquet", ".xlsx", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
@@ -94,11 +93,12 @@ def plan(instance: AnyInstance, found: Result, output: Path, template: str | Non
 
 def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
+    from schedopt.problems.shown import table_of
     from schedopt.verbs import plan as plans
     from schedopt.verbs import script
 
     if output.suffix.lower() == PLANS[-1]:
-        script.write(plans.table_of(table), output, template or script.PLAIN)
+        script.write(table_of(table), output, template or script.PLAIN)
     else:
         plans.write(table, output)
 

@@ -70,7 +70,6 @@ def solve(
 
     Parameters
     ----------
-    threads : Threads of the solver.
     option : An option of the formulation, as KEY=VALUE; repeatable.
     risk : Maximize over scenarios of run times: mean, cvar:Q or chance:Q.
     certificate : Add what `check` can re-prove the bound from.
@@ -80,7 +79,6 @@ def solve(
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
     output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
-    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -152,7 +150,6 @@ def evaluate(
     jobs : Cores for a long simulation; the answer is the same for any.
     explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
     output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
-    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
@@ -294,7 +291,6 @@ def replan(
     threads : Threads of the engine; with one the answer is the same each time.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
     output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
-    template : What writes the .sh: see `schedopt list templates`, or a file of your own.
     """
     from schedopt.instances.files import dump, load
     from schedopt.terminal.results import replanned as show
@@ -399,8 +395,8 @@ def start_times(
     waiting : A dump of sacct -P or squeue: who waits and runs at that time.
     output : A .csv to write.
     """
-    from schedopt.analysis.markup import as_csv
     from schedopt.cli.common import print_json
+    from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
     from schedopt.problems.shown import ShownTable

@@ -13,22 +13,10 @@ I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's inst
 
 @dataclass(frozen=True)
 class Question(Generic[I]):
-    """What a policy is measured against: what is solved, and what its optimum bounds.
-
-    Attributes
-    ----------
-    instance : Instance
-        What to solve.
-    formulation, options : str, mapping
-        As what, with its options; the default formulation where not given.
-    ruled : bool
-        Whether side constraints beyond the instance's apply to it.
-    bounding : bool
-        Whether no policy can be better than its optimum.
-    """
+    """What a policy is measured against: what is solved, and what its optimum bounds."""
 
     instance: I
-    formulation: str | None = None
+    formulation: str | None = None  # the default one
     options: Options = field(default_factory=dict)
-    ruled: bool = True
-    bounding: bool = True
+    ruled: bool = True  # whether side constraints beyond the instance's apply to it
+    bounding: bool = True  # whether no policy can be better than its optimum

@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.instances.starts import Because, Told
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import Explanation, Lines, Plan, Section, ShownTable, Tables
+    from schedopt.problems.shown import (
+        Explanation,
+        Lines,
+        Plan,
+        Replanned,
+        Section,
+        ShownTable,
+        Tables,
+    )
     from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
@@ -254,13 +262,7 @@ class Problem(Generic[I]):
             raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
     def quantity(self, text: str, unit: str) -> float:
-        """Return a number that may have a unit, as ``12h``, in a file's unit of time.
-
-        Raises
-        ------
-        InputError
-            If it is none, or the problem's files know no such numbers.
-        """
+        """Return a number with a unit, as ``12h``, in a file's; `InputError` if there are none."""
         raise InputError("a number", found=shown(text))
 
     def carry(
@@ -275,19 +277,12 @@ class Problem(Generic[I]):
         """Return rules that know what earlier results used, and lines on what became of what.
 
         See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
-        used; ``rules``: those to carry on.
-
-        Raises
-        ------
-        InputError
-            If the problem has no rules that remember, or something given is not right.
+        used; ``rules``: those to carry on. `InputError` if the problem has none that remember.
         """
-        memory = {"half_life": half_life, "window": window}
-        found: tuple[list[Constraint], list[str]] | None = self._told(
-            "carrying:carry", results, tables, rules, default=None, **memory
-        )
-        if found is None:
-            raise InputError("results of a problem whose shares remember", found=self.name)
+        given, memory = (results, tables, rules), {"half_life": half_life, "window": window}
+        expected = "results of a problem whose shares remember"
+        found: tuple[list[Constraint], list[str]]
+        found = self._asked("carrying:carry", expected, self.name, *given, **memory)
         return found
 
     # How policies are run, and what they are measured against.
@@ -325,6 +320,12 @@ class Problem(Generic[I]):
         own = _in_folder(type(self).__module__, home)
         found: T = own(*given, **named) if own else default
         return found
+
+    def _asked(self, home: str, expected: str, found: str, *given: object, **named: object) -> Any:
+        """Return the same; `InputError` where the problem's folder has no such function."""
+        if (own := self._told(home, *given, default=None, **named)) is None:
+            raise InputError(expected, found=found)
+        return own
 
     def measures(self, result: Result) -> dict[str, float]:
         """Return what a policy's result measures beyond the objective: ``showing.measures``."""
@@ -372,28 +373,27 @@ class Problem(Generic[I]):
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
-    def replan(self, instance: I, plan: Any, at: str | float, state: Any, **given: Any) -> Any:
-        """Return the rest of an instance solved again, a `shown.Replanned`; or `InputError`."""
-        home = "replanning:replan"
-        if (found := self._told(home, instance, plan, at, state, default=None, **given)) is None:
-            raise InputError("a plan of jobs", found=f"one of {self.name}")
-        return found
+    def replan(
+        self, instance: I, plan: Any, at: str | float, state: Any, **given: Any
+    ) -> Replanned:
+        """Return the rest of an instance solved again; `InputError` if it has no plan of jobs."""
+        home, expected, found = "replanning:replan", "a plan of jobs", f"one of {self.name}"
+        made: Replanned = self._asked(home, expected, found, instance, plan, at, state, **given)
+        return made
 
     def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""
-        home = "start_times:start_times"
-        own: Told | None = self._told(home, instance, at, policy, default=None, **given)
-        if own is None:
-            raise InputError("an instance of a log", found=f"one of {self.name}")
-        return own
+        home, found = "start_times:start_times", f"one of {self.name}"
+        told: Told = self._asked(home, "an instance of a log", found, instance, at, policy, **given)
+        return told
 
     def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:
         """Return why a job of a log started no earlier; `InputError` if there is no log."""
-        home = "explaining:explain_start"
-        own: Because | None = self._told(home, instance, job, policy, default=None, **given)
-        if own is None:
-            raise InputError("an instance of a log", found=f"one of {self.name}")
-        return own
+        home, found = "explaining:explain_start", f"one of {self.name}"
+        why: Because = self._asked(
+            home, "an instance of a log", found, instance, job, policy, **given
+        )
+        return why
 
     def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
         """Return the same in words and as a table."""

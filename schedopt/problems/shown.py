@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from schedopt.formats import number
+from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.figure import Figure
 
+    from schedopt.instances.protocol import AnyInstance
     from schedopt.solvers.result import Result
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
@@ -138,17 +142,56 @@ class Change:
     now_time: str = ""
 
 
-@dataclass(frozen=True)
-class Replanned:
-    """The rest of an instance, planned again; without a solution there is no plan."""
+def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
+    """Return the columns of a plan as a table."""
+    if not isinstance(columns, tuple):
+        return columns
+    need("polars")
+    import polars as pl
 
-    result: Result  # of the rest
-    rest: Any  # an instance
-    night: Any = None  # the whole instance, on the machine as it is now known to be
-    plan: Plan | None = None
-    old: Any = None  # the plan as the next replanning takes it
+    types: dict[type, type[pl.DataType]] = {
+        str: pl.String, float: pl.Float64, int: pl.Int64, bool: pl.Boolean,
+    }  # fmt: skip
+    return pl.DataFrame(
+        {column.title: column.cells for column in columns},
+        schema={column.title: types[column.kind] for column in columns},
+        strict=False,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Replanned:
+    """The rest of a night planned again; `replan` takes it as the plan of the next time.
+
+    Attributes
+    ----------
+    plan : polars.DataFrame, optional
+        Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
+        and ``change``: kept, added, dropped or moved. None where there is no solution.
+    result : Result
+        Of the rest of the night, checked: it answers the question of ``rest``.
+    rest : Instance
+        The rest of the night.
+    night : Instance
+        The whole night, on the machine as it is now known to be.
+    changes : tuple of Change
+        Each job that ran in the old plan or runs in the new one: job, change, was, now, why.
+    notes : tuple of str
+        What had to be taken for granted or left out.
+    """
+
+    result: Result
+    rest: AnyInstance
+    night: AnyInstance
     changes: tuple[Change, ...] = ()
-    notes: tuple[str, ...] = ()  # what had to be taken for granted or left out
+    notes: tuple[str, ...] = ()
+    old: Any = None  # the plan as the next replanning takes it
+    columns: Plan | None = None
+
+    @cached_property
+    def plan(self) -> pl.DataFrame | None:
+        """The plan as a table."""
+        return None if self.columns is None else table_of(self.columns)
 
 
 # Explanations.

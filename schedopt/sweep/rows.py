@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import structs
 
 from schedopt.instances import excel
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = (".jsonl", ".csv", ".parquet", excel.ENDING)
-NUMBERS = (
-    "objective",
-    "reference",
-    "reference_bound",
-    "gap",
-    "seconds",
-    "reference_seconds",
-    "confidence",
-    "difference",
-)
-
 AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
@@ -119,7 +109,8 @@ def run_of(file: str, policy: str, seed: int, options: Options) -> str:
     return msgspec.json.encode([file, policy, seed, options], order="sorted").decode()
 
 
-_NEEDED = [field.name for field in msgspec.structs.fields(Row) if field.required]
+_NEEDED = [field.name for field in structs.fields(Row) if field.required]
+_NUMBERS = [field.name for field in structs.fields(Row) if field.type in (float, float | None)]
 
 
 class Rows(Journal[Row]):
@@ -157,9 +148,8 @@ def _types() -> dict[str, Any]:
     """Return the type of each column of a .csv."""
     import polars as pl
 
-    types: dict[str, Any] = dict.fromkeys(Row.__struct_fields__, pl.String)
-    types |= dict.fromkeys(NUMBERS, pl.Float64)
-    return types | {"reference_proven": pl.Boolean, "bound_checked": pl.Boolean, "seed": pl.Int64}
+    own = {float: pl.Float64, float | None: pl.Float64, bool: pl.Boolean, int: pl.Int64}
+    return {field.name: own.get(field.type, pl.String) for field in structs.fields(Row)}
 
 
 def table(rows: Sequence[Row], suffix: str) -> bytes:
@@ -253,7 +243,7 @@ def _cells(data: bytes) -> pl.DataFrame:
     import polars as pl
 
     schema = _types()
-    check_cells(data, NUMBERS)
+    check_cells(data, _NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]
     return unguarded_columns(found, texts)

@@ -15,7 +15,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import (
     MOST_TABLE,
     beside,
@@ -189,11 +189,8 @@ class GeneratedSource(Source):
         """Make the instance."""
         from schedopt.verbs.generate import generate
 
-        try:
+        with placed(file=self.label):
             return generate(self.family, self.generator, seed=self.seed, options=self.options)
-        except InputError as error:
-            error.file = self.label
-            raise
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from schedopt.instances.decoding import convert
-from schedopt.instances.errors import InputError, joined, shown
+from schedopt.instances.errors import InputError, decoded, joined, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.precision import expect_held, held
 from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
@@ -52,12 +52,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def read(path: str | Path) -> dict[str, Any]:
     """Return what a sweep file declares, as keyword arguments of `schedopt.bench`."""
     path = Path(path)
-    try:
-        declared = _decoded(read_bytes(path), str(path))
-        return _arguments(declared, path.parent)
-    except InputError as error:
-        error.file = error.file or str(path)
-        raise
+    with placed(file=path):
+        return _arguments(_decoded(read_bytes(path), str(path)), path.parent)
 
 
 def rule_files(path: str | Path) -> list[Path]:
@@ -69,10 +65,9 @@ def rule_files(path: str | Path) -> list[Path]:
 
 
 def _decoded(data: bytes, file: str) -> Declaration:
+    text = decoded(data)
     try:
-        document = tomllib.loads(data.decode("utf-8"), parse_float=_number)
-    except UnicodeDecodeError:
-        raise InputError("text in UTF-8", found="bytes that are not") from None
+        document = tomllib.loads(text, parse_float=_number)
     except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits too
         raise InputError(f"TOML: {shown(str(error))}") from None
     _check_finite(document, "")
@@ -161,15 +156,9 @@ def _matching(pattern: str) -> list[str]:
 def _made(declared: Sequence[Generated]) -> list[GeneratedSource]:
     made: list[GeneratedSource] = []
     for position, entry in enumerate(declared):
-        try:
-            made += generated(
-                entry.problem,
-                entry.generator,
-                seeds=seeds_of(entry.seeds),
-                options=entry.options,
-            )
-        except InputError as error:
-            raise error.within(f"generate[{position}]") from None
+        with placed(f"generate[{position}]"):
+            seeds = seeds_of(entry.seeds)
+            made += generated(entry.problem, entry.generator, seeds=seeds, options=entry.options)
     return made
 
 

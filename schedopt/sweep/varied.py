@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from schedopt.analysis.markup import as_csv
 from schedopt.instances.constraints import Constraint
+from schedopt.instances.csv_text import as_csv
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import encode, parse, read_bytes
 from schedopt.instances.protocol import AnyInstance, problem_name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from rich.table import Table
@@ -12,12 +11,9 @@ from rich.table import Table
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem
-from schedopt.problems.shown import CAUTION, Explanation, ShownTable, explained
+from schedopt.problems.shown import CAUTION, Explanation, Replanned, ShownTable, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
-
-if TYPE_CHECKING:
-    from schedopt.verbs.replan import Replanned
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
@@ -28,6 +24,9 @@ DROPPED = 20  # what is left out and printed; a plan has it all
 
 
 CHANGED = 40  # changes that are printed
+
+
+ROWS = 400  # of a table, the last of which may be a sum; who needs more wants a file
 
 
 def result(instance: AnyInstance, document: Result) -> None:
@@ -42,7 +41,11 @@ def result(instance: AnyInstance, document: Result) -> None:
     out.print(grid)
     for shown in record.tables(instance, document):
         out.print()
-        show(shown.filled())
+        between = len(shown.rows) - ROWS
+        few = shown.rows if between <= 0 else (*shown.rows[: ROWS - 1], shown.rows[-1])
+        show(msgspec.structs.replace(shown, rows=few).filled())
+        if between > 0:
+            say(f"... and {counted(between, 'row')} before the last; --json has all")
     dropped = record.dropped(instance, document)
     if document.explanation:
         for shown in explained(msgspec.convert(document.explanation, Explanation)):

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError
-from schedopt.instances.files import decode, load, read_bytes
+from schedopt.instances.errors import InputError, placed
+from schedopt.instances.files import load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Document, Result
 from schedopt.validation.report import Report
+from schedopt.verbs.load import documents, is_list
 
 
 def check(instance: AnyInstance, result: Any) -> Report:
@@ -87,19 +88,8 @@ def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Rep
     from schedopt.validation.documents import check as judge
 
     data = read_bytes(path)
-    several = data.lstrip().startswith(b"[")
-    documents: tuple[Document, ...] = (
-        decode(data, tuple[Document, ...], file=str(path))
-        if several
-        else (decode(data, Document, file=str(path)),)
-    )
     found = []
-    for i, result in enumerate(documents):
-        try:
+    for i, result in enumerate(documents(data, path)):
+        with placed(f"[{i}]" * is_list(data), path):
             found.append((result, judge(instance, result)))
-        except InputError as error:
-            if several:
-                error.within(f"[{i}]")
-            error.file = str(path)
-            raise
     return found

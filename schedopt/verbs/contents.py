@@ -55,7 +55,7 @@ def formulations_in_words() -> list[str]:
 
 
 def _each(
-    known: Callable[[Problem], Mapping[str, T]], told: Callable[[T], Entry]
+    known: Callable[[Problem], Mapping[str, T]], told: Callable[[T], Mapping[str, str | list[str]]]
 ) -> Callable[[], list[Entry]]:
     """Return what makes the entries of a section of which every problem has some, by name."""
     return lambda: [
@@ -75,7 +75,7 @@ def _engine(engine: Engine) -> Entry:
 
 
 def _policy(policy: Policy) -> Entry:
-    told = {"phase": policy.phase, "source": policy.source}
+    told: Entry = {"phase": policy.phase, "source": policy.source}
     return {"summary": policy.summary, "options": _options(policy.options), **told}
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import msgspec
 
@@ -34,32 +34,23 @@ Watch = Callable[[int, int], None]
 """Called with how much is done, and how much there is."""
 
 
-@overload
-def evaluate(
-    what: Any,
-    policy: str,
-    *,
-    options: Options | None = None,
-    seed: int = 0,
-    constraints: Iterable[Constraint] = (),
-    policy_files: Iterable[str | Path] = (),
-    jobs: int = 1,
-    watch: Watch | None = None,
-) -> Result: ...
+class _How(TypedDict, total=False):
+    """What `evaluate` takes by name."""
+
+    options: Options | None
+    seed: int
+    constraints: Iterable[Constraint]
+    policy_files: Iterable[str | Path]
+    jobs: int
+    watch: Watch | None
 
 
 @overload
-def evaluate(
-    what: Any,
-    policy: Iterable[str],
-    *,
-    options: Options | None = None,
-    seed: int = 0,
-    constraints: Iterable[Constraint] = (),
-    policy_files: Iterable[str | Path] = (),
-    jobs: int = 1,
-    watch: Watch | None = None,
-) -> list[Result]: ...
+def evaluate(what: Any, policy: str, **how: Unpack[_How]) -> Result: ...
+
+
+@overload
+def evaluate(what: Any, policy: Iterable[str], **how: Unpack[_How]) -> list[Result]: ...
 
 
 def evaluate(

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import decode, expect_instance, parse, read_bytes
 from schedopt.instances.protocol import problem_name
 from schedopt.solvers.result import Document, Result
@@ -44,19 +44,24 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
 
 def results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | None:
     """Return the result, or the results, that a text holds; None where it holds something else."""
-    if data.lstrip().startswith(b"["):
-        return [_result(d, path) for d in decode(data, tuple[Document, ...], file=str(path))]
+    from schedopt.validation.documents import result_of
+
+    several = is_list(data)
     told = b'"termination"' in data  # most often not, and then nobody looks twice
-    if told and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path)):
-        return _result(decode(data, Document, file=str(path)), path)
+    if several or (told and "termination" in decode(data, dict[str, msgspec.Raw], file=str(path))):
+        with placed(file=path):
+            found: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
+        return found if several else found[0]
     return None
 
 
-def _result(document: Document, path: str | Path) -> Result[Any]:
-    from schedopt.validation.documents import result_of
+def is_list(data: bytes) -> bool:
+    """Tell whether a text of JSON is a list."""
+    return data.lstrip().startswith(b"[")
 
-    try:
-        return result_of(document)
-    except InputError as error:
-        error.file = str(path)
-        raise
+
+def documents(data: bytes, path: str | Path) -> tuple[Document, ...]:
+    """Return the results of a file: one document, or the list that several policies make."""
+    if is_list(data):
+        return decode(data, tuple[Document, ...], file=str(path))
+    return (decode(data, Document, file=str(path)),)

@@ -17,7 +17,7 @@ from schedopt.instances.parquet import read_parquet
 from schedopt.instances.precision import check_cells
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.shown import FIXED, Plan
+from schedopt.problems.shown import FIXED, Plan, table_of
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -66,23 +66,6 @@ def columns(what: AnyInstance | str | Path, result: Result, run: Result | None =
     if result.solution is None:
         raise InputError("a result with a solution", found=shown(result.termination))
     return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
-
-
-def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
-    """Return the columns of a plan as a table."""
-    if not isinstance(columns, tuple):
-        return columns
-    need("polars")
-    import polars as pl
-
-    types: dict[type, type[pl.DataType]] = {
-        str: pl.String, float: pl.Float64, int: pl.Int64, bool: pl.Boolean,
-    }  # fmt: skip
-    return pl.DataFrame(
-        {column.title: column.cells for column in columns},
-        schema={column.title: types[column.kind] for column in columns},
-        strict=False,
-    )
 
 
 def write(table: pl.DataFrame | Plan, path: str | Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ from schedopt.instances.identity import identity
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Change, Plan
+from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result
 from schedopt.verbs import plan as plans
 from schedopt.verbs.load import load as loaded
@@ -28,41 +26,6 @@ if TYPE_CHECKING:
     from schedopt.instances.cells import Source
 
 INSTANCES = (".json", ".json.gz")
-
-
-@dataclass(frozen=True, eq=False)
-class Replanned:
-    """The rest of a night planned again; `replan` takes it as the plan of the next time.
-
-    Attributes
-    ----------
-    plan : polars.DataFrame, optional
-        Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
-        and ``change``: kept, added, dropped or moved. None where there is no solution.
-    result : Result
-        Of the rest of the night, checked: it answers the question of ``rest``.
-    rest : Instance
-        The rest of the night.
-    night : Instance
-        The whole night, on the machine as it is now known to be.
-    changes : tuple of Change
-        Each job that ran in the old plan or runs in the new one: job, change, was, now, why.
-    notes : tuple of str
-        What had to be taken for granted or left out.
-    """
-
-    result: Result
-    rest: AnyInstance
-    night: AnyInstance
-    changes: tuple[Change, ...]
-    notes: tuple[str, ...]
-    old: Any
-    columns: Plan | None
-
-    @cached_property
-    def plan(self) -> pl.DataFrame | None:
-        """The plan as a table."""
-        return None if self.columns is None else plans.table_of(self.columns)
 
 
 def replan(
@@ -137,9 +100,7 @@ def replan(
             return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 
-    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
-    own = (made.result, made.rest, made.night, made.changes, made.notes, made.old, made.plan)
-    return Replanned(*own)
+    return record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
 
 
 def _given(

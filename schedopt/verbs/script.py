@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances import plugins
-from schedopt.instances.errors import InputError, listing, placed, shown
+from schedopt.instances.errors import InputError, decoded, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
 from schedopt.problems.shown import CLOCKED, FIXED
 
@@ -80,11 +80,8 @@ def lines_of(template: str | Path) -> tuple[list[str], str]:
     if not Path(template).suffix:
         what = f"a template{listing(known)}, or a file ending in {ENDING}"
         raise InputError(what, found=shown(str(template)), place="template")
-    try:
-        lines = read_bytes(template).decode().replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError:
-        raise InputError("text in UTF-8", file=str(template)) from None
     with placed(file=template):
+        lines = decoded(read_bytes(template)).replace("\r\n", "\n").split("\n")
         _expect_plain(lines, *_marks(lines))
     return lines, str(template)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from math import inf, isnan
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint, label
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
@@ -101,7 +101,8 @@ def solve(
     InputError
         If something given is not right.
     """
-    limits = _limits(time_limit, gap, threads, seed, watch, many=many)
+    limits = Limits(time_limit, gap, threads, seed, watch, many)
+    _expect_sound(limits)
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 
@@ -254,25 +255,15 @@ def _checked(model: Formulation, result: Result, seconds: float | None) -> Resul
     return noted(result, *notes)
 
 
-def _limits(
-    time_limit: float | None,
-    gap: float,
-    threads: int | None,
-    seed: int,
-    watch: Watch | None,
-    *,
-    many: bool,
-) -> Limits:
-    if time_limit is not None and (isnan(time_limit) or time_limit < 0):
-        raise InputError("seconds, 0 or more", found=shown(time_limit), place="time limit")
-    if isnan(gap) or not 0 <= gap < inf:
-        raise InputError("a number >= 0", found=shown(gap), place="gap")
-    if threads is not None and not 1 <= threads <= most_at_once():
-        expected = f"a whole number from 1 to {most_at_once()}"
-        raise InputError(expected, found=shown(threads), place="threads")
-    if not 0 <= seed < 2**31:
-        raise InputError("a whole number from 0 to 2^31 - 1", found=shown(seed), place="seed")
-    return Limits(time_limit, gap, threads, seed, watch, many)
+def _expect_sound(limits: Limits) -> None:
+    """Raise `InputError` about limits that cannot be."""
+    limit, threads, most = limits.time_limit, limits.threads, most_at_once()
+    expect(limit is None or limit >= 0, "seconds, 0 or more", limit, "time limit")
+    expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, "gap")
+    whole = f"a whole number from 1 to {most}"
+    expect(threads is None or 1 <= threads <= most, whole, threads, "threads")
+    whole = "a whole number from 0 to 2^31 - 1"
+    expect(0 <= limits.seed < 2**31, whole, limits.seed, "seed")
 
 
 def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:

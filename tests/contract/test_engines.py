@@ -111,7 +111,11 @@ def test_an_engine_finds_what_the_declared_model_says_and_no_forgery_passes(
             for forgery in range(6):
                 forged = forging.falsified(case, Random(forgery))  # noqa: S311
                 assert forging.judged(case, forged) != "passes", (seed, forgery)
-        assert (result.termination == "infeasible") == (right.termination == "infeasible"), seed
+        if right.termination == "infeasible":  # which an engine of samples alone cannot prove
+            assert result.termination in ("infeasible", "completed"), seed
+            assert result.solution is None, seed
+        else:
+            assert result.termination != "infeasible", seed
         if right.objective is None or not right.proven:
             continue
         if result.bound is not None:

@@ -19,18 +19,6 @@ def test_a_time_limit_keeps_the_start_and_an_honest_bound() -> None:
     assert 20_000 == result.bound <= (result.objective or 0)
 
 
-def test_native_constraints_on_the_direct_model() -> None:
-    instance = packing([4, 4, 4, 4], 16, 0)
-    assert solve(instance).objective == 16
-    model = Partition(instance, model="direct")
-    model.model.add(model.x["j2", "j1"] == 0)
-    result = solve(model)
-    assert result.objective == 32
-    assert not result.checked
-    with pytest.raises(InputError, match="before native"):
-        model.add(Apart(jobs=("j1", "j3")))
-
-
 def test_what_a_partition_refuses() -> None:
     instance = packing([4, 4], 16, 0)
     with pytest.raises(InputError, match="together"):
@@ -40,3 +28,7 @@ def test_what_a_partition_refuses() -> None:
             Partition(instance, model=form)
     with pytest.raises(InputError, match="together"):
         Rectangles(instance).add(Forbid(jobs=("j1",)))
+    model = Partition(instance, model="direct")
+    model.model.add(model.x["j2", "j1"] == 0)
+    with pytest.raises(InputError, match="before native"):
+        model.add(Apart(jobs=("j1", "j2")))

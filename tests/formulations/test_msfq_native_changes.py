@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from builders.msfq import at_load
-from builders.msfq_logs import queue_of
 
 from schedopt import solve
-from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy, Threshold, Window
+from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy, Threshold
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq.logs import Jobs
 
 
 @pytest.mark.parametrize("method", ["exact", "area"])
@@ -82,16 +80,3 @@ def test_so_it_is_with_several_classes() -> None:
     model.model.arrivals[0] *= 2.0
     with pytest.raises(InputError, match="another arrivals"):
         solve(model)
-
-
-def test_a_window_is_solved_as_it_was_changed_and_left_as_it_was() -> None:
-    queue = queue_of(Jobs.of([0, 0, 0], [3, 3, 3], [4, 2, 9]), 5)
-    model = Window(queue)
-    first = solve(model, threads=1)
-    assert not model.changed
-    assert solve(model, threads=1).objective == first.objective == (2 + 6 + 15) / 3
-    model.model.add(model.starts[0] >= 11)
-    late = solve(model, threads=1)
-    assert model.changed
-    assert late.found_by == "model"
-    assert late.objective == (2 + 11 + 15) / 3

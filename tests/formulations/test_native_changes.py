@@ -15,13 +15,6 @@ def selection() -> Selection:
     return Selection(night([(5, 5), (4, 5), (3, 5)], capacity=10))
 
 
-def test_unchanged_it_is_what_it_was() -> None:
-    model = selection()
-    assert model.model is model.model
-    assert not model.changed
-    assert solve(model).objective == 9
-
-
 @pytest.mark.parametrize(
     "part",
     [

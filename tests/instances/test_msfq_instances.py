@@ -105,10 +105,10 @@ def test_traces_are_read_in_order(tmp_path: Path) -> None:
         ("time,need,size\n1,1,-1\n", "a finite size > 0"),
         ("time,need,size\n1,1," + "9" * 140_000 + "\n", "line 2: found field larger than"),
         ("time,need,size" + "x" * 140_000 + "\n", "line 1: found field larger than"),
-        ("time,need,size\n1,1\n", "three numbers"),
+        ("time,need,size\n1,1\n", "3 cells, as in the header"),
         ("time,size\n1,1\n", "the columns time, need, size"),
         ("time,need,size\n", "a job or more"),
-        ("", "the columns"),
+        ("", "a header"),
     ],
 )
 def test_bad_traces_are_refused_with_their_line(tmp_path: Path, text: str, says: str) -> None:

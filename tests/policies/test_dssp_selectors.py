@@ -149,29 +149,10 @@ def test_greedy_is_the_plain_definition(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("name", GUARANTEE)
-def test_no_jobs_and_one_job(name: str) -> None:
-    assert select(name, instance_of([], 5, frozenset())).selected == ()
-    assert select(name, instance_of([(1, 5)], 5, frozenset())).selected == ("j0",)
-    assert select(name, instance_of([(1, 6)], 5, frozenset())).selected == ()
-    assert select(name, instance_of([(1, 5)], 5, frozenset({0}))).selected == ()
-
-
-@pytest.mark.parametrize("name", GUARANTEE)
 def test_what_asks_for_nothing_is_taken_even_into_no_room(name: str) -> None:
     selection = select(name, instance_of([(1, 0), (5, 1), (2, 0)], 0.5, frozenset()))
     assert selection.selected == ("j0", "j2")
     assert selection.demand == 0
-
-
-@pytest.mark.parametrize("name", GUARANTEE)
-def test_guaranteed_fill(name: str) -> None:
-    jobs = tuple(
-        Job(name=f"j{j}", reward=2 + j % 3, demand=4 + j % 5, critical_path=3) for j in range(12)
-    )
-    instance = Instance(name="guaranteed", processors=4, deadline=9, jobs=jobs)
-    selection = select(name, instance, fill="guaranteed")
-    assert selection.capacity == pytest.approx(36 * (1 - 0.75 * 3 / 9))
-    assert selection.selected
 
 
 @pytest.mark.parametrize("name", ["greedy", "greedy-half"])

@@ -236,7 +236,8 @@ def responses(servers: int, trace: Trace, need: list[int], choose: Choice, toget
     return now.starts + trace.sizes - trace.times
 
 
-jobs_of = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(1, 4)), min_size=1)
+job_of = st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(1, 4))
+jobs_of = st.lists(job_of, min_size=1) | st.lists(job_of, min_size=20, max_size=60)
 
 
 def said(value: object) -> str:

@@ -291,29 +291,6 @@ def test_a_log_worked_out_by_hand(name: str) -> None:
     assert started(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
 
 
-def test_what_a_replay_got() -> None:
-    queue = queue_of(SMALL, 4)
-    found = measured(queue, np.array(STARTS["conservative"]), slowdown_bound=5.0)
-    assert found.jobs == 5
-    assert found.mean_wait == pytest.approx((0 + 10 + 0 + 12 + 15) / 5)
-    assert found.mean_response_time == pytest.approx((10 + 14 + 8 + 15 + 35) / 5)
-    assert found.mean_bounded_slowdown == pytest.approx((1 + 14 / 5 + 1 + 15 / 5 + 35 / 20) / 5)
-    assert found.makespan == 37
-    assert found.utilization == pytest.approx((20 + 12 + 8 + 12 + 20) / (4 * 37))
-    # 0-1: b waits, 2 idle; 1-9: 1 idle; 9-10: 2 idle; 10-14: 1 idle.
-    assert found.loss_of_capacity == pytest.approx((2 + 8 + 2 + 4) / (4 * 37))
-    assert found.by["user"]["a"].jobs == 2
-    assert found.by["user"]["b"].mean_wait == 12.5
-    assert found.by["need"]["4"].mean_response_time == 15
-    assert found.fairness == pytest.approx((1 + 2.275) ** 2 / (2 * (1 + 2.275**2)))
-    assert found.confidence is None
-    assert found.starts.tolist() == STARTS["conservative"]
-    work = [20, 12, 8, 12, 20]
-    assert found.weighted_response_time == pytest.approx(
-        np.dot(work, [10, 14, 8, 15, 35]) / sum(work)
-    )
-
-
 def test_intervals_and_fairness() -> None:
     draw = np.random.default_rng(1)
     covered = sum(

@@ -1,16 +1,12 @@
 """Queueing policies: the compiled simulator against its plain definition, and what is known."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
 from builders.msfq import at_load, of_classes, one_or_all
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schedopt import evaluate
 from schedopt.instances.errors import InputError
@@ -48,32 +44,6 @@ def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: An
     agree(*found)
     assert found[0].levels.sum() > 0
     assert found[0].samples.sum() > 0
-
-
-@st.composite
-def one_or_all_systems(draw: st.DrawFn) -> tuple[Instance, int, str]:
-    """Draw a system of either order, stable or not, with a threshold and a variant."""
-    k, load, part = draw(st.integers(2, 40)), draw(st.floats(0.1, 1.3)), draw(st.floats(0.05, 0.95))
-    m1 = draw(st.sampled_from([0.3, 1.0, 3.7]))
-    queue = one_or_all(k, part * load * k * m1, (1 - part) * load * 0.6, m1, 0.6)
-    if draw(st.booleans()):
-        queue = msgspec.structs.replace(queue, classes=queue.classes[::-1])
-    return queue, draw(st.integers(0, k - 1)), draw(st.sampled_from(["literal", "lazy"]))
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(one_or_all_systems(), st.integers(1, 20_000), st.integers(0, 9))
-def test_msfq_by_a_kernel_of_its_own_is_the_same_to_the_bit(
-    system: tuple[Instance, int, str], jobs: int, seed: int
-) -> None:
-    queue, threshold, variant = system
-    own = plan(queue, "msfq", threshold=threshold, variant=variant)
-    assert own.twin
-    common = replace(own, twin=replace(own.twin, lean=""))
-    a, b = (play(queue, p, arrivals=jobs, seed=seed, replication=seed) for p in (own, common))
-    for name in Played._fields:
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    assert a.came.sum() == jobs - int(0.1 * jobs)
 
 
 @pytest.mark.parametrize("name", ["msf", "adaptive-quickswap", "static-quickswap", "nmsr"])

@@ -14,7 +14,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode
 from schedopt.instances.msfq import Hyperexponential, Instance, Simulated
 from schedopt.instances.options import split
-from schedopt.policies.msfq import compiled, one_or_all_kernels
+from schedopt.policies.msfq import compiled
 from schedopt.policies.msfq.evaluation import evaluated
 from schedopt.policies.msfq.played import Played
 from schedopt.policies.msfq.registration import plan
@@ -73,8 +73,7 @@ def test_replications_are_runs_with_streams_of_their_own_put_together() -> None:
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, common: bool) -> None:
     chosen = plan(PAIR, name)
     whole = play(PAIR, chosen, arrivals=20_000, seed=1, common=common)
-    for module in (compiled, one_or_all_kernels):
-        monkeypatch.setattr(module, "SLICE", 700)
+    monkeypatch.setattr(compiled, "SLICE", 700)
     heard: list[int] = []
     paused = play(PAIR, chosen, arrivals=20_000, seed=1, common=common, pace=heard.append)
     assert same(whole, paused)

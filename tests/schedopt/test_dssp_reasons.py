@@ -20,7 +20,7 @@ from schedopt.instances.constraints import (
     Seats,
     label,
 )
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance
 from schedopt.problems.dssp.reasons import left_out
 from schedopt.validation.dssp.constraints import broken
 from schedopt.validation.dssp.facts import Facts
@@ -32,17 +32,6 @@ def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str,
     assert result.proven
     found = left_out(Selection(instance, fill=fill).add(*added), result.solution)
     return {name: str(reason) for name, reason in found.items()}
-
-
-def test_a_job_that_is_too_long_or_too_large_never_runs() -> None:
-    long, large, small = (
-        Job(name="long", reward=9, demand=11, critical_path=11),
-        Job(name="large", reward=9, stages=((4.0,) * 6,)),
-        Job(name="small", reward=1, stages=((1.0,),)),
-    )
-    farm = Instance(name="farm", processors=2, deadline=10, jobs=(long, large, small))
-    assert told(farm) == {"long": "never", "large": "never"}
-    assert told(farm, fill=0.05) == dict.fromkeys(("long", "large"), "never")
 
 
 def test_a_cap_keeps_out_what_would_pay_in_place_of_others() -> None:

@@ -66,7 +66,7 @@ def test_text_that_is_read_all_at_once_says_what_cells_one_by_one_say() -> None:
         body = "\n".join(",".join(np.array(row)[order]) for row in rows) + "\n" * (turn % 2)
         quick = quickly(body.encode(), ",", at, 4)
         try:
-            slow = _carefully(body, ",", at, 4)
+            slow = _carefully(f"{','.join(titles)}\n{body}".encode(), at)
         except InputError:
             assert quick is None
             continue

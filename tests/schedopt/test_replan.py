@@ -15,8 +15,9 @@ import schedopt
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.problems.shown import Replanned
 from schedopt.verbs import plan as plans
-from schedopt.verbs.replan import Replanned, replan
+from schedopt.verbs.replan import replan
 
 
 def cases(count: int, seed: int) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from builders.cli import Ran, run
+from builders.effort import ALL
 
 from benchmarks import archive
 from schedopt.instances.files import dump, example
@@ -24,6 +25,8 @@ from schedopt.verbs.generate import generate
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SIGNALS = pytest.mark.parametrize("number", STATUS)
+HANGUP = pytest.mark.parametrize("number", STATUS if ALL else [signal.SIGHUP])
+"""For verbs that end as solve does, by the same handler."""
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +112,7 @@ def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.Mon
     assert "not checked: interrupted" in str(result.message)
 
 
-@SIGNALS
+@HANGUP
 def test_evaluate_writes_the_policies_that_have_ended(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -121,7 +124,7 @@ def test_evaluate_writes_the_policies_that_have_ended(
     assert told[0]["objective"] > 0
 
 
-@SIGNALS
+@HANGUP
 @pytest.mark.parametrize("unseen", [False, True])
 def test_whatif_keeps_what_is_done_and_goes_on_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, unseen: bool
@@ -139,7 +142,7 @@ def test_whatif_keeps_what_is_done_and_goes_on_from_there(
     assert {row["termination"] for row in kept} == {"optimal"}
 
 
-@SIGNALS
+@HANGUP
 def test_bench_keeps_what_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -152,7 +155,7 @@ def test_bench_keeps_what_is_done(
     assert 1 <= rows.read_bytes().count(b"\n") < 3
 
 
-@SIGNALS
+@HANGUP
 def test_reproduce_tells_those_that_have_ended(
     monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -162,7 +165,7 @@ def test_reproduce_tells_those_that_have_ended(
     assert [entry["name"] for entry in told] == ["epoch/figure-1"]
 
 
-@SIGNALS
+@HANGUP
 def test_the_archive_keeps_what_was_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

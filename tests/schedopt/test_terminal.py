@@ -117,6 +117,16 @@ def test_of_many_groups_the_largest_are_shown() -> None:
     assert "20 groups more" in table.title
 
 
+def test_of_many_nights_the_first_are_shown_and_what_they_sum_to(screen: StringIO) -> None:
+    job = Job(name="j", reward=1, demand=1, critical_path=1.0, groups={"user": "u"})
+    mine = Instance(name="many", processors=1, deadline=2, jobs=(job,), nights=1000)
+    results.result(mine, solve(mine))
+    lines = seen(screen)
+    nights = [cells[1] for line in lines if len(cells := split(line)) == 6]
+    assert nights == [*map(str, range(1, results.ROWS)), "all"]
+    assert f"... and {1001 - results.ROWS} rows before the last; --json has all" in lines
+
+
 def test_a_schedule_says_what_was_in_time() -> None:
     mine = load("instances/dssp/greedy-trap.json")
     found = evaluate(mine, "lcpf")

@@ -30,10 +30,6 @@ from schedopt.verbs.generate import generate
 FEW = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
 
 
-def by_instance(rows: list[Row]) -> dict[str, Row]:
-    return {row.file: row for row in rows}
-
-
 def hard(folder: Path) -> Path:
     """Write an instance that HiGHS does not prove in any time that a test has."""
     night = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000, "groups": 3})

@@ -68,7 +68,7 @@ def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> N
         pass
     found = at_large(instance)
     assert found.rents.bound <= search.value * (1 + 1e-12)
-    assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.001
+    assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.005
 
 
 @settings(max_examples=examples(20))

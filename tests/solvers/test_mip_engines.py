@@ -94,8 +94,3 @@ def test_a_solver_that_is_not_here_is_said_to_be_missing() -> None:
     for name in missing:
         with pytest.raises(InputError, match=f"solver {name}:.*on this machine"):
             solve(schedopt.example("night"), solver=name)
-
-
-def test_a_solver_of_another_language_is_refused() -> None:
-    with pytest.raises(InputError, match="a solver of partition"):
-        solve(schedopt.example("fig3"), solver="scip")

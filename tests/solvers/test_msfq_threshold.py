@@ -159,17 +159,6 @@ def test_area_comes_nearer_than_the_paper_and_both_overestimate() -> None:
     assert not paper(light).assumption_ok[16]
 
 
-@pytest.mark.parametrize("objective", ["mean", "weighted"])
-def test_the_best_threshold_is_the_least_of_the_curve(objective: str) -> None:
-    result = solve(at_load(16, 0.8, objective=objective))
-    curve = result.solution.curve
-    assert result.solution_status == "optimal"
-    assert not result.violations
-    assert result.objective == min(curve) == curve[result.solution.threshold]
-    name = "mean_response_time" if objective == "mean" else "weighted_response_time"
-    assert getattr(result.solution, name) == result.objective
-
-
 @pytest.mark.parametrize(
     ("queue", "options", "says"),
     [

@@ -51,12 +51,6 @@ def choosing(instance: Instance, *names: str) -> Document:
     )
 
 
-def test_a_right_document_passes() -> None:
-    report = check(INSTANCE, document())
-    assert report.ok
-    assert report.unchecked == []
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -1,5 +1,7 @@
 """A check that has to end soon says what it did not recompute, and believes what rests on that."""
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 from builders.msfq import at_load
@@ -54,6 +56,19 @@ def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
     wrong = msgspec.structs.replace(right.solution, curve=tuple(curve))
     report = checked(msgspec.structs.replace(right, solution=wrong), 1.0)
     assert any("curve" in violation for violation in report.violations)
+
+
+def test_no_look_is_at_many_more_thresholds_than_the_one_before(
+    right: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a few took says little of many: sums of many steps are other work for the machine."""
+    looks, look = list[int](), solved._Curve.look
+    monkeypatch.setattr(
+        solved._Curve, "look", lambda self, some: (looks.append(len(some)), look(self, some))[1]
+    )
+    assert checked(right, 1e9).bound == "re-proved"
+    assert sum(looks) == 12
+    assert all(more <= 2 * less for less, more in pairwise(looks))
 
 
 def test_seconds_add_up_to_what_a_solve_takes(monkeypatch: pytest.MonkeyPatch) -> None:

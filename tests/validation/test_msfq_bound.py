@@ -61,15 +61,6 @@ def solved(k: int, load: float) -> tuple[Instance, Any]:
     return queue, solve(queue)
 
 
-@pytest.mark.parametrize(("k", "load"), [(8, 0.7), (32, 0.95)])
-def test_a_threshold_is_re_proved_without_a_certificate(k: int, load: float) -> None:
-    queue, result = solved(k, load)
-    assert result.bound_checked
-    report = check(queue, result)
-    assert report.ok
-    assert report.bound == "re-proved"
-
-
 def test_a_bound_is_re_proved_no_closer_than_the_curve_is_recomputed() -> None:
     queue = at_load(3, 0.5)
     document = solve(queue, options={"variant": "lazy"}).document()

@@ -36,12 +36,6 @@ def broken(what: str, change: Callable[[Any], None]) -> Document:
     return msgspec.convert(document, Document)
 
 
-@pytest.mark.parametrize("what", ["threshold", "table", "simulated"])
-def test_what_is_right_passes(what: str) -> None:
-    queue = at_load(2, 0.5) if what == "table" else QUEUE
-    assert check(queue, good(what)).ok
-
-
 def scaled_curve(d: Any) -> None:
     d["solution"]["curve"] = [v * 1.01 for v in d["solution"]["curve"]]
     for key in ("objective", "bound"):
@@ -56,6 +50,10 @@ def strange(table: list[str]) -> None:
     table[0] = "x" * len(table[0])
 
 
+def worse_threshold(d: Any) -> None:
+    d["solution"]["threshold"] = (d["solution"]["threshold"] + 1) % 3
+
+
 def shifted(d: Any) -> None:
     """Give to one class what another loses, so that their mean stays."""
     small, large = d["solution"]["classes"]
@@ -68,6 +66,8 @@ def shifted(d: Any) -> None:
     ("what", "change", "says"),
     [
         ("threshold", scaled_curve, "curve: "),
+        ("threshold", worse_threshold, "at the threshold"),
+        ("threshold", lambda d: d["solution"].update(threshold=3), "within 0..k-1"),
         ("threshold", lambda d: d["solution"]["curve"].pop(), "2 values"),
         ("threshold", lambda d: d["solution"]["curve"].__setitem__(2, 0.5), "falls to 0.5"),
         ("threshold", lambda d: d["solution"]["classes"].reverse(), "not those of the instance"),

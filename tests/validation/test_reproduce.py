@@ -46,7 +46,12 @@ OPEN = {
 """Claims that cannot be judged: the paper does not say on what they rest, or only draws it."""
 
 
-@pytest.mark.parametrize("name", ledger())
+LONG = ("epoch/table-2", "hesrpt/figure-4", "msfq/figure-6", "msfq/lemma-fractions")
+"""Entries that take a third of the time of all: `make test-all`, and `reproduce --quick`."""
+LEDGER = [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in ledger()]
+
+
+@pytest.mark.parametrize("name", LEDGER)
 def test_every_claim_is_judged_as_before(name: str, tmp_path: Path) -> None:
     (entry,) = reproduce([name], quick=True, output=tmp_path)
     assert entry["claims"]

@@ -160,7 +160,7 @@ def _in_time(queue: Instance, solution: Thresholded, report: Report) -> Recomput
     times, began = curve.look(some), time.perf_counter()
     while left := curve.left:
         each = (time.perf_counter() - began) / max(1, len(some))
-        many = int(report.left / 2 / max(each, 1e-6))
+        many = min(int(report.left / 2 / max(each, 1e-6)), 2 * len(some) or 1)  # may take longer
         if not many:
             report.late = True
             break

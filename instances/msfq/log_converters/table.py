@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw, unused
 from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import labels_of, names_of
-from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq.logs import GROUPINGS, Floats
 from schedopt.instances.options import text
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
         began, ended = (points(by_role[role], lines, timezone) for role in ("began", "ended"))
         run = ended.seconds - began.seconds
     unknown = np.full(len(lines), np.nan)
+    labels: Any = {role: labels_of(by_role[role]) for role in GROUPINGS if role in by_role}
     raw = Raw(
         submit=submit,
         need=need,
@@ -51,15 +52,12 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
         estimate=lengths(by_role["estimate"], lines) if "estimate" in by_role else unknown,
         line=lines,
         rows=len(table),
-        user=labels_of(by_role["user"]) if "user" in by_role else None,
-        group=labels_of(by_role["group"]) if "group" in by_role else None,
-        queue=labels_of(by_role["queue"]) if "queue" in by_role else None,
         name=names_of(by_role["job"]) if "job" in by_role else None,
         notes=notes,
         zero=zero,
         zone=timezone,
-        partition=labels_of(by_role["partition"]) if "partition" in by_role else None,
         needs={name: of for name, (_, of) in more.items()},
+        **labels,
     )
     roles = {column.name: role for role, column in by_role.items()}
     roles |= {title: f"need:{name}" for name, (title, _) in more.items()}

@@ -16,7 +16,7 @@ from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
 from schedopt.instances.precision import expect_held
 from schedopt.solvers.result import Document
@@ -146,13 +146,10 @@ def _of_table(path: Path) -> list[Usage]:
     groups: dict[int, dict[str, dict[str, Fraction]]] = {}
     for place, row in cells.rows:
         line = dict(zip(cells.titles, row, strict=True))
-        try:
+        with placed(place, path):
             night, used = _night(line["night"]), _amount(line["demand"], "demand")
             if line.get("capacity"):
                 _keep(capacity, night, line["capacity"])
-        except InputError as error:
-            error.within(place).file = str(path)
-            raise
         demand[night] = demand.get(night, Fraction(0)) + used
         for by in groupings:
             if line[by]:

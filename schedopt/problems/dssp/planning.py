@@ -135,7 +135,14 @@ def dispatched(
         )
         how, total = "dispatched", len(chosen.selected)
         done = f"night by night, by {by}: {total - late:,} of {counted(total, 'job')} in time"
-    return msgspec.structs.replace(
+    return as_run(result, how, earned, solution, done)
+
+
+def as_run(
+    result: Result, how: str, earned: float, solution: Scheduled | ScheduledNights, done: str
+) -> Result:
+    """Return a result as it is dispatched, of which nothing is proven."""
+    run: Result = msgspec.structs.replace(
         result,
         formulation=UNSET,
         solver=UNSET,
@@ -150,6 +157,7 @@ def dispatched(
         message=f"dispatched {done}",
         solution=solution,
     )
+    return run
 
 
 def _alone(

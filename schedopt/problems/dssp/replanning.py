@@ -10,7 +10,6 @@ from math import inf, nextafter
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from schedopt.formulations.dssp.rows import Row
@@ -28,7 +27,15 @@ from schedopt.problems.dssp.observing import (
     state_of,
     time_told,
 )
-from schedopt.problems.dssp.planning import LATE, PLAINLY, clock, dispatched, plan, schedules_of
+from schedopt.problems.dssp.planning import (
+    LATE,
+    PLAINLY,
+    as_run,
+    clock,
+    dispatched,
+    plan,
+    schedules_of,
+)
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
 from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
@@ -195,7 +202,8 @@ class _Merging:
         """Return it; ``told``: what a state says of jobs."""
         rest, result = self.rest, self.result
         if result.solution is None:
-            return Replanned(result=result, rest=rest.instance, notes=tuple(self.notes))
+            notes = tuple(self.notes)
+            return Replanned(result, rest.instance, rest.night, notes=notes)
         run = _carried_out(rest, self.old, result)
         columns = plan(rest.instance, result, run)
         rows = _rows(columns)
@@ -224,7 +232,7 @@ class _Merging:
         new = Old(spans, {n: row["processors"] or 1 for n, row in runs.items()},
                   {n: tasks[n] for n in runs if tasks[n]})  # fmt: skip
         return Replanned(
-            plan=self._columns(columns, rows, change),
+            columns=self._columns(columns, rows, change),
             result=result,
             rest=rest.instance,
             night=rest.night,
@@ -301,16 +309,15 @@ def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
     if bare or chosen is None or isinstance(chosen, Scheduled):
         return dispatched(night, result)
     made = in_old_order(rest, old, chosen)
-    if len(made.completion) == len(chosen.selected) and all(
-        same(night.worth(night.index[name], end), 1.0) for name, end in made.completion.items()
-    ):
-        return as_run(result, made, night, "the old order")
-    many = len(night.tasks.lengths) > PLAINLY
-    other = dispatched(night, result, among=FEW if many else None)
     earned = night.objective_of(made)
-    if other is not None and (other.objective or 0.0) > earned:
-        return other
-    return as_run(result, made, night, "the old order")
+    paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]
+    if len(paid) < len(chosen.selected) or not all(same(worth, 1.0) for worth in paid):
+        many = len(night.tasks.lengths) > PLAINLY
+        other = dispatched(night, result, among=FEW if many else None)
+        if other is not None and (other.objective or 0.0) > earned:
+            return other
+    done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
+    return as_run(result, "old-order", earned, made, done)
 
 
 def in_old_order(rest: Rest, old: Old, chosen: Selected) -> Scheduled:
@@ -341,23 +348,3 @@ def _keys(rest: Rest, old: Old) -> Floats:
         else:
             found += [inf if span is None else span[0]] * count
     return np.array(found)
-
-
-def as_run(result: Result, made: Scheduled, night: Instance, by: str) -> Result:
-    """Return a result with its schedule."""
-    on_time = sum(night.worth(night.index[n], end) == 1.0 for n, end in made.completion.items())
-    run: Result = replace(
-        result,
-        formulation=UNSET,
-        solver=UNSET,
-        policy=f"{result.formulation}+old-order",
-        termination="completed",
-        solution_status="feasible",
-        objective=night.objective_of(made),
-        bound=None,
-        gap=None,
-        certificate=UNSET,
-        message=f"dispatched in {by}: {on_time:,} of {len(made.completion):,} jobs in time",
-        solution=made,
-    )
-    return run

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 FEW = 24
 """Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
 
-MANY = 500
-"""Jobs from which on a bound from part of the rules pays: it takes compiled code."""
-
 SMALL = 60
 """Open columns up to which branching in whole numbers goes before HiGHS."""
 
@@ -74,17 +71,7 @@ def shares(model: Selection) -> Shape | None:
     """Return the shares that a selection is of, where its rows say no more."""
     from schedopt.solvers.dssp.selection.shares.reading import shape_of
 
-    shape = None if model.ordered else shape_of(model)
-    return shape if shape is not None and shape.whole else None
-
-
-def partly_shares(model: Selection) -> Shape | None:
-    """Return the shares that a part of a selection's rows say, where that is worth solving."""
-    from schedopt.solvers.dssp.selection.shares.reading import shape_of
-
-    shape = None if model.ordered else shape_of(model)
-    worth_it = shape is not None and len(shape.groups.weights) >= MANY and len(shape.groups.low) > 1
-    return shape if worth_it else None
+    return None if model.ordered else shape_of(model)
 
 
 def many(model: Selection, limits: Limits) -> bool:
@@ -266,15 +253,6 @@ CERTAIN = (
         proves="the optimum, in whole numbers",
         certificate="branching",
         certify=_BRANCHED,
-        confirmed_by="highs",
-    ),
-    Engine(
-        "part-shares",
-        solve="schedopt.solvers.dssp.selection.shares.engine:solve_part",
-        accepts=partly_shares,
-        pays=writable,
-        when=f"caps and floors of one grouping beside other rules, from {MANY} jobs on",
-        proves="a bound, for what follows in this table",
         confirmed_by="highs",
     ),
     Engine(

@@ -15,7 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import HandOn
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
-from schedopt.solvers.msfq.log_bound.prices import Floats, JointSearch, PriceSearch, grid_of
+from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import OPENED, SERVERS, relaxed, rounded_down
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
@@ -219,7 +219,10 @@ class _Joint(_Search):
             super().advance(seconds, left)
 
     def _opened(self) -> PriceSearch:
-        number, first = max(enumerate(self._each), key=lambda one: one[1].bounds["prices"])
-        assert first.best is not None  # noqa: S101  it is done
-        every = [one._ticks for one in self._each]
-        return JointSearch(every, number, first.best, self._goal()[0], rounds=self._model.rounds)
+        first = max(self._each, key=lambda one: one.bounds["prices"])
+        known, target = first.best, self._goal()[0]
+        assert known is not None  # noqa: S101  it is done
+        return PriceSearch(
+            first._ticks, target, known.grid, rounds=self._model.rounds, most_unit=known.unit,
+            every=[one._ticks for one in self._each], known=known,
+        )  # fmt: skip

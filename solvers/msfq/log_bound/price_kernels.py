@@ -17,55 +17,19 @@ def cell(grid: Any, time: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def respond(
-    submit: Any, need: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
+    submit: Any, needs: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
     costs: Any, starts: Any,
 ) -> Any:  # fmt: skip
     """Find each job's cheapest start, by response and rent; return how many were looked at.
 
-    A start S costs unit·weight·(S + run - submit) + need·(what a server costs from S to S + run).
+    A start S costs unit·weight·(S + run - submit) + Σ need·(what one costs from S to S + run).
     That is linear between the times at which S or S + run meets the grid, so that one of those, or
     the submit itself, is best; of equals the earliest. Submits are in order, none before the grid;
-    `unit` is the cost of a unit of time for weight 1, in the prices' unit; `prices`, of a server
-    per unit of time from each grid time on, end with 0; `paid` are their sums from the first time
-    of the grid. `costs` and `starts` take the answer.
+    `unit` is the cost of a unit of time for weight 1, in the prices' unit. `needs`, shape (jobs,
+    resources), are servers and others; `prices`, shape (resources, cells + 1), per unit of time
+    from each grid time on, end with 0; `paid` are their sums from the first time of the grid.
+    `costs` and `starts` take the answer.
     """
-    cells = grid.size - 1
-    begin = seen = 0
-    for job in range(submit.size):
-        while begin < cells and grid[begin + 1] <= submit[job]:
-            begin += 1
-        first, servers, length = begin, need[job], run[job]
-        start = submit[job]
-        last = last_at_most(grid, begin, cells + 1, start + length)
-        rate = unit * weight[job]
-        rent = paid[last] + prices[last] * (start + length - grid[last])
-        rent -= paid[first] + prices[first] * (start - grid[first])
-        cost = rate * length + servers * rent
-        best, at, waited = cost, start, rate * length
-        while first < cells and waited < best:
-            step = grid[first + 1] - start
-            if last < cells:
-                step = min(step, grid[last + 1] - start - length)
-            cost += step * (rate + servers * (prices[last] - prices[first]))
-            start += step
-            seen += 1
-            waited += step * rate
-            if grid[first + 1] == start:
-                first += 1
-            if last < cells and grid[last + 1] == start + length:
-                last += 1
-            if cost < best:
-                best, at = cost, start
-        costs[job], starts[job] = best, at
-    return seen
-
-
-@njit(cache=True, error_model="numpy")
-def respond_jointly(
-    submit: Any, needs: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
-    costs: Any, starts: Any,
-) -> Any:  # fmt: skip
-    """Do as `respond` for several resources: `needs` by job, `prices` and `paid` by resource."""
     cells, resources = grid.size - 1, needs.shape[1]
     begin = seen = 0
     for job in range(submit.size):

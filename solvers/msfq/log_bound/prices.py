@@ -36,23 +36,36 @@ class PriceSearch:
     `bound` is on the mean response time, None where numbers are too large; `total` is the same on
     the sum of weight times response, in units of ``best.unit`` to a tick. `costs` and `starts` are
     each job's cheapest at the last prices tried.
+
+    Prices of several resources at once are of shape (resources, cells): `every` holds the same jobs
+    with what they need of each, `ticks` among them, of which alone `known` are the prices.
     """
 
     def __init__(
-        self, ticks: Ticks, target: float, grid: Ticks64, *, rounds: int, most_unit: int = MOST_UNIT
+        self,
+        ticks: Ticks,
+        target: float,
+        grid: Ticks64,
+        *,
+        rounds: int,
+        most_unit: int = MOST_UNIT,
+        every: Sequence[Ticks] = (),
+        known: Prices | None = None,
     ) -> None:
         self._ticks, self._grid, self._left = ticks, grid, rounds
+        self._every = every or [ticks]
+        self._needs = np.column_stack([one.need for one in self._every])
         self._lengths = np.diff(grid).astype(np.float64)
         self._target = target  # sum of weight times response that some schedule has, in ticks
         self.costs, self.starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
-        self._most: float | Floats = ticks.servers
+        self._most = np.array([[float(one.servers)] for one in self._every])
         horizon = int(grid[-1]) + int(ticks.run.max()) + 1
         most = max(int(ticks.weight.max()) * horizon, int(4 * target) + 1)
         self._unit = min(most_unit, 1 << max(0, (ROOM // most).bit_length() - 1))
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
-        self._at = self._opening()
+        self._at = self._opening(known)
         self._used = np.empty((*self._at.shape[:-1], len(grid)))
         self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
@@ -82,6 +95,7 @@ class PriceSearch:
                 self._left = 0
             return
         over = self._used[..., :-1] / self._lengths - self._most
+        over = over.reshape(self._at.shape)
         ahead = self._target - value / self._unit
         following = self._ascent.step(self._at, over, self._lengths, ahead)
         if following is None:
@@ -94,74 +108,38 @@ class PriceSearch:
         self._at = self.best.prices / self._unit
         self._ascent.halve()
 
-    def _opening(self) -> Floats:
-        """Return the prices to begin with, shape (cells,)."""
-        return opening(self._ticks, self._grid)
+    def _opening(self, known: Prices | None) -> Floats:
+        """Return the prices to begin with, shape (cells,) or (resources, cells)."""
+        if known is None:
+            return opening(self._ticks, self._grid)
+        prices = np.zeros((len(self._every), len(self._grid) - 1))
+        prices[[one is self._ticks for one in self._every]] = known.prices / known.unit
+        return prices
 
     def _take(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
         from schedopt.solvers.msfq.log_bound.price_kernels import respond, use
 
         ticks, unit = self._ticks, self._unit
-        if float(prices @ self._lengths) * unit * int(ticks.need.max()) >= ROOM:
+        if float(np.atleast_2d(prices) @ self._lengths @ self._needs.max(axis=0)) * unit >= ROOM:
             return None
         whole = np.rint(prices * unit).astype(np.int64)
-        paid = np.concatenate([[0], np.cumsum(whole * np.diff(self._grid))])
+        rows = np.atleast_2d(whole)
+        paid = np.zeros((len(rows), len(self._grid)), np.int64)
+        np.cumsum(rows * np.diff(self._grid), axis=1, out=paid[:, 1:])
         self._work += respond(
-            ticks.submit, ticks.need, ticks.run, ticks.weight, unit, self._grid,
-            np.append(whole, 0), paid, self.costs, self.starts,
-        )  # fmt: skip
-        use(self.starts, ticks.need, ticks.run, self._grid, self._used)
-        return self._judged(whole, summed(self.costs) - ticks.servers * int(paid[-1]))
-
-    def _judged(self, whole: Ticks64, value: int) -> int:
-        """Keep prices if they prove more, and return what they prove."""
-        if self.bound is None or value > self.total:
-            self.best = Prices(self._grid, whole, self._unit)
-            self.total = value
-            self.bound = rounded_down(self._ticks.respond(Fraction(value, self._unit)))
-        return value
-
-
-class JointSearch(PriceSearch):
-    """The search for prices of several resources at once, from the best of one of them alone.
-
-    `every` holds the same jobs with what they need of each resource; `known` are the prices of the
-    one at `first`. Prices are of shape (resources, cells).
-    """
-
-    def __init__(
-        self, every: Sequence[Ticks], first: int, known: Prices, target: float, *, rounds: int
-    ) -> None:
-        self._every, self._first, self._known = every, first, known
-        self._needs = np.column_stack([ticks.need for ticks in every])
-        super().__init__(every[first], target, known.grid, rounds=rounds, most_unit=known.unit)
-        self._most = np.array([[float(ticks.servers)] for ticks in every])
-
-    def _opening(self) -> Floats:
-        prices = np.zeros((len(self._every), len(self._grid) - 1))
-        prices[self._first] = self._known.prices / self._known.unit
-        return prices
-
-    def _take(self, prices: Floats) -> int | None:
-        from schedopt.solvers.msfq.log_bound.price_kernels import respond_jointly, use
-
-        ticks, unit = self._ticks, self._unit
-        if float(prices @ self._lengths @ self._needs.max(axis=0)) * unit >= ROOM:
-            return None
-        whole = np.rint(prices * unit).astype(np.int64)
-        paid = np.zeros((len(whole), len(self._grid)), np.int64)
-        np.cumsum(whole * np.diff(self._grid), axis=1, out=paid[:, 1:])
-        self._work += respond_jointly(
             ticks.submit, self._needs, ticks.run, ticks.weight, unit, self._grid,
-            np.pad(whole, ((0, 0), (0, 1))), paid, self.costs, self.starts,
+            np.pad(rows, ((0, 0), (0, 1))), paid, self.costs, self.starts,
         )  # fmt: skip
-        for one, used in zip(self._every, self._used, strict=True):
+        for one, used in zip(self._every, np.atleast_2d(self._used), strict=True):
             use(self.starts, one.need, ticks.run, self._grid, used)
-        earned = sum(
-            one.servers * most for one, most in zip(self._every, paid[:, -1].tolist(), strict=True)
-        )
-        return self._judged(whole, summed(self.costs) - earned)
+        every = zip(self._every, paid[:, -1].tolist(), strict=True)
+        value: int = summed(self.costs) - sum(one.servers * most for one, most in every)
+        if self.bound is None or value > self.total:
+            self.best = Prices(self._grid, whole, unit)
+            self.total = value
+            self.bound = rounded_down(ticks.respond(Fraction(value, unit)))
+        return value
 
 
 def summed(values: Ticks64) -> int:

@@ -12,7 +12,6 @@ import numpy as np
 
 from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.msfq import Window
-from schedopt.formulations.msfq.log_bound import Prices
 from schedopt.formulations.msfq.ticks import Ticks, Ticks64
 from schedopt.instances.msfq import Windowed
 from schedopt.solvers import cpsat
@@ -28,7 +27,7 @@ from schedopt.solvers.result import NOISE, Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, Domain, IntVar
+    from ortools.sat.python.cp_model import CpModel
 
     from schedopt.solvers.engine import Given
 
@@ -36,6 +35,8 @@ SETTLED = "proven without CP-SAT: by prices of servers, and a search of the star
 ROUNDS = 600
 SHARE = 0.3
 """Of the time limit that prices may take before CP-SAT."""
+MANY = 250
+"""Jobs beyond which prices by need take too long."""
 MOST_UNIT = 2**20
 BEFORE, UNLIMITED = 0.8, 60.0
 """Of the time limit, what is spent before CP-SAT; and seconds where there is none."""
@@ -72,9 +73,7 @@ def by_prices(model: Window, given: Given) -> Result | HandOn:
     try:
         left, starts, least = _searched(model, known, run.began + spare)
         known = _better(model, known, starts)
-        ticks = model.ticks
-        total = least + sum_of(ticks, ticks.run - ticks.submit)
-        bound = max(bound, rounded_down(ticks.respond(total)))
+        bound = max(bound, _responding(model.ticks, least))
         if now() - run.began >= spare:
             stopped = "time-limit"
     except KeyboardInterrupt:
@@ -89,7 +88,7 @@ def by_cpsat(model: Window, given: Given) -> Result:
     try:
         if given.more is not None:
             keep(model, narrowed, given.more)
-        if model.instance.objective_of(known) > bound * (1 + NOISE):
+        elif model.instance.objective_of(known) > bound * (1 + NOISE):
             bound = max(bound, tightened(model, known, run.limits, narrowed))
     except KeyboardInterrupt:
         result = cpsat.solve(model, run.limits, hint=known, bound=bound, search=False)
@@ -149,17 +148,23 @@ def _better(model: Window, known: Windowed, starts: Ticks64) -> Windowed:
     return min(known, other, key=model.instance.objective_of)
 
 
-def _searched(
-    model: Window, known: Windowed, until: float
-) -> tuple[tuple[Ticks64, Ticks64] | None, Ticks64, int]:
-    """Return the first and the last start that better schedules have, the best, and a bound."""
+def _priced(model: Window, known: Windowed, until: float) -> tuple[PriceSearch, Ticks64, Ticks64]:
+    """Return prices of servers, the times at which they change, and the starts that are known."""
     ticks, starts = model.ticks, _starts(model, known)
     at = starts.astype(np.float64)
     grid = grid_of(ticks, at, 10 * len(at))
     target = float((at + ticks.run - ticks.submit) @ ticks.weight)
     alike = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
     alike.advance(max(until - now(), 0.0))
-    packing = Packing(ticks, grid, sum_of(ticks, starts))
+    return alike, grid, starts
+
+
+def _searched(
+    model: Window, known: Windowed, until: float
+) -> tuple[tuple[Ticks64, Ticks64] | None, Ticks64, int]:
+    """Return the first and the last start that better schedules have, the best, and a bound."""
+    alike, grid, starts = _priced(model, known, until)
+    packing = Packing(model.ticks, grid, sum_of(model.ticks, starts))
     packing.open(alike.best.prices / alike.best.unit, until)
     if not packing.usable:
         return None, starts, 0
@@ -177,15 +182,10 @@ def keep(model: Window, narrowed: CpModel, left: tuple[Ticks64, Ticks64]) -> Non
 
     pairs = zip(*(times.tolist() for times in left), strict=True)
     for variable, (first, last) in zip(model.starts, pairs, strict=True):
-        _intersect(narrowed, variable, cp_model.Domain(first, last))
-
-
-def _intersect(narrowed: CpModel, variable: IntVar, domain: Domain) -> None:
-    from ortools.sat.python import cp_model
-
-    proto = narrowed.proto.variables[variable.index]
-    old = cp_model.Domain.from_flat_intervals(list(proto.domain))
-    set_domain(proto, old.intersection_with(domain).flattened_intervals())
+        proto = narrowed.proto.variables[variable.index]
+        old = cp_model.Domain.from_flat_intervals(list(proto.domain))
+        some = old.intersection_with(cp_model.Domain(first, last))
+        set_domain(proto, some.flattened_intervals())
 
 
 def sum_of(ticks: Ticks, times: Ticks64) -> int:
@@ -199,88 +199,21 @@ def exactly(ticks: Ticks, mean: float) -> Fraction:
 
 
 def tightened(model: Window, known: Windowed, limits: Limits, narrowed: CpModel) -> float:
-    """Return a bound, and take from a copy of the model the starts that no better schedule has.
-
-    What prices prove rests on each job's cheapest start. A schedule in which one job starts at
-    another time costs at least as much more as that costs the job: where that is more than what is
-    known, the start is ruled out.
-    """
-    ticks = model.ticks
-    starts = np.array([one.start for one in known.starts]) - model.jobs.submit[0]
-    at = starts * float(ticks.scale)
-    response = np.maximum(at - ticks.submit, 0.0) + ticks.run + 1.0
-    grid = grid_of(ticks, at, 10 * len(at))
-    grid = np.unique(np.concatenate([grid, (grid[1:] + grid[:-1]) // 2]))
-    target = float(response @ ticks.weight)
-    search = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
-    search.advance(60.0 if limits.time_limit is None else SHARE * limits.time_limit)
-    if search.bound is None or not model.exact:
-        return search.bound or 0.0
-    # Sums are whole numbers of ticks here: what is above one is at the next.
-    step = int(np.gcd.reduce(ticks.weight))
-    least = -(-search.total // (search.best.unit * step)) * step
-    whole = np.rint(at).astype(np.int64)
-    exactly = summed((whole + ticks.run - ticks.submit) * ticks.weight)
-    if least < exactly:
-        _rule_out(model, narrowed, search.best, search.total, exactly)
-    return rounded_down(ticks.respond(least))
+    """Return a bound, and leave a copy of the model the starts that better schedules have."""
+    limit = UNLIMITED if limits.time_limit is None else SHARE * limits.time_limit
+    until = now() + limit
+    alike, grid, starts = _priced(model, known, until)
+    bound = alike.bound or 0.0
+    if not model.exact or model.count > MANY:
+        return bound
+    packing = Packing(model.ticks, grid, sum_of(model.ticks, starts))
+    packing.open(alike.best.prices / alike.best.unit, until)
+    if not packing.usable:
+        return bound
+    keep(model, narrowed, (packing.first, packing.last))
+    return max(bound, _responding(model.ticks, Splitting(packing).bound))
 
 
-def _rule_out(model: Window, narrowed: CpModel, prices: Prices, total: int, known: int) -> None:
-    """Leave each job the starts at which the bound is not above what is known."""
-    from ortools.sat.python import cp_model
-
-    from schedopt.solvers.msfq.log_bound.price_kernels import respond
-
-    ticks, grid = model.ticks, prices.grid
-    paid = np.concatenate([[0], np.cumsum(prices.prices * np.diff(grid))])
-    costs, starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
-    padded = np.append(prices.prices, 0)
-    respond(ticks.submit, ticks.need, ticks.run, ticks.weight, prices.unit, grid, padded, paid,
-            costs, starts)  # fmt: skip
-    slack = known * prices.unit - total
-    for job, variable in enumerate(model.starts):
-        kept = kept_starts(ticks, job, prices, int(costs[job]) + slack)
-        domain = cp_model.Domain.from_intervals([list(piece) for piece in kept])
-        _intersect(narrowed, variable, domain)
-
-
-def kept_starts(ticks: Ticks, job: int, prices: Prices, most: int) -> list[tuple[int, int]]:
-    """Return the starts at which a job's response and rent cost no more than ``most``, as ranges.
-
-    Between the times at which start or end meets the grid costs are linear.
-    """
-    grid, unit = prices.grid, prices.unit
-    submit, run = int(ticks.submit[job]), int(ticks.run[job])
-    need, rate = int(ticks.need[job]), unit * int(ticks.weight[job])
-    paid = [0, *np.cumsum(prices.prices * np.diff(grid)).tolist()]
-    times, levels = grid.tolist(), [*prices.prices.tolist(), 0]
-
-    def rent(time: int) -> int:
-        i = int(np.searchsorted(grid, time, "right")) - 1
-        paid_so_far: int = paid[i] + levels[i] * (time - times[i])
-        return paid_so_far
-
-    def cost(start: int) -> int:
-        return rate * (start + run - submit) + need * (rent(start + run) - rent(start))
-
-    last = max(submit, most // rate - run + submit)  # later, waiting alone costs more
-    marks = {submit, last}
-    marks |= {time for time in times if submit < time < last}
-    marks |= {time - run for time in times if submit < time - run < last}
-    corners = sorted(marks)
-    kept: list[tuple[int, int]] = []
-    for a, b in zip(corners, corners[1:] or corners, strict=False):
-        low, high = cost(a), cost(b)
-        first, stop = a, b
-        if low > most and high > most:
-            continue
-        if low > most:  # falls: the first from which on it is cheap enough
-            first = a + -(-(low - most) * (b - a) // (low - high))
-        elif high > most:
-            stop = a + (most - low) * (b - a) // (high - low)
-        if kept and kept[-1][1] >= first - 1:
-            kept[-1] = (kept[-1][0], max(kept[-1][1], stop))
-        else:
-            kept.append((first, stop))
-    return kept
+def _responding(ticks: Ticks, least: int) -> float:
+    """Return the mean response time that a sum of weighted starts stands for, rounded down."""
+    return rounded_down(ticks.respond(least + sum_of(ticks, ticks.run - ticks.submit)))

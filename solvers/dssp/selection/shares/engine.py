@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +18,7 @@ from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
 from schedopt.solvers.engine import Given, HandOn
-from schedopt.solvers.result import Limits, Result, SolutionStatus, gap
+from schedopt.solvers.result import Limits, Result, gap
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0
 """Seconds that the search may take before HiGHS goes on from there; of a limit, half at most."""
-PART = 1.0
-"""Seconds where it only bounds what HiGHS then solves."""
 BEYOND = 3.0
 """Seconds beyond its part of the limit for a first selection, far better than one by ratio alone;
 no more than what is left."""
@@ -40,7 +37,10 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
 
     An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
-    limits = given.limits if given.alone else _within(given.limits, PATIENCE)
+    limits = given.limits
+    if not given.alone:
+        seconds = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit / 2)
+        limits = replace(limits, time_limit=seconds)
     began, search, result = _searched(model, given, limits)
     late = left(given.limits, began).time_limit == 0 and search.value is not None
     done = result.termination in ("optimal", "interrupted")
@@ -48,22 +48,6 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
         given = replace(given, limits=left(given.limits, began))
         return tree(model, given)  # which says what keeps no rules, and why
     return result if given.alone or late or done else HandOn(result, search.most)
-
-
-def solve_part(model: Selection, given: Given) -> HandOn:
-    """Solve the shares of a selection alone: a bound, and a start if it satisfies the rest."""
-    _, search, result = _searched(model, given, _within(given.limits, PART))
-    chosen = search.positions()
-    columns = [] if chosen is None else chosen.tolist()
-    program = model.program()
-    if chosen is None or program.broken(program.completed(columns)) is not None:
-        result = msgspec.structs.replace(result, solution=None, objective=None, gap=None)
-    stopped = result.termination if result.termination == "interrupted" else "completed"
-    status: SolutionStatus = "none" if result.solution is None else "feasible"
-    result = msgspec.structs.replace(
-        result, termination=stopped, solution_status=status, proved_by=msgspec.UNSET
-    )
-    return HandOn(result, search.most)
 
 
 def _searched(
@@ -84,12 +68,6 @@ def _searched(
         stopped = "completed"
     decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
     return began, search, concluded(model, run, decided, solver=given.name, version=version())
-
-
-def _within(limits: Limits, seconds: float) -> Limits:
-    """Return limits with so many seconds, and half the time there is, at most."""
-    limit = limits.time_limit
-    return replace(limits, time_limit=seconds if limit is None else min(seconds, limit / 2))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Reads a selection as shares of disjoint groups, where its rows say no more, or at least that."""
+"""Reads a selection as shares of disjoint groups, where its rows say no more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Shape:
     fixed: Places  # positions of jobs that are always selected
     scale: int  # units in a reward of 1
     worth: int  # of the fixed jobs, in units
-    whole: bool  # whether the selection says no more than this; else this is a relaxation
 
     def reward(self, units: float) -> Fraction:
         """Return the reward of a selection whose jobs beside the fixed are worth so many units."""
@@ -51,12 +50,9 @@ def shape_of(model: Selection) -> Shape | None:
             return None
     room = demands.down(night.room(model.fill))
     reader = _Reader(demands, model.open, min(room, int(demands.numbers.sum())))
-    whole = True
-    for _, row in model.stated:
-        whole &= reader.read(row)
-    if reader.broken:
+    if not all(reader.read(row) for _, row in model.stated) or reader.broken:
         return None
-    return reader.shape(rewards, whole)
+    return reader.shape(rewards)
 
 
 class _Reader:
@@ -126,7 +122,7 @@ class _Reader:
         self._bounds[place] = low, high
         return True
 
-    def shape(self, rewards: Whole, whole: bool) -> Shape | None:
+    def shape(self, rewards: Whole) -> Shape | None:
         """Return what has been read; None where the jobs that are required do not fit."""
         demands = np.asarray(self._demands.numbers, dtype=np.int64)
         worth = np.asarray(rewards.numbers, dtype=np.int64)
@@ -144,4 +140,4 @@ class _Reader:
             return None
         groups = Groups.of(demands, worth, owner, (low - used, high - used), room)
         total = int(worth[fixed].sum())
-        return Shape(groups, fixed, rewards.scale, total, whole)
+        return Shape(groups, fixed, rewards.scale, total)
