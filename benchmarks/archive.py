@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.dssp_provable import night
 from schedopt import __version__
-from schedopt.archive.entries import Entry, Found, Group, Made, entry_from
+from schedopt.archive.entries import Entry, Group, Made, Provenance, entry_from
 from schedopt.instances.constraints import (
     Apart,
     AtMost,
@@ -153,7 +153,7 @@ def solved(recipe: Recipe, folder: Path, name: str, whence: Made) -> tuple[Entry
     proof = ""
     if document.bound_checked:
         proof = str((document.certificate or {}).get("kind", "none needed"))
-    by = Found(
+    by = Provenance(
         by=str(document.solver),
         date=datetime.now(UTC).date().isoformat(),
         version=document.version,

@@ -21,7 +21,7 @@ import msgspec
 
 from benchmarks.asking import ROWS, Question, Source, Tree, answer, optimum, questions, sources
 from schedopt import check
-from schedopt.archive.entries import Entry, Found, Group, entries, entry_from
+from schedopt.archive.entries import Entry, Group, Provenance, entries, entry_from
 from schedopt.archive.judging import submit, verify
 from schedopt.instances import archived
 from schedopt.instances.decoding import convert
@@ -303,7 +303,7 @@ def _write(folder: Path, question: Question, result: Document, proof: str) -> No
     dump(result, folder / "results" / name)
     made = entry_from(
         result, instance=folder / "instances" / name, text=encode(result), made=None,
-        by=Found(by="a solver", date="2026-01-01"), proof=proof,
+        by=Provenance(by="a solver", date="2026-01-01"), proof=proof,
     )  # fmt: skip
     asks = {"formulation": question.formulation, "options": dict(question.options)}
     entry = msgspec.structs.replace(made, name=question.of.name, **asks)

@@ -135,7 +135,7 @@ def heading(record: Any) -> str:
 
 def formats() -> str:
     """Every file format, field by field."""
-    from schedopt.archive.entries import Entry, Found, Group, Made
+    from schedopt.archive.entries import Entry, Group, Made, Provenance
     from schedopt.instances.docstrings import told_of
     from schedopt.instances.files import instance_type
     from schedopt.problems import problems
@@ -158,7 +158,7 @@ def formats() -> str:
     text.append(
         "## The archive\n\nA Group is `group.json`, an Entry a line of `entries.jsonl`.\n\n"
     )
-    for record in (Group, Entry, Found, Made):
+    for record in (Group, Entry, Provenance, Made):
         text += [f"### {record.__name__}\n\n{plain(told_of(record).text)}\n\n", fields(record)]
     text.append(rows())
     return "".join(text)

@@ -27,7 +27,7 @@ class Start(Record, kw_only=True):
     requested: float
 
 
-class Told(msgspec.Struct, frozen=True):
+class StartTimes(msgspec.Struct, frozen=True):
     """Start times, and on how many starts of the log's past their intervals were calibrated."""
 
     rows: tuple[Start, ...]

@@ -191,7 +191,7 @@ believed, and the window: jobs that came from ``start`` on and before ``end``, t
 """
 
 
-class Window(TypedDict, total=False):
+class LogRange(TypedDict, total=False):
     """What `read_log` takes besides the path."""
 
     processors: int | None

@@ -74,7 +74,7 @@ def solve(
         hint, bound, copy, search = None, None, None, True
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
-    run = _Run(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
+    run = _CpSatRun(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
     met = None if hint is None else value_of(formulation, hint)
     status, solution = cp_model.UNKNOWN, hint
     if gap(met, snap_bound(met, bound)) == 0.0:
@@ -124,7 +124,7 @@ def _tell(
 
 
 @dataclass
-class _Run(Run):
+class _CpSatRun(Run):
     """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it.
 
     ``sign`` is 1 where the objective is maximized, -1 where it is minimized. Where the objective is
@@ -187,12 +187,12 @@ def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
     parameters.num_workers = threads(limits)
     parameters.random_seed = limits.seed
     parameters.relative_gap_limit = limits.gap
-    parameters.catch_sigint_signal = False  # Ctrl-C is ours: see `_Run.go`
+    parameters.catch_sigint_signal = False  # Ctrl-C is ours: see `_CpSatRun.go`
     if limits.time_limit is not None:
         parameters.max_time_in_seconds = max(float(limits.time_limit), 1e-3)
 
 
-def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any) -> Result:
+def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution: Any) -> Result:
     objective = None if solution is None else value_of(formulation, solution)
     stopped: Termination = "time-limit" if not run.interrupted else "interrupted"
     if status in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
@@ -232,7 +232,7 @@ def _result(formulation: CpSatFormulation, run: _Run, status: Any, solution: Any
     )
 
 
-def _said(formulation: CpSatFormulation, run: _Run, status: Any) -> str:
+def _said(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
     """Return what there is to say of a model that a user has changed."""
     if status == cp_model.MODEL_INVALID:
         return f"CP-SAT does not take the changed model: {formulation.model.validate()}".strip()

@@ -7,7 +7,7 @@ from math import inf
 import msgspec
 
 
-class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+class CertificateRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     """A certificate as a document holds it; its kind is its tag."""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
     from ortools.sat.python.cp_model import CpModel, IntVar
 
-    from schedopt.formulations.dssp.played import Played
+    from schedopt.formulations.dssp.played import PlayedSample
     from schedopt.formulations.protocol import Variable
 
 Schedule = Any
@@ -27,7 +27,7 @@ def declare(
     x: Sequence[IntVar],
     rewards: Sequence[int],
     planned: Sequence[Variable],
-    sample: Played,
+    sample: PlayedSample,
 ) -> None:
     """State every scenario, and the measure as the objective.
 
@@ -74,7 +74,7 @@ class _Scenario:
     """The tasks of some length in one scenario, in whole units."""
 
     def __init__(
-        self, cp: CpModel, x: Sequence[IntVar], sample: Played, lengths: Sequence[int]
+        self, cp: CpModel, x: Sequence[IntVar], sample: PlayedSample, lengths: Sequence[int]
     ) -> None:
         self.cp, self.x, self.sample = cp, x, sample
         self.releases, self.job_of = sample.releases.tolist(), sample.job_of.tolist()

@@ -24,7 +24,7 @@ from schedopt.instances.errors import expect
 
 Play = Callable[[Floats], Floats]
 """Takes how long each task takes; returns when each job completes."""
-Player = Callable[["Played", Ints, Ints], Play]
+Player = Callable[["PlayedSample", Ints, Ints], Play]
 """Takes jobs and the rank of each task; returns what plays them."""
 
 
@@ -35,7 +35,7 @@ class Order(NamedTuple):
     starts: Floats
 
 
-class Played(Sample):
+class PlayedSample(Sample):
     """Scenarios, and what a schedule earns in them.
 
     ``long``: the tasks of some length, which alone are dispatched; ``first_task``, ``first_stage``:
@@ -111,12 +111,12 @@ class Played(Sample):
         return found
 
 
-def plainly(sample: Played, jobs: Ints, rank: Ints) -> Play:
+def plainly(sample: PlayedSample, jobs: Ints, rank: Ints) -> Play:
     """Play jobs in plain Python: the definition."""
     return partial(_played, sample, jobs, rank)
 
 
-def _played(sample: Played, jobs: Ints, rank: Ints, lengths: Floats) -> Floats:
+def _played(sample: PlayedSample, jobs: Ints, rank: Ints, lengths: Floats) -> Floats:
     first_task, stage = sample.first_task.tolist(), sample.first_stage[:-1].tolist()
     last, job_of, ranks = sample.first_stage[1:].tolist(), sample.job_of.tolist(), rank.tolist()
     ends, unfinished = sample.releases.astype(np.float64), [0] * len(stage)

@@ -20,7 +20,7 @@ from schedopt.formulations.dssp.grid import (
     whole_rewards,
     whole_rows,
 )
-from schedopt.formulations.dssp.played import Played, refuse_at_risk
+from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk
 from schedopt.formulations.dssp.replaying import replay
 from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.dssp.windows import able
@@ -64,7 +64,7 @@ class Schedule(WholeModel):
 
     Attributes
     ----------
-    sample : Played or None
+    sample : PlayedSample or None
         The scenarios, and what a schedule earns in them; None without ``risk``.
     model : cp_model.CpModel
         Add native constraints as you like; `x[job name]` says whether a job is run, and
@@ -105,11 +105,11 @@ class Schedule(WholeModel):
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
-        self.sample: Played | None = None
+        self.sample: PlayedSample | None = None
         if self.asked_at_risk:
             refuse_at_risk(night)
             one = bounding(night)
-            self.sample = Played.of(night, able(one, 1.0), 1.0, **self.asked_at_risk)
+            self.sample = PlayedSample.of(night, able(one, 1.0), 1.0, **self.asked_at_risk)
             self.reward_scale *= self.sample.units
             self._lost *= self.sample.units
         self._rows: dict[str, list[Row]] = {}

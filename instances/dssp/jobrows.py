@@ -33,7 +33,7 @@ SAID = 5
 """Rows that are named one by one where several are left out."""
 
 
-class Rows:
+class TableRows:
     """Reads rows into jobs, and keeps what there is to say about them."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Rows:
             found = (row[at["priority"]] for _, row in cells.rows)
             self.top = max((float(text) for text in found if NUMBER.fullmatch(text)), default=0.0)
         for place, texts in cells.rows:
-            row = _Row(place, texts, at)
+            row = _TableRow(place, texts, at)
             job = self._job(row)
             if job is not None:
                 self._hold(job.name, row)
@@ -90,7 +90,7 @@ class Rows:
         count = counted(len(self.over), "job")
         yield f"{count} left out: their deadline is over when the night starts: {named}"
 
-    def _job(self, row: _Row) -> Job | None:
+    def _job(self, row: _TableRow) -> Job | None:
         name = row.text("name")
         if not name:
             raise row.wrong("name", "a name")
@@ -135,7 +135,7 @@ class Rows:
                 job = replace(job, reward=made)
         return self._windowed(job, row)
 
-    def _windowed(self, job: Job, row: _Row) -> Job | None:
+    def _windowed(self, job: Job, row: _TableRow) -> Job | None:
         """Return a job with its release and its deadline; None where that is over."""
         if row.text("release"):
             release = row.read("release", lambda text: self.clock.point(text, "release"))
@@ -149,7 +149,7 @@ class Rows:
             job = replace(job, deadline=deadline)
         return job
 
-    def _stages(self, row: _Row) -> tuple[Stages | None, float | None]:
+    def _stages(self, row: _TableRow) -> tuple[Stages | None, float | None]:
         """Return a job's stages, and its spread as its tasks tell it."""
         single = "tasks" not in self.columns.fields
         if not row.text("task_time" if single else "tasks"):
@@ -168,7 +168,7 @@ class Rows:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
         return stages, spread
 
-    def _spread(self, row: _Row) -> float | Lognormal | History:
+    def _spread(self, row: _TableRow) -> float | Lognormal | History:
         """Return a job's spread, from a column of its own."""
         written = row.text("spread")
         sigma, ratios = written.removeprefix("lognormal "), written.removeprefix("scenarios ")
@@ -185,15 +185,15 @@ class Rows:
             raise row.wrong("spread", SPREAD)
         return spread
 
-    def _length(self, row: _Row, column: str) -> float | None:
+    def _length(self, row: _TableRow, column: str) -> float | None:
         if not row.text(column):
             return None
         return row.read(column, lambda text: self.clock.length(text, column))
 
-    def _count(self, row: _Row, column: str) -> int | None:
+    def _count(self, row: _TableRow, column: str) -> int | None:
         return row.count(column, least=1) if row.text(column) else None
 
-    def _hold(self, name: str, row: _Row) -> None:
+    def _hold(self, name: str, row: _TableRow) -> None:
         for kind in self.columns.seats:
             column = f"{SEATS}{kind}"
             if row.text(column) and (count := row.count(column, least=0)):
@@ -216,7 +216,7 @@ class Past:
             if column not in at:
                 raise InputError(f"a column {column!r}", found=", ".join(at), place=cells.head)
         for place, texts in cells.rows:
-            row = _Row(place, texts, at)
+            row = _TableRow(place, texts, at)
             estimate = row.read("estimate", lambda text: clock.length(text, "estimate"))
             actual = row.read("actual", lambda text: clock.length(text, "actual"))
             if not 1e-6 <= (ratio := round(actual / (estimate or 1e300), 6)) <= 1000:
@@ -233,7 +233,7 @@ class Past:
         return History(ratios=tuple(found[-RECENT:]))
 
 
-class _Row:
+class _TableRow:
     """A row: where it is, and its cells by column."""
 
     def __init__(self, place: str, cells: Sequence[str], at: Mapping[str, int]) -> None:

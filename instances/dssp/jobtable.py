@@ -36,7 +36,7 @@ from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
-from schedopt.instances.dssp.jobrows import Past, Rows
+from schedopt.instances.dssp.jobrows import Past, TableRows
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.dssp.rewards import REWARDS
@@ -175,7 +175,7 @@ def convert(
             raise InputError("a column 'priority', which is higher where it is more important")
         with placed(file=history or file or "the frame"):
             past = Past(Cells.of(history), clock, columns.groupings) if history else None
-        reading = Rows(columns, clock, higher=priority == "higher", past=past)
+        reading = TableRows(columns, clock, higher=priority == "higher", past=past)
         jobs = tuple(reading.jobs(cells))
         instance = Instance(
             name=name or (stem(file) if file else "jobs"),
@@ -302,7 +302,9 @@ def _amounts(
         yield kind, own[kind]
 
 
-def _seats(columns: Columns, reading: Rows, given: Mapping[str, float | str]) -> Iterator[Seats]:
+def _seats(
+    columns: Columns, reading: TableRows, given: Mapping[str, float | str]
+) -> Iterator[Seats]:
     """Yield a side constraint for each column of seats."""
     for kind, number in _amounts(SEATS, columns.seats, given):
         whole = not isinstance(number, str) and number == int(number)

@@ -18,7 +18,7 @@ from schedopt.instances.options import (
     truth,
     whole,
 )
-from schedopt.instances.swf import WINDOW, Entry, Window, read_log
+from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
 DAY = 86_400.0
 """Seconds."""
@@ -44,7 +44,7 @@ def convert(
     predicted: bool = False,
     nights: int = 1,
     patience: int = 0,
-    **window: Unpack[Window],
+    **window: Unpack[LogRange],
 ) -> Instance:
     """Make a night of the jobs of a window, all there at its beginning; or a night of each day.
 

@@ -7,7 +7,7 @@ from typing import Unpack
 from schedopt.instances.epoch.records import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option, check_given
-from schedopt.instances.swf import WINDOW, Entry, Window, read_log
+from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
 OPTIONS = WINDOW | {
     "at": WINDOW["start"],
@@ -23,7 +23,7 @@ def convert(
     name: str | None = None,
     at: float | None = None,
     inequity: int = 1,
-    **window: Unpack[Window],
+    **window: Unpack[LogRange],
 ) -> Instance:
     """Make a job set of those that wait or run at one time.
 

@@ -12,7 +12,7 @@ from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
 from schedopt.instances.options import Option, OptionsWith, check_given, checked, one_of
-from schedopt.instances.swf import WINDOW, Entry, Window, read_log
+from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
 CLASSES = WINDOW | {
     "needs": one_of("exact", ("exact", "powers")),
@@ -55,7 +55,7 @@ def classes(
     needs: str = "exact",
     sizes: str = "exponential",
     trace: str | None = None,
-    **window: Unpack[Window],
+    **window: Unpack[LogRange],
 ) -> Instance:
     """Make a queue of a log: arrival rates and mean run times of its jobs, by server need.
 

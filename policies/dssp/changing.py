@@ -25,7 +25,7 @@ def play_changing(
     night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
 ) -> Played:
     """Simulate a dispatcher on some jobs: see `dispatch.play`."""
-    run = _Run(night, jobs, keys, draws)
+    run = _Simulation(night, jobs, keys, draws)
     while run.times:
         run.advance()
         run.dispatch()
@@ -73,7 +73,7 @@ class _Idle:
         return next((time for time, amount in found if amount == 0), inf) if self.there else now
 
 
-class _Run:
+class _Simulation:
     """One simulation, from one instant to the next at which something happens."""
 
     def __init__(

@@ -17,7 +17,7 @@ def play_plainly(
     """Simulate a dispatcher on some jobs: see `dispatch.play`."""
     if night.beyond:
         return play_changing(night, jobs, keys=keys, draws=draws)
-    run = _Run(night, jobs, keys, draws)
+    run = _Simulation(night, jobs, keys, draws)
     while run.working or run.coming:
         run.advance()
         run.dispatch()
@@ -25,7 +25,7 @@ def play_plainly(
     return Played(np.array(run.starts), places, np.array(run.completion))
 
 
-class _Run:
+class _Simulation:
     """One simulation, from one instant to the next at which something happens."""
 
     def __init__(

@@ -8,11 +8,11 @@ import numpy as np
 
 from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.played import Floats, Found, Played, Run, fault
+from schedopt.policies.msfq.played import Counters, Experiment, Floats, Measured, fault
 from schedopt.policies.msfq.rule import Rule, Seen, Twin, by_need, slots
 
 if TYPE_CHECKING:
-    from schedopt.policies.msfq.kernels import Given, Kept
+    from schedopt.policies.msfq.kernels import Inputs, SimulatorState
 
 INITIAL_JOB_SLOTS = 4096
 """Initial capacity of the pool of jobs in the system; doubled whenever it is full."""
@@ -20,7 +20,7 @@ SLICE = 1 << 20
 """Jobs after which compiled code returns, so that it can be interrupted."""
 
 
-def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) -> Played:
+def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Experiment) -> Measured:
     """Play a rule by its twin: see `simulation.play`."""
     from schedopt.policies.msfq import kernels
 
@@ -51,17 +51,17 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Run) 
     found.phases[0, whole[kernels.PHASE]] += now
     busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
     began = 0.0 if run.trace is None else float(run.trace.times[0])
-    return Played(
+    return Measured(
         **found._asdict(), time=float(now - real[kernels.BEGAN]), busy=float(busy),
         most=int(whole[kernels.MOST]), elapsed=float(now - began), oldest=oldest,
     )  # fmt: skip
 
 
-def nothing_yet(run: Run, count: int) -> Found:
+def nothing_yet(run: Experiment, count: int) -> Counters:
     """Return empty counters for a run."""
     from schedopt.policies.msfq.kernels import BUCKETS
 
-    return Found(
+    return Counters(
         sums=np.zeros((run.batches, count)),
         counts=np.zeros((run.batches, count), np.int64),
         levels=np.zeros((run.batches, count), np.int64),
@@ -74,14 +74,14 @@ def nothing_yet(run: Run, count: int) -> Found:
     )
 
 
-def given_of(queue: Instance, rule: Rule, run: Run) -> Given:
+def given_of(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
     """Return the jobs and the run to simulate, in flat arrays."""
-    from schedopt.policies.msfq.kernels import Given
+    from schedopt.policies.msfq.kernels import Inputs
 
     classes, empty = queue.classes, np.empty(0)
     trace = run.trace or Trace(empty, np.empty(0, np.int64), empty)
     values = [job.sizes.scaled if isinstance(job.sizes, Empirical) else empty for job in classes]
-    return Given(
+    return Inputs(
         k=queue.servers,
         total_rate=queue.arrival_rate,
         rates=np.array([job.arrival_rate for job in classes]),
@@ -123,7 +123,7 @@ def _places(first: int, end: int) -> Floats:
     return pool
 
 
-def _kept(queue: Instance, rule: Rule, run: Run) -> Kept:
+def _kept(queue: Instance, rule: Rule, run: Experiment) -> SimulatorState:
     """Return the state of an empty system, and the streams of random numbers."""
     from schedopt.policies.msfq import kernels
     from schedopt.policies.msfq.random_kernels import exponential, stream
@@ -138,7 +138,7 @@ def _kept(queue: Instance, rule: Rule, run: Run) -> Kept:
     real[kernels.NEXT_ARRIVAL] = drawn if run.trace is None else run.trace.times[0]
     real[kernels.NEXT_TURN] = exponential(turn) * (rule.holding[0] if rule.holding else np.inf)
     base = np.cumsum([0, *slots(queue)])
-    return kernels.Kept(
+    return kernels.SimulatorState(
         whole=whole, real=real, draw=draw, when=when, turn=turn,
         gaps=np.zeros(ahead), picks=np.zeros(ahead),
         first=np.full(count, -1), last=np.full(count, -1), since=np.zeros(count),
@@ -151,7 +151,7 @@ def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Tra
     """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
     from schedopt.policies.msfq.random_kernels import jobs, stream
 
-    run = Run(arrivals, 0, 1, seed, None, sized=True, each=False, grid=np.empty(0))
+    run = Experiment(arrivals, 0, 1, seed, None, sized=True, each=False, grid=np.empty(0))
     of, own = given_of(queue, Rule(), run), 8 * replication
     drawn = Trace(np.empty(arrivals), np.empty(arrivals, np.int64), np.empty(arrivals))
     jobs(

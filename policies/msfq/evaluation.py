@@ -5,7 +5,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Simulated
-from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.replications import Replicated, pooled, replicated, usual
 from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import play
@@ -80,7 +80,7 @@ def evaluated(
 
 
 def _note(
-    queue: Instance, plan: Plan, played: Played, arrivals: int, runs: Replicated | None
+    queue: Instance, plan: Plan, played: Measured, arrivals: int, runs: Replicated | None
 ) -> str:
     """Return remarks on a run."""
     notes = []

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
-from schedopt.policies.msfq.played import Found
+from schedopt.policies.msfq.played import Counters
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
 from schedopt.policies.msfq.rule import ANY, NONE, Seen, Twin, ask_the_rule
 from schedopt.solvers.kernels.heap import pop, push
@@ -42,7 +42,7 @@ PLACE_BITS = 26
 PLACE = (1 << PLACE_BITS) - 1
 
 
-class Given(NamedTuple):
+class Inputs(NamedTuple):
     """The jobs and the run to simulate, in flat arrays of shape (C,) unless said otherwise.
 
     ``shapes``, shape (C, 4), are codes and parameters of size distributions; ``values`` empirical
@@ -70,7 +70,7 @@ class Given(NamedTuple):
     grid: Any
 
 
-class Kept(NamedTuple):
+class SimulatorState(NamedTuple):
     """The state of the simulator from one call to the next.
 
     ``whole`` and ``real`` hold scalars at the places `NUMBER` and `NOW` begin. ``draw``, ``when``
@@ -127,7 +127,7 @@ def advance_by(twin: Twin, lean: bool = False) -> Any:
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
-    given: Given, seen: Seen, kept: Kept, pool: Any, of_class: Any, found: Found
+    given: Inputs, seen: Seen, kept: SimulatorState, pool: Any, of_class: Any, found: Counters
 ) -> None:
     """Play a policy until all has happened, until the pool of jobs is full, or until a pause.
 
@@ -321,7 +321,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 
 @compiled
-def _begin(now: float, since: Any, found: Found, phase: int) -> None:
+def _begin(now: float, since: Any, found: Counters, phase: int) -> None:
     """Begin to count: forget what the warm-up has left."""
     for c in range(since.size):
         since[c], found.areas[c] = now, 0.0

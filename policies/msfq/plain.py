@@ -12,7 +12,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.played import Floats, Ints, Played, Run, fault
+from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, fault
 from schedopt.policies.msfq.rule import Choice, Rule
 from schedopt.policies.msfq.state import Job, State
 
@@ -126,7 +126,7 @@ def _waiting(choice: Choice, state: State) -> Job | None:
     return None
 
 
-def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
+def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Measured:
     """Play jobs by a rule, and count as the compiled simulator does: see `simulation.play`."""
     if run.trace is None:
         from schedopt.policies.msfq.compiled import draw
@@ -142,8 +142,8 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Run) -> Played:
     return _counted(queue, trace, outcome, run)
 
 
-def _counted(queue: Instance, trace: Trace, outcome: Times, run: Run) -> Played:
-    """Count what `Played` holds."""
+def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
+    """Count what `Measured` holds."""
     from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
     came, kinds, ends, stop = trace.times, trace.classes, outcome.ends, outcome.stop
@@ -164,7 +164,7 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Run) -> Played:
     histogram = np.zeros((classes, BUCKETS), np.int64)
     buckets = (responses[done].view(np.int64) >> 45) - LOWEST
     np.add.at(histogram, (kinds[done], np.clip(buckets, 0, BUCKETS - 1)), 1)
-    return Played(
+    return Measured(
         sums=sums,
         counts=counts,
         levels=_inside(came, ends, kinds, classes, first),

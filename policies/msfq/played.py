@@ -17,7 +17,7 @@ Pace = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Run:
+class Experiment:
     """How a simulation is run.
 
     ``warm`` of the ``arrivals`` are not counted; the others are told apart in ``batches``. A
@@ -40,8 +40,8 @@ class Run:
     pace: Pace | None = None
 
 
-class Found(NamedTuple):
-    """The counters of a simulation: see `Played`."""
+class Counters(NamedTuple):
+    """The counters of a simulation: see `Measured`."""
 
     sums: Floats
     counts: Ints
@@ -54,7 +54,7 @@ class Found(NamedTuple):
     samples: Ints
 
 
-class Played(NamedTuple):
+class Measured(NamedTuple):
     """What a simulation measures, over B batches and C classes.
 
     ``sums`` and ``counts``, shape (B, C), are response times and completed jobs; ``levels``, (B,

@@ -30,7 +30,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.intervals import observations
-from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import play
 from schedopt.solvers.compiling import COMPILES
@@ -53,7 +53,7 @@ class Replicated(NamedTuple):
     ``of`` is how many were asked for: more than are done after an interrupt.
     """
 
-    done: list[Played]
+    done: list[Measured]
     arrivals: int
     of: int
 
@@ -103,7 +103,7 @@ def replicated(
     sizes = np.diff([0, *ends]).tolist()
     came, stop = [0] * replications, Event()
 
-    def one(r: int) -> Played:
+    def one(r: int) -> Measured:
         def pace(number: int) -> None:
             came[r] = number
             if stop.is_set():
@@ -130,8 +130,8 @@ def replicated(
     return Replicated([found[r] for r in done], sum(sizes[r] for r in done), replications)
 
 
-def _in_turn(one: Callable[[int], Played], count: int) -> dict[int, Played]:
-    played: dict[int, Played] = {}
+def _in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
+    played: dict[int, Measured] = {}
     try:
         for r in range(count):
             played[r] = one(r)
@@ -141,10 +141,10 @@ def _in_turn(one: Callable[[int], Played], count: int) -> dict[int, Played]:
 
 
 def _threaded(
-    one: Callable[[int], Played], count: int, jobs: int, look: Callable[[], None], stop: Event
-) -> dict[int, Played]:
+    one: Callable[[int], Measured], count: int, jobs: int, look: Callable[[], None], stop: Event
+) -> dict[int, Measured]:
     """Play replications in threads: compiled code lets the others go on."""
-    played: dict[int, Played] = {}
+    played: dict[int, Measured] = {}
     with ThreadPoolExecutor(min(jobs, count)) as pool:
         futures = [pool.submit(one, r) for r in range(count)]
         try:
@@ -165,7 +165,7 @@ def _threaded(
     return played
 
 
-def pooled(parts: Sequence[Played]) -> Played:
+def pooled(parts: Sequence[Measured]) -> Measured:
     """Put replications together: their batches one after another, each so many of them long."""
     if len(parts) == 1:
         return parts[0]

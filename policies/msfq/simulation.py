@@ -7,7 +7,7 @@ import numpy as np
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.intervals import BATCHES
-from schedopt.policies.msfq.played import Floats, Pace, Played, Run
+from schedopt.policies.msfq.played import Experiment, Floats, Measured, Pace
 from schedopt.policies.msfq.rule import Plan
 
 WARM_UP_FRACTION = 0.1
@@ -29,8 +29,8 @@ def play(
     plainly: bool = False,
     replication: int = 0,
     pace: Pace | None = None,
-) -> Played:
-    """Simulate a policy on so many arrivals, or at most so many of a trace; see `Run`.
+) -> Measured:
+    """Simulate a policy on so many arrivals, or at most so many of a trace; see `Experiment`.
 
     With ``common`` sizes come with the jobs, so that policies share them; this is slower, and
     always so for sizes that are not exponential. ``warm`` is by default a tenth of the arrivals,
@@ -42,7 +42,7 @@ def play(
         arrivals = min(arrivals, len(trace.times))
     if warm is None:
         warm = 0 if each else int(WARM_UP_FRACTION * arrivals)
-    run = Run(
+    run = Experiment(
         arrivals=arrivals,
         warm=warm,
         batches=max(1, min(BATCHES, arrivals - warm)),

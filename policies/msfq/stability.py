@@ -9,7 +9,7 @@ from math import fsum, sqrt
 from typing import NamedTuple
 
 from schedopt.instances.msfq import Instance
-from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.rule import slots
 from schedopt.policies.registry import NotApplicableError, UnstableError
 
@@ -90,7 +90,7 @@ def require_stable(queue: Instance, policy: str) -> Region:
 
 
 def require_settled(
-    queue: Instance, policy: str, played: Played, *, proven: bool = False, ended: bool = False
+    queue: Instance, policy: str, played: Measured, *, proven: bool = False, ended: bool = False
 ) -> None:
     """Refuse a run in which a class is never served, or work piles up: its means would mislead.
 
@@ -122,7 +122,7 @@ def require_settled(
     )
 
 
-def _levels(queue: Instance, played: Played) -> list[tuple[str, float, float, float]]:
+def _levels(queue: Instance, played: Measured) -> list[tuple[str, float, float, float]]:
     """Return by class the jobs in the system in a run's first and last quarter, and arrivals."""
     quarter = len(played.levels) // 4
     if quarter < 2:

@@ -9,14 +9,14 @@ import numpy as np
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.intervals import ENOUGH, SETTLED, Interval, interval, observations
-from schedopt.policies.msfq.played import Floats, Played
+from schedopt.policies.msfq.played import Floats, Measured
 
 PERCENTILES = (50, 90, 95, 99)
 
 
 def summary(
     queue: Instance,
-    played: Played,
+    played: Measured,
     arrivals: int,
     *,
     threshold: int | None = None,
@@ -77,7 +77,7 @@ def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) ->
     return np.asarray(weights / max(weights.sum(), 1e-300))
 
 
-def _interval(played: Played, means: Floats, weights: Floats, enough: float) -> Interval:
+def _interval(played: Measured, means: Floats, weights: Floats, enough: float) -> Interval:
     """Return the 95% interval of Σ weights·means, from ratios of batch sums."""
     usual = np.maximum(played.counts.mean(axis=0), 1e-300)
     residuals = (played.sums - means * played.counts) / usual @ weights
@@ -85,7 +85,9 @@ def _interval(played: Played, means: Floats, weights: Floats, enough: float) -> 
     return interval(residuals, float(weights @ means), observations=min(enough, jobs))
 
 
-def _class_time(queue: Instance, played: Played, c: int, means: Floats, enough: float) -> ClassTime:
+def _class_time(
+    queue: Instance, played: Measured, c: int, means: Floats, enough: float
+) -> ClassTime:
     only = np.zeros(len(queue.classes))
     only[c] = 1.0
     seen = int(played.counts[:, c].sum())
@@ -113,6 +115,6 @@ def _percentiles(histogram: Any) -> dict[str, float]:
     return {str(p): float(v) for p, v in zip(PERCENTILES, middle, strict=True)}
 
 
-def _durations(played: Played) -> dict[str, float]:
+def _durations(played: Measured) -> dict[str, float]:
     time, entries = played.phases
     return {str(p): float(time[p] / entries[p]) for p in range(1, 5) if entries[p]}

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 MOST_ROUNDS = 8
 
 
-class Tuned(NamedTuple):
+class TunedOptions(NamedTuple):
     """The options that were chosen, and how sure that is, after ``tried`` candidates.
 
     ``objective`` and ``confidence`` (half of a 95% interval, None for too short a run) are of jobs
@@ -51,7 +51,7 @@ def tune(
     seed: int = 0,
     others: Sequence[Options] = (),
     verdict: bool = True,
-) -> Tuned:
+) -> TunedOptions:
     """Search options from a start, going on to the best neighbour while there is a better one.
 
     Options under which work piles up are worth nothing: their means are of the jobs that complete.
@@ -81,7 +81,7 @@ def tune(
         arrivals, seed = 10 * arrivals, seed + 1
     chosen = _by_batch(queue, plan(queue, name, **best), arrivals, seed)
     before = _by_batch(queue, plan(queue, name, **start), arrivals, seed)
-    return Tuned(
+    return TunedOptions(
         options=best,
         objective=float(chosen.mean()),
         confidence=_half_width(chosen, positive=True),
@@ -109,7 +109,7 @@ def _half_width(values: Floats, *, positive: bool = False) -> float | None:
     return interval(values - mean, mean, positive=positive).half_width
 
 
-def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 0) -> Tuned:
+def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 0) -> TunedOptions:
     """Optimize l, b0, b1 and b2 of the two-threshold rule, from lazy MSFQ on."""
     k = queue.servers
 
@@ -134,7 +134,7 @@ def tune_two_threshold(queue: Instance, *, arrivals: int = 200_000, seed: int = 
 
 def tune_static(
     queue: Instance, *, handover: str = "overlap", arrivals: int = 200_000, seed: int = 0
-) -> Tuned:
+) -> TunedOptions:
     """Optimize Static Quickswap's threshold of every class, from the default on."""
     room = slots(queue)
 
@@ -157,7 +157,7 @@ def tune_class_thresholds(
     seed: int = 0,
     fixed: Options | None = None,
     verdict: bool = True,
-) -> Tuned:
+) -> TunedOptions:
     """Optimize the thresholds of every class, from Adaptive Quickswap on, except ``fixed``."""
     room = slots(queue)
     fixed = fixed or {}

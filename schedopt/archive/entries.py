@@ -39,7 +39,7 @@ class Made(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rules: bool = False
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who or what found a result, when, and with which version.
 
     Attributes
@@ -74,7 +74,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     certificate : str
         The kind of certificate from which `verify` re-proves the bound; empty where the solver is
         believed. ``none needed`` where the checker finds the bound by itself.
-    objective_by, bound_by : Found
+    objective_by, bound_by : Provenance
     made : Made, optional
         Absent where the instance is given by hand.
     instance, result : str
@@ -91,8 +91,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     bound: float | None
     gap: float | None
     certificate: str = ""
-    objective_by: Found
-    bound_by: Found
+    objective_by: Provenance
+    bound_by: Provenance
     made: Made | None = None
     instance: str
     result: str
@@ -172,7 +172,7 @@ def digest(path: Path) -> str:
 
 
 def entry_from(
-    result: Document, *, instance: Path, text: bytes, made: Made | None, by: Found, proof: str
+    result: Document, *, instance: Path, text: bytes, made: Made | None, by: Provenance, proof: str
 ) -> Entry:
     """Return the entry that a checked result makes; ``proof``: of its bound, or empty."""
     return Entry(

@@ -11,7 +11,7 @@ from msgspec import UNSET, structs, to_builtins
 
 from schedopt.archive.entries import (
     Entry,
-    Found,
+    Provenance,
     archived,
     asking,
     digest,
@@ -149,7 +149,7 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
     again = check(instance, joined)
     if not again.whole:
         return Judged(group, None, None, [*again.violations, *again.unjudged])
-    found = Found(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
+    found = Provenance(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
     proof = ""
     if again.bound == "re-proved":
         proof = str((joined.certificate or {}).get("kind", NEEDS_NONE))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
-    from schedopt.instances.starts import Because, Told
+    from schedopt.instances.starts import Because, StartTimes
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import (
         Explanation,
@@ -381,10 +381,12 @@ class Problem(Generic[I]):
         made: Replanned = self._asked(home, expected, found, instance, plan, at, state, **given)
         return made
 
-    def start_times(self, instance: I, at: float, policy: str, **given: Any) -> Told:
+    def start_times(self, instance: I, at: float, policy: str, **given: Any) -> StartTimes:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""
         home, found = "start_times:start_times", f"one of {self.name}"
-        told: Told = self._asked(home, "an instance of a log", found, instance, at, policy, **given)
+        told: StartTimes = self._asked(
+            home, "an instance of a log", found, instance, at, policy, **given
+        )
         return told
 
     def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:

@@ -22,7 +22,7 @@ from schedopt.problems.question import Question
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.journal import Keyed, R
-from schedopt.sweep.plan import Run
+from schedopt.sweep.plan import PlannedRun
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
 from schedopt.validation.documents import result_of
@@ -37,7 +37,7 @@ class Task:
 
     source: Source
     digest: str  # the source's, when the sweep was planned
-    runs: tuple[Run, ...]  # the rows that are wanted
+    runs: tuple[PlannedRun, ...]  # the rows that are wanted
     constraints: tuple[Constraint, ...] = ()  # side constraints beyond the instance's own
     time_limit: float | None = None  # seconds for each reference
     certificate: bool = False  # whether the bounds of references are re-proved
@@ -246,7 +246,7 @@ def _called(question: Question | None) -> str:
     return f"{question.instance.name} {question.formulation or ''} {question.ruled} {options}"
 
 
-def _blank(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Row:
+def _blank(task: Task, run: PlannedRun, instance: AnyInstance, reference: Result) -> Row:
     return Row(
         instance=instance.name,
         problem=problem_of(instance).name,
@@ -272,7 +272,7 @@ def _blank(task: Task, run: Run, instance: AnyInstance, reference: Result) -> Ro
     )
 
 
-def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
+def solutions(task: Task) -> Iterator[tuple[PlannedRun, AnyInstance, Result, Result]]:
     """Yield each run with its instance, result and reference; who raises has no solution."""
     for policies in task.policy_files:
         load(policies)
@@ -289,7 +289,7 @@ def solutions(task: Task) -> Iterator[tuple[Run, AnyInstance, Result, Result]]:
         yield run, instance, found, references.of(policy, run.options)
 
 
-def _evaluated(task: Task, run: Run, policy: Policy, instance: AnyInstance) -> Result:
+def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:
     found = evaluate(
         instance,
         run.policy,

@@ -42,7 +42,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """One policy on one instance: what becomes one row."""
 
     key: str  # a digest of all that the row depends on, the instance's contents among it
@@ -148,14 +148,14 @@ def _settings(
     return found
 
 
-def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -> list[Run]:
+def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:
     """Return the runs that an instance contributes: by policy, then options, then seed."""
     told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]
     if sweep.certificate:
         told.append("certificate")
     common = hashlib.sha256(msgspec.json.encode(told, order="sorted"))
     record = record_of(problem)
-    found: dict[str, Run] = {}
+    found: dict[str, PlannedRun] = {}
     for policy in of.policies:
         formulation = record.measured_by(policy)
         texts = from_file.digests_of(policy.name, problem)
@@ -166,5 +166,5 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -
                 mark.update(msgspec.json.encode([policy.name, seed, relevant], order="sorted"))
                 mark.update(msgspec.json.encode(texts) if texts else b"")
                 key = mark.hexdigest()[:20]
-                found[key] = Run(key, policy.name, seed, relevant)
+                found[key] = PlannedRun(key, policy.name, seed, relevant)
     return list(found.values())

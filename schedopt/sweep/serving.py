@@ -25,7 +25,7 @@ LONG = 0.2  # seconds after which the rest of what came together is left to othe
 INTERRUPTED = 130  # exit status of a worker whose policy was interrupted, or raised that
 
 
-class Told(msgspec.Struct, Generic[R], frozen=True):
+class Reply(msgspec.Struct, Generic[R], frozen=True):
     """What became of the next of several tasks, and whether those that are left stay undone."""
 
     outcomes: list[Outcome[R]]
@@ -74,10 +74,10 @@ def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
         if task is tasks[-1] or now - began >= LONG:
             break
         if now - told >= TOLD:
-            line.send_bytes(msgspec.json.encode(Told(done)))
+            line.send_bytes(msgspec.json.encode(Reply(done)))
             told = now
             done.clear()
-    line.send_bytes(msgspec.json.encode(Told(done, over=True)))
+    line.send_bytes(msgspec.json.encode(Reply(done, over=True)))
 
 
 def _do_in_steps(line: Connection, task: Task, loaded: set[tuple[str, str]]) -> None:

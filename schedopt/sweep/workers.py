@@ -18,7 +18,7 @@ import msgspec
 from schedopt.sweep import starting
 from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
-from schedopt.sweep.serving import INTERRUPTED, Told, serve
+from schedopt.sweep.serving import INTERRUPTED, Reply, serve
 
 MOST_STARTS = 3  # times that a process may die of one step before the step is given up
 
@@ -36,9 +36,9 @@ _STARTING = threading.Lock()
 @cache
 def _decoders(
     row: Any,
-) -> tuple[msgspec.json.Decoder[Told[Keyed]], msgspec.json.Decoder[list[Step[Keyed]]]]:
+) -> tuple[msgspec.json.Decoder[Reply[Keyed]], msgspec.json.Decoder[list[Step[Keyed]]]]:
     """Return what reads a worker's words of several tasks, and of each step of one."""
-    return msgspec.json.Decoder(Told[row]), msgspec.json.Decoder(list[Step[row]])
+    return msgspec.json.Decoder(Reply[row]), msgspec.json.Decoder(list[Step[row]])
 
 
 class WorkerError(Exception):
@@ -65,7 +65,7 @@ class Worker:
             try:
                 line = self._ready()
                 line.send(tuple(tasks))
-                told: Told[Keyed] = Told([])
+                told: Reply[Keyed] = Reply([])
                 while not told.over:
                     told = _decoders(tasks[0].made)[0].decode(line.recv_bytes())
                     done += len(told.outcomes)

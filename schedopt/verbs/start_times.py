@@ -8,7 +8,7 @@ from typing import Any
 from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
-from schedopt.instances.starts import Because, Told
+from schedopt.instances.starts import Because, StartTimes
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
 
@@ -23,7 +23,7 @@ def start_times(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     waiting: str | Path | None = None,
-) -> Told:
+) -> StartTimes:
     """Say when each job that waits at a time will start under a policy, by an interval.
 
     Until then the log is played by the same policy. Run times are drawn from how long jobs have run
@@ -52,7 +52,7 @@ def start_times(
 
     Returns
     -------
-    Told
+    StartTimes
         A row for each waiting job in the order of submission.
 
     Raises

@@ -14,7 +14,7 @@ from schedopt.instances.options import Options, most_at_once
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.stopping import finishing, stoppable
-from schedopt.sweep.plan import Run
+from schedopt.sweep.plan import PlannedRun
 from schedopt.sweep.starting import leave_if_begun_by_ourselves
 from schedopt.sweep.varied import Variant, Variation, Variations, VariedSource, table
 from schedopt.sweep.varying import Vary, combinations, key
@@ -107,7 +107,7 @@ def questions(
         source = VariedSource(what.name, document, rules, values)
         source.read()
         mark = key([document, rules, values, how])
-        run = Run(mark, "", 0, {})
+        run = PlannedRun(mark, "", 0, {})
         variant = Variant(source=source, digest=mark, runs=(run,), problem=record.name, how=how)
         asked.append(variant)
     return asked

@@ -56,7 +56,7 @@ class Half(NamedTuple):
         return x
 
 
-class Found(NamedTuple):
+class BestWay(NamedTuple):
     """The best that is worth enough; all ways that lose no more than ``reach`` were looked at."""
 
     x: Integers | None
@@ -72,7 +72,7 @@ def ways(
     limit: int,
     pairs: int,
     cut: bool,
-) -> Found:
+) -> BestWay:
     """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
     Of each half at most ``limit`` ways are kept, and at most so many ``pairs`` looked at. Where
@@ -91,7 +91,7 @@ def ways(
     for first in (0, 1):
         half = _half(moves[:, first::2], times[first::2], spare, limit, cut=cut)
         if half is None:
-            return Found(None, -1)
+            return BestWay(None, -1)
         halves.append(half)
     room = np.append(columns.left(base), columns.worth(base) - target)
     one, two = halves
@@ -99,12 +99,12 @@ def ways(
     best, every = match.best(one.ways, two.ways, pairs, cut=cut)
     reach = min(spare, one.cutoff, two.cutoff) if every else -1
     if best is None:
-        return Found(None, reach)
+        return BestWay(None, reach)
     x = base.copy()
     for first, half, number in zip((0, 1), halves, best, strict=True):
         at = near[first::2]
         x[at] += half.changes(number, len(at)) * sign[first::2]
-    return Found(x, reach)
+    return BestWay(x, reach)
 
 
 def _half(moves: Integers, most: Integers, spare: int, limit: int, *, cut: bool) -> Half | None:

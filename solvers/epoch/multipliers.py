@@ -50,7 +50,7 @@ class Multipliers:
     def __init__(self, items: Items, goal: int, known: list[list[int]]) -> None:
         self.goal = goal
         self.best: Bound | None = None
-        self._machine = _Machine(items)
+        self._machine = _EpochLimits(items)
         self._columns = _columns(items, known)
         self._master: _Master | None = None
 
@@ -115,7 +115,7 @@ class _Master:
         return value, np.array(self._engine.getSolution().row_dual)
 
 
-class _Machine:
+class _EpochLimits:
     """What epochs can hold: for each leader, the kinds that are no larger, and their widths."""
 
     def __init__(self, items: Items) -> None:

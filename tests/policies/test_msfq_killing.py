@@ -14,7 +14,7 @@ import schedopt
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.logs import by_class
-from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
 
@@ -40,7 +40,7 @@ def trace(needs: tuple[int, ...], seed: int, jobs: int = 400, load: float = 0.8)
     return Trace(times, kinds, draw.exponential(1.0, jobs))
 
 
-def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Trace) -> Played:
+def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Trace) -> Measured:
     queue = of_classes(8, *zip(needs, SHARES[needs], strict=True))
     return play(queue, plan(queue, name, **options), arrivals=len(jobs.times), trace=jobs,
                 each=True)  # fmt: skip

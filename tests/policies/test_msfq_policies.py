@@ -12,7 +12,7 @@ from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import play
 from schedopt.policies.msfq.stability import require_stable
@@ -23,9 +23,9 @@ SEVERAL = GENERATORS["multi-class"](2, k=12, classes=4, load=0.85)
 ODD = of_classes(7, (3, 0.5), (1, 1.5), (5, 0.25), (2, 0.4))
 
 
-def agree(a: Played, b: Played) -> None:
+def agree(a: Measured, b: Measured) -> None:
     """Compare all that two simulators have found, but for the phases."""
-    for name in Played._fields:
+    for name in Measured._fields:
         if name != "phases":
             np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-9, err_msg=name)
 
@@ -171,6 +171,6 @@ def test_the_lean_simulator_is_the_one_that_knows_more(name: str) -> None:
     lean = play(queue, plan(queue, name), arrivals=20_000, seed=3)
     more = play(queue, plan(queue, name), arrivals=20_000, seed=3, grid=[1.0])
     assert lean.counts.sum() > 10_000
-    for field in Played._fields:
+    for field in Measured._fields:
         if field != "samples":
             np.testing.assert_array_equal(getattr(lean, field), getattr(more, field), field)

@@ -16,7 +16,7 @@ from schedopt.instances.msfq import Hyperexponential, Instance, Simulated
 from schedopt.instances.options import split
 from schedopt.policies.msfq import compiled
 from schedopt.policies.msfq.evaluation import evaluated
-from schedopt.policies.msfq.played import Played
+from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.replications import USUAL, pooled, replicated, usual
 from schedopt.policies.msfq.simulation import play
@@ -31,7 +31,7 @@ SIZED = msgspec.structs.replace(
 )
 
 
-def same(one: Played, other: Played) -> bool:
+def same(one: Measured, other: Measured) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
@@ -203,7 +203,7 @@ def test_an_interrupted_run_is_no_row_of_a_sweep(
     file = tmp_path / "pair.json"
     file.write_bytes(encode(PAIR))
 
-    def stopped(*what: Any, **how: Any) -> Played:
+    def stopped(*what: Any, **how: Any) -> Measured:
         if how.get("replication") == 2:
             raise KeyboardInterrupt
         return play(*what, **how)

@@ -18,7 +18,7 @@ from schedopt.policies import registry
 from schedopt.policies.registry import Policy
 from schedopt.sweep import dask, measure, workers
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Task, steps
-from schedopt.sweep.plan import Run
+from schedopt.sweep.plan import PlannedRun
 from schedopt.sweep.rows import Row, read_rows
 from schedopt.sweep.sources import FileSource, GeneratedSource
 from schedopt.verbs.bench import BenchError, bench
@@ -143,7 +143,7 @@ def test_the_command_line_says_so_and_writes_the_others(tmp_path: Path) -> None:
 
 def task(*names: str, **more: Any) -> Task:
     source = FileSource(SHOTS)
-    runs = tuple(Run(name, name, 0, {}) for name in names)
+    runs = tuple(PlannedRun(name, name, 0, {}) for name in names)
     return Task(source, source.digest(), runs, **more)
 
 

@@ -20,7 +20,7 @@ from schedopt.formulations.constraints import Constraint, FairShare
 from schedopt.instances.dssp import Instance
 from schedopt.instances.files import dump
 from schedopt.sweep.measure import Task
-from schedopt.sweep.plan import Run
+from schedopt.sweep.plan import PlannedRun
 from schedopt.sweep.rows import FORMATS, Row, Rows, read_rows
 from schedopt.sweep.sources import FileSource, generated
 from schedopt.sweep.workers import MOST_STARTS, Worker
@@ -68,7 +68,7 @@ def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
 
 def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> None:
     source = FileSource(hard(tmp_path))
-    run = Run("key", "greedy", 0, {})
+    run = PlannedRun("key", "greedy", 0, {})
     task = Task(source, source.digest(), (run,), (RULE,), time_limit=60.0)
     worker, deaths = Worker(), []
     over = threading.Event()

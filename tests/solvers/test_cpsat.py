@@ -34,16 +34,18 @@ def night() -> Instance:
 def test_interruption_keeps_the_start(night: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Schedule(night)
     start = model.adopt(evaluate(night, "selection+lcpf", options={"fill": 0.94}).solution)
-    in_thread = cpsat._Run.in_thread
+    in_thread = cpsat._CpSatRun.in_thread
 
-    def interrupted(run: cpsat._Run, work: Callable[[], None], stop: Callable[[], None]) -> None:
+    def interrupted(
+        run: cpsat._CpSatRun, work: Callable[[], None], stop: Callable[[], None]
+    ) -> None:
         def begun() -> None:
             threading.Timer(0.5, _thread.interrupt_main).start()
             work()
 
         in_thread(run, begun, stop)
 
-    monkeypatch.setattr(cpsat._Run, "in_thread", interrupted)
+    monkeypatch.setattr(cpsat._CpSatRun, "in_thread", interrupted)
     result = cpsat.solve(model, Limits(threads=1), hint=start, bound=10_550.0)
     assert result.termination == "interrupted"
     assert check(night, result.document()).ok

@@ -35,7 +35,7 @@ from schedopt.solvers.result import Document
 from schedopt.validation.dssp import scenario_prices
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
 from schedopt.validation.dssp.facts import Facts, facts_of
-from schedopt.validation.dssp.program import FREE, ROOMY, Program, Row, Whole, whole
+from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, whole
 
 ROUNDING = Fraction(1, 10**14)
 """Of a claim: what a sum of rewards in double precision may be off by."""
@@ -237,7 +237,7 @@ class _Proof:
             total += least
         return total > slack
 
-    def _row(self, i: int) -> Row:
+    def _row(self, i: int) -> LinearRow:
         if not 0 <= i < len(self.named):
             raise NotShownError(f"there is no rows[{i}]")
         return self.named[i]
@@ -268,7 +268,7 @@ class _Proof:
         return True
 
 
-def _block(row: Row, values: Values, losses: Whole, price: int) -> Block:
+def _block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
     """Return what keeping a row asks of its free columns."""
     held = values[row.columns]
     used, free = int(row.coefficients[held == 1].sum()), held == FREE

@@ -35,7 +35,7 @@ ROOMY: Final = 1 << 61
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class LinearRow:
     """lower <= coefficients·x[columns] <= upper, all of it whole."""
 
     columns: NDArray[np.intp]
@@ -49,7 +49,7 @@ class Row:
         return int(np.abs(self.coefficients).sum()) + abs(self.lower or 0) + abs(self.upper or 0)
 
     @classmethod
-    def at_most(cls, columns: NDArray[np.intp], sizes: Whole, upper: int) -> Row:
+    def at_most(cls, columns: NDArray[np.intp], sizes: Whole, upper: int) -> LinearRow:
         """Write a row of whole sizes in lowest terms."""
         kept = (sizes != 0).astype(bool)
         common = int(np.gcd.reduce(sizes)) or 1
@@ -58,7 +58,7 @@ class Row:
     @classmethod
     def of(
         cls, body: Mapping[int, Fraction | int], lower: Fraction | None, upper: Fraction | None
-    ) -> Row:
+    ) -> LinearRow:
         """Write a row in lowest terms."""
         kept = {j: c for j, c in body.items() if c}
         numbers, scale = lowest(list(kept.values()))
@@ -69,7 +69,7 @@ class Row:
             None if upper is None else floor(upper * scale),
         )
 
-    def reduced(self, values: NDArray[np.int8]) -> Row:
+    def reduced(self, values: NDArray[np.int8]) -> LinearRow:
         """Return the row over the free columns alone, in lowest terms again."""
         now = values[self.columns]
         free = now == FREE
@@ -78,7 +78,7 @@ class Row:
         used = int(self.coefficients[now == 1].sum())
         numbers = self.coefficients[free].tolist()
         common = gcd(*numbers) or 1
-        return Row(
+        return LinearRow(
             self.columns[free],
             whole([number // common for number in numbers]),
             None if self.lower is None else -((used - self.lower) // common),
@@ -114,7 +114,7 @@ class Program:
     rewards : ndarray of int, shape (columns,)
         Whole, in units of 1/`scale`: the largest of which the rewards of all jobs are multiples.
     scale : Fraction
-    rows : dict of str to Row
+    rows : dict of str to LinearRow
         By key.
     """
 
@@ -130,7 +130,7 @@ class Program:
         self.facts, self._asked, self._season = facts, asked, season
         self._nights = range(1, 2) if season is None else range(1, season.nights + 1)
         self._of_job = {} if season is None else nights_of(season)
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, LinearRow] = {}
         self._able = [jobs[j].name for j in able.tolist()]
         given = [job.reward for job in jobs] if worths is None else list(worths.values())
         rewards = Decimals.of(np.array(given, dtype=np.float64))
@@ -165,10 +165,10 @@ class Program:
             due = [facts.due[jobs[j].name] <= facts.deadline for j in earned[columns].tolist()]
             columns = columns[np.array(due, dtype=bool)]
         sizes, room = facts.whole.numbers[earned[columns]], floor(facts.capacity * facts.scale)
-        self.rows[f"capacity{self._end(n)}"] = Row.at_most(columns, sizes, room)
+        self.rows[f"capacity{self._end(n)}"] = LinearRow.at_most(columns, sizes, room)
         if "count" in self._asked and self._season is None:
             some = (sizes > 0).astype(np.int64)
-            self.rows["count"] = Row.at_most(columns, some, _most(sizes[some == 1], room))
+            self.rows["count"] = LinearRow.at_most(columns, some, _most(sizes[some == 1], room))
         for key, window in windows(facts, self._asked_on(n), "capacity from "):
             inside = {name: facts.demand[name] for name in window.jobs}
             there = room_of(facts.rates, window.start, window.end)
@@ -234,7 +234,7 @@ class Program:
         """Write a row, of columns that are 0 for sure nothing."""
         if key not in self.rows:  # a second of one key is left out
             known = {self._index[name]: c for name, c in body.items() if name in self._index}
-            self.rows[key] = Row.of(known, lower, upper)
+            self.rows[key] = LinearRow.of(known, lower, upper)
 
     def _state(self, name: str, rule: Constraint) -> None:
         """Write a side constraint."""
@@ -365,4 +365,4 @@ def _most(sizes: Whole, room: int) -> int:
     return int(np.searchsorted(np.cumsum(np.sort(held(sizes))), room, side="right"))
 
 
-__all__ = ["FREE", "Program", "Row", "Whole", "held", "plain", "selectable", "whole"]
+__all__ = ["FREE", "LinearRow", "Program", "Whole", "held", "plain", "selectable", "whole"]

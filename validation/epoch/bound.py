@@ -15,7 +15,7 @@ from schedopt.instances.constraints import Apart, Constraint, Together, label
 from schedopt.instances.epoch import Instance
 from schedopt.instances.errors import shown
 from schedopt.solvers.result import Document
-from schedopt.validation.report import Given
+from schedopt.validation.report import CertificateRecord
 
 LARGEST = 1 << 40
 """The largest multiplier: sums over all jobs stay far below 2^63."""
@@ -28,29 +28,29 @@ MOST_UNITS = 1 << 27
 """The finest grid, in units of the quantum, on which sums of heights are enumerated."""
 
 
-class Nodes(Given, frozen=True, tag="nodes"):
+class Nodes(CertificateRecord, frozen=True, tag="nodes"):
     """Each job takes its minimum at least, and in a bundle what the largest beside it asks for."""
 
 
-class Leaders(Given, frozen=True, tag="leaders"):
+class Leaders(CertificateRecord, frozen=True, tag="leaders"):
     """Minima that the leaders of any partition are no smaller than: [minimum, how many]."""
 
     leaders: list[tuple[int, int]]
 
 
-class Clique(Given, frozen=True, tag="apart"):
+class Clique(CertificateRecord, frozen=True, tag="apart"):
     """A side constraint whose jobs are all in different epochs."""
 
     constraint: str
 
 
-class Distances(Given, frozen=True, tag="distances"):
+class Distances(CertificateRecord, frozen=True, tag="distances"):
     """Inequity 0: no more than the fewest epochs of the 0, 1, 2, ... largest jobs."""
 
     distances: list[int]
 
 
-class Multipliers(Given, frozen=True, tag="multipliers"):
+class Multipliers(CertificateRecord, frozen=True, tag="multipliers"):
     """What a job is worth, by minimum or by name; no epoch is worth more than ``most``."""
 
     sizes: list[tuple[int, int]]
@@ -65,7 +65,7 @@ class Widths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     widths: list[int]
 
 
-class Narrowest(Given, frozen=True, tag="widths"):
+class Narrowest(CertificateRecord, frozen=True, tag="widths"):
     """Rectangles: widths that no schedule has, in the order in which that can be shown."""
 
     steps: list[Widths]

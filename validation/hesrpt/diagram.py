@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.validation.hesrpt.curves import PowerCurve
-from schedopt.validation.hesrpt.earning import Machine, gain
+from schedopt.validation.hesrpt.earning import Servers, gain
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Ints = NDArray[np.int64]
@@ -71,7 +71,7 @@ class Diagram:
     """
 
     def __init__(
-        self, machine: Machine, sizes: Interval, costs: Interval, after: Sequence[int]
+        self, machine: Servers, sizes: Interval, costs: Interval, after: Sequence[int]
     ) -> None:
         most = machine.most.copy()
         self.team = np.zeros(len(most), dtype=np.int64)

@@ -54,7 +54,7 @@ def gain(
 
 
 @dataclass(frozen=True)
-class Machine:
+class Servers:
     """Servers, and how many of them jobs and teams may have, rounded outwards.
 
     ``least`` and ``most`` are by job, shape (M,). ``teams``, shape (G, M), are disjoint;
@@ -158,13 +158,13 @@ class Machine:
         return np.where(none, 0.0, np.exp(high))
 
 
-def without_musts(machine: Machine) -> Machine:
+def without_musts(machine: Servers) -> Servers:
     """Return a machine without lower bounds: there more jobs earn no less."""
     none, team_none = np.zeros_like(machine.least), np.zeros_like(machine.team_least)
     return replace(machine, least=none, team_least=team_none)
 
 
-def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | None) -> Machine:
+def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | None) -> Servers:
     """Return servers, speedups and bounds: of jobs, and of the teams of one grouping."""
     count, servers = len(instance.jobs), float(instance.servers)
     least, most = np.zeros(count), np.full(count, servers)
@@ -196,7 +196,7 @@ def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | 
     inside = np.zeros((len(bounded), count), dtype=np.bool_)
     for g, group in enumerate(bounded):
         inside[g, members[group]] = True
-    return Machine(
+    return Servers(
         servers=servers,
         curves=curves_of(instance),
         least=least,

@@ -3,30 +3,30 @@
 import msgspec
 
 from schedopt.validation.hesrpt.diagram import Pass
-from schedopt.validation.report import Given
+from schedopt.validation.report import CertificateRecord
 
 
-class Order(Given, frozen=True, tag="order"):
+class Order(CertificateRecord, frozen=True, tag="order"):
     """Prices for one order, and the grouping whose shares they account for."""
 
     prices: dict[str, float]
     by: str | None = None
 
 
-class Ranks(Given, frozen=True, tag="ranks"):
+class Ranks(CertificateRecord, frozen=True, tag="ranks"):
     """Prices by place, from the last to complete."""
 
     prices: list[float]
 
 
-class Together(Given, frozen=True, tag="together"):
+class Together(CertificateRecord, frozen=True, tag="together"):
     """Prices for all jobs together."""
 
     prices: dict[str, float]
     by: str | None = None
 
 
-class Timelines(Given, frozen=True, tag="timelines"):
+class Timelines(CertificateRecord, frozen=True, tag="timelines"):
     """Prices for each timeline, by job in the file's order."""
 
     prices: list[list[float]]
@@ -40,7 +40,7 @@ class OneOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: list[float]
 
 
-class Passes(Given, frozen=True, tag="diagram"):
+class Passes(CertificateRecord, frozen=True, tag="diagram"):
     """Passes over sets of last jobs, and the orders that cost less than the goal in none."""
 
     goal: float
@@ -62,7 +62,7 @@ class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     beyond: float
 
 
-class Rents(Given, frozen=True, tag="rents"):
+class Rents(CertificateRecord, frozen=True, tag="rents"):
     """Rents of a server in cells of time, and the cost of each job alone, in the file's order.
 
     Jobs of capped teams pay their team's rents.

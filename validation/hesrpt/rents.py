@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from schedopt.validation.hesrpt.earning import Bools, Machine
+from schedopt.validation.hesrpt.earning import Bools, Servers
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import OneJob, Rents
 
@@ -26,7 +26,7 @@ MOST_CELLS, MOST_SPANS = 2_000, 2_000
 
 
 def least_cost(
-    machine: Machine, sizes: Interval, costs: Interval, given: Rents, teams: Mapping[str, Bools]
+    machine: Servers, sizes: Interval, costs: Interval, given: Rents, teams: Mapping[str, Bools]
 ) -> float:
     """Return what all orders cost at least; `ValueError` if something does not follow.
 
@@ -69,7 +69,7 @@ def _expect_falling(times: Floats, rents: Floats) -> Floats:
     return rents
 
 
-def _of_one(machine: Machine) -> Machine:
+def _of_one(machine: Servers) -> Servers:
     """Return a machine on which no job may have more than its team, nor less if it is alone."""
     least, most = machine.least.copy(), machine.most.copy()
     for team, low, high in zip(machine.teams, machine.team_least, machine.team_most, strict=True):
@@ -91,7 +91,7 @@ def _at(numbers: Interval, j: int) -> Interval:
 class _Job:
     """One job that pays for its servers."""
 
-    def __init__(self, machine: Machine, j: int, size: Interval, cost: Interval) -> None:
+    def __init__(self, machine: Servers, j: int, size: Interval, cost: Interval) -> None:
         self.machine, self.j, self.size, self.cost = machine, j, size, cost
 
     def costs(self, job: OneJob, times: Interval, lengths: Interval, rents: Floats) -> bool:

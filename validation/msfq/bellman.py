@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance
 from schedopt.validation.msfq.packed import unpacked
-from schedopt.validation.report import Given
+from schedopt.validation.report import CertificateRecord
 
 ROUNDING = 64 * 2.0**-53
 """Relative rounding error of a sum of some twenty terms, to the sum of their magnitudes."""
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 
 
-class RelativeValues(Given, frozen=True, tag="relative-values"):
+class RelativeValues(CertificateRecord, frozen=True, tag="relative-values"):
     """Relative values on a box, and how they go on.
 
     ``small_most`` and ``large_most`` are I and J, ``prices`` S and T, ``bends`` w, b and e.

@@ -32,7 +32,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bellman, class_bellman
 from schedopt.validation.msfq.solved import NEAR, least, recomputed
-from schedopt.validation.report import Given, Refuted
+from schedopt.validation.report import CertificateRecord, Refuted
 
 UNAIDED = ("threshold",)
 """Formulations whose bound is re-proved without a certificate."""
@@ -44,7 +44,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, lt=ROOM)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class ServerPrices(Given, frozen=True, tag="server-prices"):
+class ServerPrices(CertificateRecord, frozen=True, tag="server-prices"):
     """The price of a server over time.
 
     ``scale`` is the number of ticks in a unit of time, as a fraction; times that are no whole ticks
@@ -59,7 +59,7 @@ class ServerPrices(Given, frozen=True, tag="server-prices"):
     prices: tuple[Count, ...]
 
 
-class PartPrices(Given, frozen=True):
+class PartPrices(CertificateRecord, frozen=True):
     """The same of a machine of its own, with prices of some of its resources, by name.
 
     ``partition`` is its name, empty where a machine has no partitions. A resource beside servers is
@@ -73,7 +73,7 @@ class PartPrices(Given, frozen=True):
     prices: dict[str, tuple[Count, ...]]
 
 
-class ResourcePrices(Given, frozen=True, tag="resource-prices"):
+class ResourcePrices(CertificateRecord, frozen=True, tag="resource-prices"):
     """The prices of resources over time, in each partition that has jobs."""
 
     parts: tuple[PartPrices, ...]

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance
 from schedopt.validation.msfq.packed import unpacked
-from schedopt.validation.report import Given
+from schedopt.validation.report import CertificateRecord
 
 ROUNDING = 128 * 2.0**-53
 """Relative rounding error of a sum of some fifty terms, to the sum of their magnitudes."""
@@ -41,7 +41,7 @@ Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 Way = tuple[int, ...]
 
 
-class ClassValues(Given, frozen=True, tag="class-values"):
+class ClassValues(CertificateRecord, frozen=True, tag="class-values"):
     """Relative values on a box of N jobs by class (``most``), and beyond it.
 
     ``prices`` are a, ``bends`` Q, symmetric. ``values`` are V by n, the last class fastest, and by

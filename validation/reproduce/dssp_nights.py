@@ -234,7 +234,7 @@ def _budgets(quick: bool) -> list[float]:
     return np.arange(9.0, 16.01, 1.0 if quick else 0.5).tolist()
 
 
-class Tuned(NamedTuple):
+class Budgets(NamedTuple):
     """Each dispatcher's best reward, the r of LCPF's, and what a budget of 15 hours loses each."""
 
     best: dict[str, float]
@@ -242,11 +242,11 @@ class Tuned(NamedTuple):
     lost: dict[str, float]
 
 
-def _tuned(swept: Earned, quick: bool) -> Tuned:
+def _tuned(swept: Earned, quick: bool) -> Budgets:
     best = {name: max(values) for name, values in swept.items()}
     r = _budgets(quick)[int(np.argmax(swept["lcpf"]))] / NIGHT
     wide = _budgets(quick).index(15.0)
-    return Tuned(best, r, {name: 1 - values[wide] / best[name] for name, values in swept.items()})
+    return Budgets(best, r, {name: 1 - values[wide] / best[name] for name, values in swept.items()})
 
 
 def _beside_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     NEVER,
     WAITING,
     Log,
-    Machine,
+    ReplayState,
 )
 from schedopt.solvers.kernels.heap import pop, push
 
@@ -51,7 +51,7 @@ class Reserved(NamedTuple):
 
 
 @compiled
-def advance(log: Log, machine: Machine, own: Reserved, most: int) -> None:
+def advance(log: Log, machine: ReplayState, own: Reserved, most: int) -> None:
     """Replay until all jobs have started, ``most`` events have passed, or an array is full."""
     whole = machine.whole
     n, last = log.submit.size, whole[EVENTS] + most
@@ -98,7 +98,7 @@ def _crowded(whole: Any, more: int, own: Reserved) -> Any:
 
 
 @compiled
-def _finish(now: float, log: Log, machine: Machine, own: Reserved) -> Any:
+def _finish(now: float, log: Log, machine: ReplayState, own: Reserved) -> Any:
     """Complete the jobs that end now; return whether one was planned to run longer."""
     whole = machine.whole
     early = False
@@ -149,7 +149,7 @@ def _leave(job: int, whole: Any, own: Reserved) -> None:
 
 
 @compiled
-def _drop(machine: Machine, own: Reserved) -> None:
+def _drop(machine: ReplayState, own: Reserved) -> None:
     """Drop alarms of jobs that have started, or have an earlier reservation since."""
     whole = machine.whole
     while whole[ALARMS]:

@@ -21,7 +21,7 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     STUCK,
     WAITING,
     Log,
-    Machine,
+    ReplayState,
     begin,
     fits,
     held,
@@ -96,7 +96,7 @@ class ByClass(NamedTuple):
 
 
 @compiled
-def _planned(now: float, job: int, log: Log, machine: Machine, plan: Plan) -> None:
+def _planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     """Start a job, and note when it is planned to end, where plans are kept."""
     begin(now, job, log, machine)
     if plan.blocks.size:
@@ -105,14 +105,14 @@ def _planned(now: float, job: int, log: Log, machine: Machine, plan: Plan) -> No
 
 
 @compiled
-def _unplanned(job: int, log: Log, machine: Machine, plan: Plan) -> None:
+def _unplanned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     if plan.blocks.size:
         end, used = machine.starts[job] + log.planned[job], machine.whole[BLOCKS]
         machine.whole[BLOCKS] = remove(end, job, used, plan)
 
 
 @compiled
-def _reserve(head: int, log: Log, machine: Machine, over: Any, plan: Plan) -> Any:
+def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
     """Return when the first that does not fit can start, and the servers over then: `reserve`."""
     for r in range(over.size):
         over[r] = machine.left[r]
@@ -120,11 +120,11 @@ def _reserve(head: int, log: Log, machine: Machine, over: Any, plan: Plan) -> An
     return reserve(head, log.need[head], whole[FREE], log.more, over, whole[BLOCKS], plan)
 
 
-def _fixed_ended(now: float, job: int, log: Log, machine: Machine, own: Fixed) -> None:
+def _fixed_ended(now: float, job: int, log: Log, machine: ReplayState, own: Fixed) -> None:
     _unplanned(job, log, machine, own.plan)
 
 
-def _fixed(now: float, freed: bool, log: Log, machine: Machine, own: Fixed) -> None:
+def _fixed(now: float, freed: bool, log: Log, machine: ReplayState, own: Fixed) -> None:
     """Start the first as long as they fit, then those that may pass."""
     whole, line = machine.whole, own.line
     before = whole[CAME]
@@ -192,7 +192,7 @@ def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
 
 
 @compiled
-def _head(log: Log, machine: Machine, own: Fixed) -> Any:
+def _head(log: Log, machine: ReplayState, own: Fixed) -> Any:
     """Return the first waiting job, or -1."""
     if 0 <= own.first < machine.whole[CAME] and machine.starts[own.first] > NEVER:
         return own.first
@@ -208,13 +208,13 @@ def _head(log: Log, machine: Machine, own: Fixed) -> Any:
     return front if front < whole[CAME] else -1
 
 
-def _changing_ended(now: float, job: int, log: Log, machine: Machine, own: Changing) -> None:
+def _changing_ended(now: float, job: int, log: Log, machine: ReplayState, own: Changing) -> None:
     _unplanned(job, log, machine, own.plan)
     _pass(now, own)
     own.rates[own.user[job]] -= log.size[job]
 
 
-def _changing(now: float, freed: bool, log: Log, machine: Machine, own: Changing) -> None:
+def _changing(now: float, freed: bool, log: Log, machine: ReplayState, own: Changing) -> None:
     """Start in the order of this moment, those that do not fit passed by those that may."""
     whole, line, keys = machine.whole, own.line, own.keys
     _pass(now, own)
@@ -342,11 +342,11 @@ def next_start(seen: Seen, free: int) -> int:
     raise NotImplementedError
 
 
-def _by_class_ended(now: float, job: int, log: Log, machine: Machine, own: ByClass) -> None:
+def _by_class_ended(now: float, job: int, log: Log, machine: ReplayState, own: ByClass) -> None:
     own.seen.running[own.kind[job]] -= 1
 
 
-def _by_class(now: float, freed: bool, log: Log, machine: Machine, own: ByClass) -> None:
+def _by_class(now: float, freed: bool, log: Log, machine: ReplayState, own: ByClass) -> None:
     """Ask a rule until nothing starts."""
     whole, seen = machine.whole, own.seen
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:

@@ -8,7 +8,7 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     FREE,
     WAITING,
     Log,
-    Machine,
+    ReplayState,
     begin,
     fits,
     loop_of,
@@ -56,7 +56,7 @@ def _within(node: int, job: int, log: Log, used: Any, limits: Any) -> Any:
 
 
 @compiled
-def _admits(job: int, log: Log, machine: Machine, own: Shared) -> Any:
+def _admits(job: int, log: Log, machine: ReplayState, own: Shared) -> Any:
     """Tell whether a job fits its queue, all cohorts above, and the machine."""
     node = own.queue[job]
     while node >= 0:
@@ -109,7 +109,7 @@ def _leave(queue: int, own: Shared) -> None:
 
 
 @compiled
-def _turn(log: Log, machine: Machine, own: Shared) -> Any:
+def _turn(log: Log, machine: ReplayState, own: Shared) -> Any:
     """Look at the first of each queue; return whether there is one."""
     some = False
     for queue in range(own.head.size):
@@ -140,7 +140,7 @@ def _next(own: Shared) -> Any:
     return best
 
 
-def _shared(now: float, freed: bool, log: Log, machine: Machine, own: Shared) -> None:
+def _shared(now: float, freed: bool, log: Log, machine: ReplayState, own: Shared) -> None:
     """Take turns until nobody is left to look at."""
     whole = machine.whole
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -165,7 +165,7 @@ def _shared(now: float, freed: bool, log: Log, machine: Machine, own: Shared) ->
             own.state[queue] = PASSED
 
 
-def _shared_ended(now: float, job: int, log: Log, machine: Machine, own: Shared) -> None:
+def _shared_ended(now: float, job: int, log: Log, machine: ReplayState, own: Shared) -> None:
     _hold(job, -1, log, own)
 
 

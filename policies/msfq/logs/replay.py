@@ -18,7 +18,7 @@ from schedopt.policies.registry import NotApplicableError
 if TYPE_CHECKING:
     from schedopt.policies.msfq.logs.conservative_kernels import Reserved
     from schedopt.policies.msfq.logs.plan_kernels import Plan
-    from schedopt.policies.msfq.logs.replay_kernels import Log, Machine
+    from schedopt.policies.msfq.logs.replay_kernels import Log, ReplayState
 
 FILLS = ("stop", "skip", "easy")
 """In the order of their numbers in `discipline_kernels`."""
@@ -164,18 +164,18 @@ def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None =
     return played(kernels.fixed, log, machine, own)
 
 
-def machine_of(jobs: Jobs, site: Site) -> Machine:
+def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
-    from schedopt.policies.msfq.logs.replay_kernels import FAULT, FREE, Machine
+    from schedopt.policies.msfq.logs.replay_kernels import FAULT, FREE, ReplayState
 
     most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
     whole = np.zeros(11, np.int64)
     whole[FREE], whole[FAULT] = site.servers, -1
     starts, left = np.full(len(jobs), np.inf), np.array(site.amounts, np.int64)
-    return Machine(whole, starts, np.empty(most), np.empty(most, np.int32), left)
+    return ReplayState(whole, starts, np.empty(most), np.empty(most, np.int32), left)
 
 
-def played(loop: Any, log: Log, machine: Machine, own: Any) -> Floats:
+def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
     """Run a compiled loop to its end, and return when each job starts, infinite where it cannot."""
     from schedopt.policies.msfq.logs.replay_kernels import CAME, STUCK, WAITING
 

@@ -29,7 +29,7 @@ class Log(NamedTuple):
     size: Any
 
 
-class Machine(NamedTuple):
+class ReplayState(NamedTuple):
     """The state of a replay.
 
     ``whole`` holds scalars by place (see `CAME`), ``starts`` when each job started, infinite where
@@ -60,17 +60,17 @@ def held(row: int, needs: Any, left: Any, by: int) -> None:
         left[r] += by * needs[row, r]
 
 
-def serve(now: float, freed: bool, log: Log, machine: Machine, own: Any) -> None:
+def serve(now: float, freed: bool, log: Log, machine: ReplayState, own: Any) -> None:
     """Admit and start jobs: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
 
-def ended(now: float, job: int, log: Log, machine: Machine, own: Any) -> None:
+def ended(now: float, job: int, log: Log, machine: ReplayState, own: Any) -> None:
     """Note that a job has ended: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
 
-def advance(log: Log, machine: Machine, own: Any, most: int) -> None:
+def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
     """Replay until all jobs have started, ``most`` events have passed, or none starts any more."""
     whole = machine.whole
     last = whole[EVENTS] + most
@@ -96,7 +96,7 @@ def advance(log: Log, machine: Machine, own: Any, most: int) -> None:
 
 
 @compiled
-def begin(now: float, job: int, log: Log, machine: Machine) -> None:
+def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
     """Start a job."""
     whole = machine.whole
     machine.starts[job] = now

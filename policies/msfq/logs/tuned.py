@@ -28,7 +28,7 @@ LEAST = 20
 LOSS = 1e-9
 
 
-class Tuned(NamedTuple):
+class TunedPriority(NamedTuple):
     """What a search found: ``objective`` and ``worst`` user's slowdown are of the jobs it saw."""
 
     site: Priority
@@ -48,19 +48,19 @@ def halves(queue: Instance, train: float) -> tuple[Instance, Instance]:
     )
 
 
-def tune(queue: Instance, estimates: str, evaluations: int = 150, seed: int = 0) -> Tuned:
+def tune(queue: Instance, estimates: str, evaluations: int = 150, seed: int = 0) -> TunedPriority:
     """Search weights for a log's objective under which no user fares worse than the worst of EASY.
 
     The corners of the family come first, then steps from the best so far, which get smaller.
     """
     most = mean_slowdowns(queue, started(queue, "easy", estimates)).max(initial=1.0)
-    best = Tuned(Priority(), np.inf, np.inf, 0)
+    best = TunedPriority(Priority(), np.inf, np.inf, 0)
     proposals = _proposals(queue, queue.jobs.planned(estimates), evaluations, seed)
     site = next(proposals)
     for tried in range(1, evaluations + 1):
         starts = started(queue, "weighted", estimates, priority=as_json(site))
         worst = float(mean_slowdowns(queue, starts).max(initial=1.0))
-        found = Tuned(site, _objective(queue, starts), worst, tried)
+        found = TunedPriority(site, _objective(queue, starts), worst, tried)
         fair, fairer = max(worst - most, 0.0), max(best.worst - most, 0.0)
         if (fair > LOSS * most, found.objective) < (fairer > LOSS * most, best.objective):
             best = found

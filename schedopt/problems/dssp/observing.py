@@ -43,7 +43,7 @@ class Old:
     tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
 
 
-class Row(NamedTuple):
+class StateRow(NamedTuple):
     """What a state says of a job, or of the machine where it names none."""
 
     place: str
@@ -66,7 +66,7 @@ class Level(NamedTuple):
 class State:
     """What is told: rows by job, and how many processors there are."""
 
-    jobs: Mapping[str, Row]
+    jobs: Mapping[str, StateRow]
     levels: Sequence[Level]
     file: str | None = None
 
@@ -119,7 +119,7 @@ def state_of(night: Instance, source: Source | None, at: float) -> State:
                 raise InputError(f"a column `{needed}`", found=", ".join(cells.titles))
         for title in cells.titles:
             pick(title, COLUMNS, "a column of states")
-        jobs: dict[str, Row] = {}
+        jobs: dict[str, StateRow] = {}
         levels: list[Level] = []
         for place, row in cells.rows:
             with placed(place):
@@ -142,7 +142,7 @@ def state_of(night: Instance, source: Source | None, at: float) -> State:
     return State(jobs, sorted(levels), file)
 
 
-def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> Row:
+def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> StateRow:
     start, end = (
         time_told(night, text, key) if (text := line.get(key, "")) else None
         for key in ("start", "end")
@@ -155,7 +155,7 @@ def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> Row
         raise InputError(f"a time by now, {at:g}", found=shown(line["end"]), place="end")
     if pool := line.get("pool", ""):
         pick(pool, night.pools, "one of the file's `pools`")
-    return Row(place, line["status"], start, _count(line.get("processors", "")), end, pool)
+    return StateRow(place, line["status"], start, _count(line.get("processors", "")), end, pool)
 
 
 def _count(text: str) -> int | None:
@@ -215,9 +215,9 @@ def pool_of(night: Instance, processor: int) -> str:
     return next((one.pool for one in layers if processor < one.first + one.size), "")
 
 
-def _observed(job: Job, old: Old, told: Row | None, at: float, notes: list[str]) -> Begun:
+def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[str]) -> Begun:
     """Return a job as it stands."""
-    row = told or Row("")
+    row = told or StateRow("")
     tasks, width = _planned(job, old, row, at)
     begun = [task for task in tasks if task.start < at and not _same(task.start, at)]
     status = row.status or _by_plan(tasks, begun, at)
@@ -255,7 +255,7 @@ def _by_plan(tasks: Sequence[Task], begun: Sequence[Task], at: float) -> str:
     return "done" if done else "running"
 
 
-def _ended(job: Job, tasks: Sequence[Task], row: Row, at: float) -> list[Task]:
+def _ended(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Task]:
     """Return the tasks of a job that is done, none of which ends after it."""
     last = max((task.end for task in tasks), default=inf)
     end = row.end if row.end is not None else min(last, at)
@@ -267,7 +267,7 @@ def _ended(job: Job, tasks: Sequence[Task], row: Row, at: float) -> list[Task]:
     return cut
 
 
-def _planned(job: Job, old: Old, row: Row, at: float) -> tuple[list[Task], int]:
+def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], int]:
     """Return when which tasks of a job run, were they as long as guessed, and on how many each."""
     span, wide = old.spans.get(job.name), old.widths.get(job.name)
     start = row.start if row.start is not None else (span[0] if span else None)

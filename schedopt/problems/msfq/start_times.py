@@ -14,7 +14,7 @@ from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, expect, listing, placed, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.instances.starts import Start, Told
+from schedopt.instances.starts import Start, StartTimes
 
 
 def start_times(
@@ -27,7 +27,7 @@ def start_times(
     options: Mapping[str, Any],
     seed: int,
     waiting: str | Path | None = None,
-) -> Told:
+) -> StartTimes:
     """Return the starts of who waits, as `schedopt.start_times` says."""
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
     from schedopt.policies.msfq.logs.runtimes import MODELS
@@ -54,7 +54,7 @@ def start_times(
         queue, starts = _as_it_stands(queue, starts, at, waiting)
     now = Snapshot(queue, starts, at)
     if not len(now.waiting):
-        return Told((), 0, 0.0)
+        return StartTimes((), 0, 0.0)
     found = predicted(now, play, level=level, model=model, seed=seed)
     names = queue.jobs.name
     columns = (found.earliest, found.median, found.latest, found.requested)
@@ -65,7 +65,7 @@ def start_times(
             found.rows.tolist(), *(column.tolist() for column in columns), strict=True
         )
     ]  # fmt: skip
-    return Told(tuple(rows), found.judged, found.shift)
+    return StartTimes(tuple(rows), found.judged, found.shift)
 
 
 def _as_it_stands(

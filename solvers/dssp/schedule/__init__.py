@@ -8,8 +8,8 @@ from schedopt.solvers.engine import Engine, as_cpsat_has_it, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
-    from schedopt.formulations.dssp.played import Played
-    from schedopt.solvers.dssp.schedule.again import Starts
+    from schedopt.formulations.dssp.played import PlayedSample
+    from schedopt.solvers.dssp.schedule.second_method import Starts
 
 MOST_STARTS = 20_000
 """Starts, of all tasks together, up to which a program with a column for each is written."""
@@ -17,7 +17,7 @@ MOST_STARTS = 20_000
 
 def start_by_start(model: Schedule) -> Starts | None:
     """Return the columns of a program with one for each start, where there are not too many."""
-    from schedopt.solvers.dssp.schedule.again import Starts
+    from schedopt.solvers.dssp.schedule.second_method import Starts
 
     if (
         not certain(model)
@@ -39,7 +39,7 @@ def certain(model: Schedule) -> bool:
     return unchanged(model) and model.sample is None
 
 
-def under_risk(model: Schedule) -> Played | None:
+def under_risk(model: Schedule) -> PlayedSample | None:
     """Return the scenarios of a schedule under risk, as it was declared."""
     return None if model.changed else model.sample
 
@@ -82,7 +82,7 @@ ENGINES = (
     ),
     Engine(
         "start-by-start",
-        solve=f"{_HERE}.again:solve",
+        solve=f"{_HERE}.second_method:solve",
         accepts=start_by_start,
         pays=never,
         when=f"lengths that are not rounded, of up to {MOST_STARTS:,} starts; only by name",

@@ -38,7 +38,7 @@ Where much is idle, up to a quarter of that more.
 
 
 @dataclass
-class Kept:
+class Incumbent:
     """Jobs that were in time together, and the order of their tasks."""
 
     worth: float
@@ -76,14 +76,14 @@ class Annealing:
             ratio = np.nan_to_num(night.rewards / self.demands, nan=0.0, posinf=1e300)
         self.ratio: Floats = np.log(np.clip(ratio, 1e-300, 1e300))
         self.span = float(night.deadlines.max(initial=night.deadline))
-        self.best: Kept | None = None
+        self.best: Incumbent | None = None
         self.starts = np.full(len(night.tasks.lengths), np.inf)
         self.moves = self.fruitless = 0
         self.gains = np.ones(2)  # how often a move with and without shifts was of use
-        self.now = Kept(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
+        self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
         self.frontier = None if caps else Frontier(night, trials.able)
         self._opening = self._opened(starts)
-        self._planned: list[Kept] = []
+        self._planned: list[Incumbent] = []
         self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
 
     def move(self) -> None:
@@ -106,7 +106,7 @@ class Annealing:
         if how:
             shift = self._shifted(jobs, shift)
         warmth = WARM * (COLD / WARM) ** (step / ROUND)
-        if self._try(Kept(0.0, jobs, order, shift), warmth):
+        if self._try(Incumbent(0.0, jobs, order, shift), warmth):
             self.gains[how] += 1
         self.gains = np.maximum(self.gains * 0.99, 0.1)
 
@@ -140,12 +140,12 @@ class Annealing:
             for order in (0, self.trials.orders // 2):
                 if self.best is not None and self.best.worth > 0:
                     return
-                self._try(Kept(0.0, start & self.trials.able, order), 0.0)
+                self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
 
     def _each(self, jobs: Mask) -> Iterator[bool]:
         """Dispatch some jobs in every order."""
         for order in range(self.trials.orders):
-            self._try(Kept(0.0, jobs, order), 0.0)
+            self._try(Incumbent(0.0, jobs, order), 0.0)
             yield True
 
     def _plan(self) -> None:
@@ -165,7 +165,7 @@ class Annealing:
                 return
             for order in draw.permutation(self.trials.orders)[:REPEATED].tolist():
                 shift = self.best.shift if draw.random() < 0.5 else None
-                self._planned.append(Kept(0.0, jobs, order, shift))
+                self._planned.append(Incumbent(0.0, jobs, order, shift))
         if self._planned:
             tried = self._planned.pop()
             if draw.random() < 0.7:
@@ -213,7 +213,7 @@ class Annealing:
             shifted[some] *= self.span
         return shifted
 
-    def _try(self, tried: Kept, warmth: float) -> bool:
+    def _try(self, tried: Incumbent, warmth: float) -> bool:
         """Dispatch; keep the jobs in time if they are good enough, and tell whether they are."""
         earned = self.trials.run(tried.jobs, tried.order, tried.shift)
         tried.worth, in_time = float(earned.sum()), earned > 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from schedopt.formulations.dssp.played import Order, Play, Played
+from schedopt.formulations.dssp.played import Order, Play, PlayedSample
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.solvers.clock import now
@@ -97,7 +97,7 @@ def _priced(model: Schedule, limits: Limits) -> float:
     return search.bound
 
 
-def compiled(sample: Played, jobs: Ints, rank: Ints) -> Play:
+def compiled(sample: PlayedSample, jobs: Ints, rank: Ints) -> Play:
     """Play jobs in the order of ranks: what `played.plainly` does, compiled."""
     order = dispatch_kernels.order_of(rank.astype(np.float64), sample.first_task)
     some = jobs[sample.first_stage[jobs] < sample.first_stage[jobs + 1]]
@@ -125,7 +125,7 @@ def compiled(sample: Played, jobs: Ints, rank: Ints) -> Play:
 class InScenarios(Trials):
     """Trials that tell what jobs earn in scenarios, of those that are in time as planned."""
 
-    def __init__(self, night: Instance, sample: Played) -> None:
+    def __init__(self, night: Instance, sample: PlayedSample) -> None:
         super().__init__(night, ())
         self.sample, self._lengths_in = sample, [sample.lengths(one) for one in sample.drawn]
         self._known: dict[tuple[bytes, bytes], Mask] = {}

@@ -16,7 +16,7 @@ from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 from schedopt.solvers.running import Run
 
 
-class Found(NamedTuple):
+class FoundSchedule(NamedTuple):
     """The best schedule that a search has found; tasks of its jobs have finite starts."""
 
     worth: float  # its reward
@@ -49,7 +49,7 @@ def search(
     patience: int = 3_200,
     workers: int = 1,
     trials: Callable[[], Trials] | None = None,
-) -> Found | None:
+) -> FoundSchedule | None:
     """Search until the target is met, time is over, or `patience` moves were of no use.
 
     `starts` are sets of jobs to try first. `keeps` tells whether a set of jobs satisfies all side
@@ -99,4 +99,4 @@ def search(
     if not sound:
         return None
     worth, jobs, begin = max(sound, key=lambda found: found[0])
-    return Found(worth, np.flatnonzero(jobs), begin, moves)
+    return FoundSchedule(worth, np.flatnonzero(jobs), begin, moves)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.dssp.selection.binary.again import Reduced
+    from schedopt.solvers.dssp.selection.binary.second_method import Reduced
     from schedopt.solvers.dssp.selection.few_rows import FewRows
     from schedopt.solvers.dssp.selection.shares.reading import Shape
     from schedopt.solvers.result import Limits
@@ -107,8 +107,8 @@ def by_itself(model: Selection | Season, limits: Limits) -> bool:
 
 def countable(model: Selection | Season) -> Reduced | None:
     """Return the rows in whole numbers, where these are small enough for CP-SAT."""
-    from schedopt.solvers.dssp.selection.binary.again import reduced
     from schedopt.solvers.dssp.selection.binary.counted import fits
+    from schedopt.solvers.dssp.selection.binary.second_method import reduced
 
     if not unchanged_reward(model):
         return None
@@ -165,7 +165,7 @@ HIGHS = Engine(
 AGAIN = (
     Engine(
         "cp-sat",
-        solve=f"{_BINARY}.again:by_cpsat",
+        solve=f"{_BINARY}.second_method:by_cpsat",
         accepts=countable,
         pays=never,
         when="any declared rules whose whole numbers sum to less than 2^60; only by name",
@@ -177,7 +177,7 @@ AGAIN = (
     ),
     Engine(
         "subsets",
-        solve=f"{_BINARY}.again:by_subsets",
+        solve=f"{_BINARY}.second_method:by_subsets",
         accepts=enumerable,
         pays=never,
         when=f"any declared rules, up to {SUBSETS} open columns; only by name",

@@ -31,7 +31,7 @@ FEWER = 0.95
 """Prices by need start from this part of prices that are the same for all needs."""
 
 
-class Tuned(NamedTuple):
+class AscentSettings(NamedTuple):
     """How prices are improved: rounds, the part of the last direction kept, patience, length."""
 
     rounds: int
@@ -40,8 +40,8 @@ class Tuned(NamedTuple):
     length: float
 
 
-OPENING = Tuned(1000, 0.9, 40, 0.3)
-AGAIN = Tuned(400, 0.9, 30, 0.1)
+OPENING = AscentSettings(1000, 0.9, 40, 0.3)
+AGAIN = AscentSettings(400, 0.9, 30, 0.1)
 TIGHTER = 0.02
 """Starts are ruled out no more once prices close less than this part of the rest of the gap."""
 
@@ -200,7 +200,7 @@ class Packing:
             if begun[job] < ended[job]:
                 self.must[kind, begun[job] : ended[job]] += 1
 
-    def _improve(self, at: Floats, tuned: Tuned, until: float) -> None:
+    def _improve(self, at: Floats, tuned: AscentSettings, until: float) -> None:
         """Improve prices by subgradients, deflected, from some on."""
         lengths, best = self.lengths.astype(np.float64), self.total
         ascent = Ascent(tuned.kept, tuned.patience, tuned.length)

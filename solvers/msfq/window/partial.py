@@ -10,7 +10,7 @@ from schedopt.solvers.msfq.window.partial_kernels import (
     EXHAUSTED,
     FULL,
     Facts,
-    Found,
+    Partials,
     Scratch,
     Tally,
 )
@@ -149,10 +149,10 @@ def _summed(rates: Ticks64, lengths: Ticks64) -> Ticks64:
     return np.hstack([np.zeros((len(rates), 1), np.int64), np.cumsum(rates * lengths, axis=1)])
 
 
-def _room(most: int, held: int) -> Found:
+def _room(most: int, held: int) -> Partials:
     """Return room for so many partial schedules, and for so many jobs that run in them."""
     whole = np.int64
-    return Found(
+    return Partials(
         started=np.zeros(most, whole),
         begun=np.zeros(most, whole),
         then=np.zeros(most, whole),

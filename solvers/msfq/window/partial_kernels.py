@@ -63,7 +63,7 @@ class Facts(NamedTuple):
     many: Ints
 
 
-class Found(NamedTuple):
+class Partials(NamedTuple):
     """Partial schedules, by number, and where they are found; arrays of int64.
 
     The ends and kinds of the jobs that run after the last start are in ``ends`` and ``kinds``, by
@@ -199,7 +199,7 @@ def delay(
 
 
 @compiled
-def dominated(facts: Facts, found: Found, new: int) -> bool:
+def dominated(facts: Facts, found: Partials, new: int) -> bool:
     """Tell whether a partial schedule is dropped for another; drop others for it."""
     started, cost = found.started[new], found.cost[new]
     left = 0
@@ -231,7 +231,7 @@ def dominated(facts: Facts, found: Found, new: int) -> bool:
 
 
 @compiled
-def _later(facts: Facts, found: Found, a: int, b: int, most: int) -> int:
+def _later(facts: Facts, found: Partials, a: int, b: int, most: int) -> int:
     """Return how much later what follows b must be to follow a."""
     least = max(0, found.begun[a] + 1 - found.then[b])
     if least > most:
@@ -245,7 +245,7 @@ def _later(facts: Facts, found: Found, a: int, b: int, most: int) -> int:
 
 
 @compiled
-def slot_of(found: Found, started: int) -> int:
+def slot_of(found: Partials, started: int) -> int:
     """Return where in the table partial schedules of these jobs begin."""
     mixed = np.uint64(started) * np.uint64(0x9E3779B97F4A7C15)
     return int(np.int64(mixed >> np.uint64(40)) & (found.table.size - 1))

@@ -12,7 +12,7 @@ from schedopt.solvers.msfq.window.partial_kernels import (
     NEVER,
     OPEN,
     Facts,
-    Found,
+    Partials,
     Scratch,
     Tally,
     bound_of,
@@ -23,14 +23,14 @@ from schedopt.solvers.msfq.window.partial_kernels import (
 
 
 @compiled
-def _sooner(found: Found, a: int, b: int) -> bool:
+def _sooner(found: Partials, a: int, b: int) -> bool:
     if found.begun[a] != found.begun[b]:
         return bool(found.begun[a] < found.begun[b])
     return bool(found.bound[a] < found.bound[b])
 
 
 @compiled
-def _push(found: Found, tally: Tally, new: int) -> None:
+def _push(found: Partials, tally: Tally, new: int) -> None:
     heap, at = found.heap, tally.waiting[0]
     tally.waiting[0] += 1
     while at > 0 and _sooner(found, new, heap[(at - 1) >> 1]):
@@ -40,7 +40,7 @@ def _push(found: Found, tally: Tally, new: int) -> None:
 
 
 @compiled
-def _pop(found: Found, tally: Tally) -> int:
+def _pop(found: Partials, tally: Tally) -> int:
     heap = found.heap
     tally.waiting[0] -= 1
     size, first, last = tally.waiting[0], heap[0], heap[tally.waiting[0]]
@@ -58,7 +58,7 @@ def _pop(found: Found, tally: Tally) -> int:
 
 
 @compiled
-def search(facts: Facts, found: Found, tally: Tally, scratch: Scratch, count: int) -> int:
+def search(facts: Facts, found: Partials, tally: Tally, scratch: Scratch, count: int) -> int:
     """Go on with so many partial schedules; tell what came of it.
 
     Returns ``EXHAUSTED`` where none is left, so that what is known is best; ``FULL`` where there is
@@ -104,7 +104,7 @@ def _able(facts: Facts, scratch: Scratch, started: int, time: int, free: int) ->
 
 
 @compiled
-def _go_on(facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int) -> bool:
+def _go_on(facts: Facts, found: Partials, tally: Tally, scratch: Scratch, at: int) -> bool:
     """Take one partial schedule from time to time; tell whether there was room for what follows."""
     started, time, cost = found.started[at], found.begun[at], found.cost[at]
     first, stop = found.offset[at], found.offset[at] + found.size[at]
@@ -139,7 +139,7 @@ def _go_on(facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int) 
 
 @compiled
 def _choose(
-    facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
+    facts: Facts, found: Partials, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
     free: int, bound: int, first: int, stop: int,
 ) -> bool:  # fmt: skip
     """Try all sets of jobs that may start together; tell whether there was room for what follows.
@@ -218,7 +218,7 @@ def _may_start(facts: Facts, job: int, time: int, free: int, started: int) -> bo
 
 @compiled
 def _decided(
-    facts: Facts, found: Found, scratch: Scratch, able: int, decided: int, time: int,
+    facts: Facts, found: Partials, scratch: Scratch, able: int, decided: int, time: int,
     free: int, first: int, stop: int, started: int, chosen: int, cost: int,
 ) -> int:  # fmt: skip
     """Return what it costs at least once the first few of those able are decided on.
@@ -244,7 +244,7 @@ def _decided(
 @compiled
 def _merged(
     facts: Facts,
-    found: Found,
+    found: Partials,
     scratch: Scratch,
     able: int,
     time: int,
@@ -271,7 +271,7 @@ def _merged(
 
 @compiled
 def _add(
-    facts: Facts, found: Found, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
+    facts: Facts, found: Partials, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
     free: int, first: int, stop: int, chosen: int, cost: int,
 ) -> bool:  # fmt: skip
     """Add the partial schedule in which these jobs start, unless it is dropped."""
