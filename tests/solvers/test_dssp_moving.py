@@ -46,9 +46,15 @@ def test_optima_are_those_of_trial(keys: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("keys", [keys for keys in EVERY if "after" not in keys], ids="+".join)
 def test_seasons_are_those_of_trial(keys: tuple[str, ...]) -> None:
     for season in nights(keys, examples(20), some=some_moving_season):
-        result = schedopt.solve(season)
+        result = schedopt.solve(season, certificate=True)
         assert (result.objective, result.violations) == (best_moving_season(season), ()), season
         assert result.proven
+        assert schedopt.check(season, result).bound == "re-proved"
+        claim = result.document()
+        for lower in (result.objective - 1, result.objective / 2):
+            forged = msgspec.structs.replace(claim, bound=lower, objective=lower)
+            shown = reproved(season, season.constraints, claim.certificate, forged)
+            assert (shown is None) == (lower == result.objective == 0)
         for policy in ("nightly", "nightly-carried"):
             found = schedopt.evaluate(season, policy)
             assert found.violations == ()

@@ -43,6 +43,7 @@ NIGHT = Instance(
         Job(name="slow", reward=3, stages=((9,),), spread=0.3),
     ),
 )
+MOVING = msgspec.structs.replace(NIGHT, changes=((4, 1), (9, 3)))
 SEATED = (Seats(capacity=1, use={"long": 1}),)
 MEASURES = ("mean", "cvar:0.8", "chance:0.9")
 
@@ -189,21 +190,15 @@ def test_a_job_without_its_chance_is_refused() -> None:
         ({"risk": "mean", "explain": True}, "without --risk"),
         ({"risk": "mean", "formulation": "schedule", "constraints": SEATED}, "without seats"),
         ({"risk": "mean", "formulation": "schedule", "solver": "search"}, "another engine"),
+        ({"risk": "mean", "formulation": "schedule", "what": MOVING}, "without `capacity`"),
         ({"options": {"scenarios": 5}}, "--risk beside it"),
     ],
     ids=str,
 )
 def test_what_is_not_supported_is_refused(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError) as refused:
-        schedopt.solve(NIGHT, **asked)
+        schedopt.solve(**{"what": NIGHT} | asked)
     assert says in str(refused.value)
-
-
-@pytest.mark.parametrize("formulation", ["selection", "schedule"])
-def test_a_machine_that_changes_is_refused_under_risk(formulation: str) -> None:
-    night = msgspec.structs.replace(NIGHT, changes=((4, 1),))
-    with pytest.raises(InputError, match="capacity"):
-        schedopt.solve(night, risk="mean", formulation=formulation)
 
 
 def test_what_is_late_earns_nothing_or_is_refused() -> None:

@@ -36,6 +36,8 @@ ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
 PASSES = 5
 """How often prices and selections are improved in turn."""
+NEAR, TURNS = 1e-4, 20
+"""How near knapsacks with more than one capacity are solved, and in which part of what is left."""
 SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
@@ -227,6 +229,8 @@ class Search:
         priced.open = priced.open & allowed
         priced.add(*self.model.added)
         limits = replace(left(self.limits, self.began), watch=None, gap=1e-6)
+        if not self.model.single_capacity:  # nor is it solved at once
+            limits = replace(limits, gap=NEAR, time_limit=(limits.time_limit or 0) / TURNS or None)
         seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)
         found = solve_any(priced, replace(limits, time_limit=seconds)).solution
         if found is None:
