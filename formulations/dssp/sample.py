@@ -254,8 +254,7 @@ class Fitting:
             self.chains[j] = [*sorted(before, key=place.__getitem__), j]
         every = range(1, longest(night) + 1)
         self.together = [
-            bisect_left(every, True, key=lambda factor, j=j: self._late(j, [factor] * len(chain)))
-            for j, chain in enumerate(self.chains)
+            bisect_left(every, True, key=partial(self._all_late, j)) for j in range(len(order))
         ]
 
     def __call__(self, drawn: Integers) -> Mask:
@@ -267,6 +266,9 @@ class Fitting:
             for s in np.flatnonzero(~found[:, j] & (own.min(axis=1) <= together)).tolist():
                 found[s, j] = not self._late(j, own[s].tolist())
         return found
+
+    def _all_late(self, j: int, factor: int) -> bool:
+        return self._late(j, [factor] * len(self.chains[j]))
 
     def _late(self, j: int, factors: list[int]) -> bool:
         """Tell whether a job is late where those before it, and it, take so many millionths."""

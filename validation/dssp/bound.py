@@ -319,8 +319,9 @@ def _bounded(
 
 def _apart(season: Instance | None, claim: Document) -> dict[int, Facts]:
     """Return the facts of the nights that have machines of their own."""
-    own = {down.night for down in season.down if down.night} if season is not None else ()
-    return {n: facts_of(alone(season, n), claim) for n in own}
+    if season is None:
+        return {}
+    return {d.night: facts_of(alone(season, d.night), claim) for d in season.down if d.night}
 
 
 def _predicted(job: Job) -> bool:

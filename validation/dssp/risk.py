@@ -178,8 +178,8 @@ class _Served(_Worth):
     def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
         """Tell in which scenarios a job's path fits: none is shorter if somebody takes longer."""
         own = drawn[:, self._chain(j)]
-        found: NDArray[np.bool_] = (own <= self.limits[j]).all(axis=1)
-        for s in np.flatnonzero((own <= self.limits[j]).any(axis=1) & ~found).tolist():
+        found = np.asarray(own.max(axis=1) <= self.limits[j])
+        for s in np.flatnonzero((own.min(axis=1) <= self.limits[j]) & ~found).tolist():
             found[s] = not self._late(j, own[s].tolist())
         return found
 
