@@ -181,7 +181,7 @@ def test_prices_of_scenarios_re_prove_bounds_and_no_lower_ones(formulation: str,
         assert not check(night, msgspec.structs.replace(document, **change)).ok, change
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(18), deadline=None)
 @given(seed=st.integers(0, 2**31))
 def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
