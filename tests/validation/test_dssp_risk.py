@@ -316,7 +316,7 @@ def test_a_chance_lies_in_its_interval_on_nights_simulated_anew() -> None:
     """Its 95% interval on 95% of the nights, up to two standard deviations of that count."""
     held = tried = 0
     draw = Random(29)  # noqa: S311
-    while tried < (400 if ALL else 20):
+    while tried < (1000 if ALL else 20):
         night = some_night(draw, staged=True)
         spreads = [draw.choice((0.3, 0.6, Lognormal(sigma=0.4))) for _ in night.jobs]
         jobs = zip(night.jobs, spreads, strict=True)
