@@ -165,7 +165,7 @@ def dropped(night: Instance, result: Result) -> ShownTable | None:
     many = len(night.jobs) > MANY  # of so many even the first would keep one waiting
     found = {} if many else reasons(night, result, REASONED)
     few = out[:REASONED] if many else out
-    kinds = Counter(one.kind + f" '{one.rule}'" * bool(one.rule) for one in found.values())
+    kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in found.values())
     told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     told = f"of the first {len(found):,}: {told}" if found and len(found) < out.size else told
     shown = [night.jobs[j] for j in few.tolist()]
