@@ -1,4 +1,4 @@
-# Needs Python 3.11 to 3.14 and make; everything else is set up in .venv from the locked versions.
+# Needs Python 3.11 to 3.13 and make; everything else is set up in .venv from the locked versions.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
@@ -10,7 +10,7 @@ help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
 
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 15) else "schedopt needs Python 3.11 to 3.14, found " + sys.version.split()[0] + "; try: make PYTHON=python3.13")'
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "schedopt needs Python 3.11 to 3.13, found " + sys.version.split()[0] + "; try: make PYTHON=python3.13")'
 	@echo "setting up .venv: the extra all and the tools of requirements.lock, 1.5 GB on disk;"
 	@echo "two or three minutes, most of them for the last line of pip"
 	$(PYTHON) -m venv .venv

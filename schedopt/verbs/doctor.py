@@ -97,9 +97,7 @@ def cp_sat() -> float:
 
 def clarabel() -> float:
     """Solve max 2·sqrt(3x), x + y <= 3, y >= 0 with Clarabel through CVXPY: 2·3 = 6."""
-    import schedopt.formulations.hesrpt  # noqa: F401  quiets what CVXPY logs
-
-    import cvxpy as cp  # isort: skip
+    import cvxpy as cp
 
     x, y = cp.Variable(), cp.Variable(nonneg=True)
     problem = cp.Problem(cp.Maximize(2 * cp.sqrt(3 * x)), [x + y <= 3])
