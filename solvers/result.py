@@ -316,7 +316,7 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
             if isinstance(value, float | int):
                 facts.append((key, f"{value:,.10g}"))
         if self.bound is not None:
-            facts.append(("bound re-proved", "yes" if self.bound_checked else "no"))
+            facts.append(("bound", "re-proved" if self.bound_checked else "not re-proved"))
         if self.violations:
             facts.append(("violations", f"{len(self.violations):,}"))
         if self.conflict:

@@ -96,7 +96,8 @@ class Clock:
 
     def _after(self, at: time, text: str) -> Fraction:
         if self.start is None:
-            expected = "a number or a duration; or a start, as `convert --option start=...` sets it"
+            start = "`convert --option start=2026-11-22T20:00+01:00`"
+            expected = f"a number or a duration; or a start with its date, as {start} sets it"
             raise InputError(expected, found=f"the time of day {shown(text)}")
         if isinstance(self.start, datetime) and isinstance(self.start.tzinfo, ZoneInfo):
             return as_written(_first(Dates(self.start), at))  # clocks may be put back before

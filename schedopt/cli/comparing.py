@@ -124,6 +124,8 @@ def bench(
             say(f"and {len(failures) - MOST_FAILURES:,} more that failed")
         if report is not None:
             delivering.page_of_bench(report, rows, failures, pictures)
+    if str(words.get("output")).endswith(".parquet"):
+        say(f"{words['output']}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
     for row in broken[:MOST_SAID]:
         say(f"{row.policy} on {row.instance}: {row.message}")
