@@ -12,7 +12,6 @@ import numpy as np
 from schedopt.formulations.hesrpt.order import smiths_order
 from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
-from schedopt.instances.naming import split
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves, speeds
 
 SLOTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -80,11 +79,12 @@ class Waves:
         """Return the allocation."""
         shares = self._each("servers_for", self.sizes * self.pace[self.waves])
         shares /= self.instance.servers
-        who = [np.array(one) for one in split(self.waves, len(self.pace))]
+        who = np.argsort(self.waves, kind="stable")
+        cuts = np.searchsorted(self.waves[who], np.arange(1, len(self.pace)))
         starts = np.append(0.0, self.ends[:-1])
         ends = np.empty(len(self.jobs))
         ends[self.jobs] = self.ends[self.waves]
-        held = ((self.jobs[one], shares[one]) for one in who)
+        held = zip(np.split(self.jobs[who], cuts), np.split(shares[who], cuts), strict=True)
         times = zip(starts, self.ends, held, strict=True)
         epochs = ((start, end, *its) for start, end, its in times)
         return allocated(self.instance, ends, epochs)
@@ -144,7 +144,8 @@ def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
 def _waves(instance: Instance) -> Waves:
     """Return the cheapest waves."""
     order = smiths_order(instance)[::-1]
-    return min((Waves(instance, order, count) for count in WAVES), key=lambda one: one.cost)
+    counts = WAVES if len(order) <= MOST_SHARES else WAVES[-1:]
+    return min((Waves(instance, order, count) for count in counts), key=lambda one: one.cost)
 
 
 def _parts(instance: Instance, c: Curves, bounds: Bounds) -> Iterator[tuple[Ints, float, bool]]:
