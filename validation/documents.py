@@ -23,8 +23,9 @@ from schedopt.validation.report import Refuted, Report, same
 
 LARGE = 2**20
 """Bytes of a solution from which on its check is left out where there is no time for it."""
-OF_ENCODING = 15.0
-"""How many times as long as encoding it takes to read a solution, to check it and to tell it."""
+OF_ENCODING = 10.0
+"""How many times as long as encoding a solution takes reading, checking and telling it, unless a
+checker says another number as its own ``OF_ENCODING``."""
 
 
 @no_collection()
@@ -83,7 +84,8 @@ def check(
     if result.solution_status != "none":
         began = time.perf_counter()
         text = msgspec.json.encode(result.solution)
-        if len(text) > LARGE and report.left < OF_ENCODING * (time.perf_counter() - began):
+        times = getattr(checker, "OF_ENCODING", OF_ENCODING)
+        if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
             report.late, report.bound = True, f"believed, from {result.solver}"
             report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
             return report

@@ -37,7 +37,9 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
         The selection parameter r, of whose capacity shares are taken.
     """
     given = np.asarray(chosen)
-    picked = np.flatnonzero(given) if given.dtype == np.bool_ else np.unique(given.astype(np.intp))
+    picked = np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
+    if (np.diff(picked) <= 0).any():
+        picked = np.unique(picked)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
     for by, (groups, codes) in night.codes.items():
