@@ -1,6 +1,7 @@
 """Evaluate: what policies get on an instance, checked like any solver's answer."""
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -164,7 +165,17 @@ def warm(policy: Policy, instance: AnyInstance) -> None:
         if one.trial and id(one) not in _TRIED:
             _TRIED.add(id(one))
             with suppress(NotApplicableError):
-                one.run(instance, **one.trial)
+                _run(one, instance, one.trial)
+
+
+def _run(policy: Policy, instance: AnyInstance, words: Mapping[str, Any]) -> Any:
+    """Return what a policy makes; of the copies of this process that it may make none goes on."""
+    process = os.getpid()
+    try:
+        return policy.run(instance, **words)
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
 
 
 _TRIED: set[int] = set()
@@ -175,7 +186,7 @@ _TRIED: set[int] = set()
 def _warm(problem: str, name: str) -> None:
     try:
         policy = record_of(problem).policy(name)
-        policy.run(parse(record_of(problem).tiny), **policy.trial)
+        _run(policy, parse(record_of(problem).tiny), policy.trial)
     except NotApplicableError:
         return
 
@@ -213,7 +224,7 @@ def _evaluated(
     try:
         warm(policy, instance)
         began = now()
-        solution = policy.run(instance, **own, **further)
+        solution = _run(policy, instance, {**own, **further})
     except InterruptedRunError as stopped:
         solution, ended = stopped.solution, "interrupted"
     except KeyboardInterrupt:
