@@ -1,7 +1,6 @@
 """Evaluate: what policies get on an instance, checked like any solver's answer."""
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -165,17 +164,7 @@ def warm(policy: Policy, instance: AnyInstance) -> None:
         if one.trial and id(one) not in _TRIED:
             _TRIED.add(id(one))
             with suppress(NotApplicableError):
-                _run(one, instance, one.trial)
-
-
-def _run(policy: Policy, instance: AnyInstance, words: Mapping[str, Any]) -> Any:
-    """Return what a policy makes; of the copies of this process that it may make none goes on."""
-    process = os.getpid()
-    try:
-        return policy.run(instance, **words)
-    finally:
-        if os.getpid() != process:
-            os._exit(0)
+                one.run(instance, **one.trial)
 
 
 _TRIED: set[int] = set()
@@ -186,7 +175,7 @@ _TRIED: set[int] = set()
 def _warm(problem: str, name: str) -> None:
     try:
         policy = record_of(problem).policy(name)
-        _run(policy, parse(record_of(problem).tiny), policy.trial)
+        policy.run(parse(record_of(problem).tiny), **policy.trial)
     except NotApplicableError:
         return
 
@@ -224,7 +213,7 @@ def _evaluated(
     try:
         warm(policy, instance)
         began = now()
-        solution = _run(policy, instance, {**own, **further})
+        solution = policy.run(instance, **own, **further)
     except InterruptedRunError as stopped:
         solution, ended = stopped.solution, "interrupted"
     except KeyboardInterrupt:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,21 +58,13 @@ def quits_when_warmed(instance: Instance) -> Selected:
     os._exit(0)
 
 
-def forks(instance: Instance) -> Selected:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of threads, from 3.12 on
-        os.fork()
-    return selected(instance, [])
-
-
 LOUD = [raises, refuses, exits, exits_when_warmed, recurses]
 QUITTING = [quits, quits_when_warmed]
-RIGGED = [*LOUD, *QUITTING, forks]
-NAMES = [policy.__name__ for policy in RIGGED]
+NAMES = [policy.__name__ for policy in LOUD + QUITTING]
 
 
 def rig() -> None:
-    for policy in RIGGED:
+    for policy in LOUD + QUITTING:
         if policy.__name__ not in registry.registered("dssp"):
             registry.register(Policy(policy.__name__, "dssp", policy, "a test", "fails"))
 
@@ -128,17 +119,6 @@ def test_in_this_process(tmp_path: Path) -> None:
     assert messages["recurses"].startswith("RecursionError")
     assert read_rows(output) == rows
     assert bench(generated=FEW, policies=names, output=output) == rows
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes have no copies here")
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_policy_that_forks_has_one_row(tmp_path: Path, jobs: int) -> None:
-    names, output = ["greedy", "forks", "core"], tmp_path / "rows.jsonl"
-    rows = bench(generated=FEW, policies=names, output=output, jobs=jobs)
-    assert [row.policy for row in rows] == names * 2
-    assert read_rows(output) == rows
-    assert len(output.read_text().splitlines()) == 6
-    assert all(row.termination == "completed" for row in rows)
 
 
 def test_in_processes_that_die_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
