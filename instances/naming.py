@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,10 @@ def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
     given: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
     found: dict[str, Codes] = {}
     for by in dict.fromkeys(chain.from_iterable(filter(None, given))):
-        code: dict[str | None, int] = {None: -1}
-        own = [code.setdefault(groups.get(by), len(code) - 1) for groups in given]
-        found[by] = [name for name in code if name is not None], np.array(own, dtype=np.intp)
+        own: list[str | None] = list(map(methodcaller("get", by), given))
+        names = [name for name in dict.fromkeys(own) if name is not None]
+        code = {None: -1} | dict(zip(names, range(len(names)), strict=True))
+        found[by] = names, np.fromiter(map(code.__getitem__, own), np.intp, len(own))
     return found
 
 

@@ -22,6 +22,8 @@ MOST_SHARES = 300_000
 MOST_SLOTTED = 20_000
 """Jobs up to which there are slots."""
 WAVES = (4, 16, 64)
+MANY = (8,)
+"""Waves of jobs beyond `MOST_SHARES`: one attempt, about the best of a million unlike ones."""
 CLOSER = 3
 """How often the lengths of waves are improved."""
 
@@ -144,7 +146,7 @@ def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
 def _waves(instance: Instance) -> Waves:
     """Return the cheapest waves."""
     order = smiths_order(instance)[::-1]
-    counts = WAVES if len(order) <= MOST_SHARES else WAVES[-1:]
+    counts = WAVES if len(order) <= MOST_SHARES else MANY
     return min((Waves(instance, order, count) for count in counts), key=lambda one: one.cost)
 
 
