@@ -188,10 +188,10 @@ def classes(seed: int) -> str:
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=SECONDS / 20)
     if result.bound is None:
         return "withheld"
-    for found in evaluate(queue, BLIND, options={"arrivals": 10_000}, seed=seed):
-        if found.objective is None:
-            continue
-        if found.objective + 3 * (found.confidence or 0.0) < result.bound * (1 - 1e-6):
+    for found in evaluate(queue, BLIND, options={"arrivals": 200_000}, seed=seed):
+        if found.objective is None or not isinstance(found.confidence, float):
+            continue  # too short a run to say anything
+        if found.objective + 3 * found.confidence < result.bound * (1 - 1e-6):
             return f"{found.policy} gets {found.objective}, below the bound {result.bound}"
     return "agreed"
 

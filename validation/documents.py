@@ -86,7 +86,8 @@ def check(
         text = msgspec.json.encode(result.solution)
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
-            report.late, report.bound = True, f"believed, from {result.solver}"
+            report.late = True
+            report.bound = "" if result.bound is None else f"believed, from {result.solver}"
             report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
             return report
         solution = as_record(result, text)
@@ -251,6 +252,8 @@ def reproves(
 
 def _plain(claim: Document) -> Document:
     """Return a document whose solution is what JSON knows, which a claim's may not be yet."""
+    if not isinstance(claim.solution, Struct):
+        return claim
     return structs.replace(claim, solution=as_document(claim.solution))
 
 
