@@ -22,10 +22,10 @@ from schedopt.instances.decimals import as_written
 SECONDS = 10.0
 """What either method may take; what is not proven by then is withheld."""
 BLIND = (
-    "adaptive-quickswap", "balanced-splitting", "class-thresholds", "fcfs", "first-fit", "msf",
-    "msfq", "nmsr", "smash", "static-quickswap", "two-threshold",
+    "adaptive-quickswap", "class-thresholds", "fcfs", "first-fit", "msf", "msfq", "nmsr",
+    "static-quickswap", "two-threshold",
 )  # fmt: skip
-"""Policies that neither stop jobs nor know how long they run."""
+"""Compiled policies that neither stop jobs nor know how long they run."""
 
 
 def many(seed: int) -> str:
