@@ -93,7 +93,7 @@ def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> No
 
 
 def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
-    words = {"constraints": {"dssp": [Endless()]}, "time_limit": 3.0, "grace": 1.0}
+    words = {"constraints": {"dssp": [Endless()]}, "time_limit": 4.0, "grace": 2.0}
     words |= {"generated": [*FEW[:2], *generated("epoch", seeds=[1])]}
     policies = {"dssp": ["greedy", "core"], "epoch": ["dp"]}
     *rows, sound = bench(**words, policies=policies)  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
         assert not row.reference_proven
         assert row.termination == "completed"
         assert row.objective is not None
-        assert "no reference: its process was ended after 4 s" in str(row.message)
+        assert "no reference: its process was ended after 6 s" in str(row.message)
     assert sound.gap == 0
 
 
@@ -120,9 +120,9 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
     output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 6 * KILLS
     rule = tmp_path / "rule.json"
     rule.write_text('{"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}}')
-    words = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=30,stages=false"]
-    words += ["--policy", policies, "--constraints", str(rule)]
-    command = [sys.executable, "-m", "schedopt", "bench", *words, "--output", str(output)]
+    said = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=30,stages=false"]
+    said += ["--policy", policies, "--constraints", str(rule)]
+    command = [sys.executable, "-m", "schedopt", "bench", *said, "--output", str(output)]
     seed = random.randrange(10**9)  # noqa: S311
     print(f"moments drawn with seed {seed}")
     draw = random.Random(seed)  # noqa: S311
@@ -148,16 +148,18 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
         assert kept.items() <= found.items(), "what was written once stays as it is"
         assert len(found) == output.read_bytes().count(b"\n"), "none twice"
         kept = found
-    subprocess.run([*command, "--jobs", "2"], cwd=ROOT, check=True, capture_output=True)
-    rows = read_rows(output)
+    made = {"nights": 30, "stages": False}
+    words = {
+        "generated": generated("dssp", "render-night", seeds=range(1, instances + 1), options=made),
+        "policies": policies.split(","),
+        "constraints": {"dssp": [FairShare(by="team", at_most={"lighting": 0.3})]},
+    }
+    rows = bench(**words, output=output)
+    assert rows == read_rows(output)
     assert len({row.key for row in rows}) == len(rows) == 3 * instances
     assert all(row == kept[row.key] for row in rows if row.key in kept)
     assert len(kept) < len(rows)
-    made = {"nights": 30, "stages": False}
-    seasons = generated("dssp", "render-night", seeds=range(1, instances + 1), options=made)
-    cap = {"dssp": [FairShare(by="team", at_most={"lighting": 0.3})]}
-    again = bench(generated=seasons, policies=policies.split(","), constraints=cap)
-    assert timeless(again) == timeless(rows)
+    assert timeless(bench(**words)) == timeless(rows)
 
 
 def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(tmp_path: Path) -> None:
