@@ -121,31 +121,18 @@ for name in sys.argv[1:]:
 
 
 def test_a_module_pulls_in_only_what_it_needs() -> None:
-    names = (
-        "schedopt",
-        "schedopt.cli",
-        "schedopt.verbs.contents",
-        "schedopt.instances.dssp",
-        "schedopt.instances.dssp.generators",
-        "schedopt.formulations.constraints",
-        "schedopt.policies.dssp",
-        "schedopt.solvers.result",
-        "schedopt.validation.dssp",
-        "schedopt.formulations.dssp",
+    layers = (*MAY_IMPORT.keys() - {"schedopt"}, "problems")
+    names = [
+        *("schedopt", "schedopt.cli", "schedopt.verbs.contents", "schedopt.solvers.result"),
+        *(f"schedopt.{layer}.{row}" for layer in sorted(layers) for row in sorted(ROWS)),
+        *(f"schedopt.instances.{row}.generators" for row in sorted(ROWS)),
         "schedopt.formulations.dssp.selection",
-        "schedopt.solvers.dssp.selection.knapsack",
-        "schedopt.solvers.dssp.schedule",
-        "schedopt.instances.epoch.generators",
-        "schedopt.policies.epoch",
-        "schedopt.policies.hesrpt",
-        "schedopt.policies.msfq",
-        "schedopt.validation.epoch",
-        "schedopt.formulations.epoch",
         "schedopt.formulations.epoch.partition",
         "schedopt.formulations.epoch.rectangles",
-        "schedopt.formulations.hesrpt",
         "schedopt.formulations.hesrpt.allocation",
-    )
+        "schedopt.solvers.dssp.schedule",
+        "schedopt.solvers.dssp.selection.knapsack",
+    ]
     for line in process(sys.executable, "-c", LIGHT, *names).stdout.splitlines():
         module, *loaded = line.split()  # with what those before it have loaded
         assert not HEAVY & set(loaded), module
