@@ -270,7 +270,7 @@ def whatif(
     file: Path,
     *,
     vary: list[str],
-    unit: str = "s",
+    unit: str | None = None,
     formulation: str | None = None,
     solver: str | None = None,
     constraints: list[Path] | None = None,
@@ -293,7 +293,7 @@ def whatif(
     Parameters
     ----------
     vary : PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable.
-    unit : What times with units become: s, m, h or d.
+    unit : What times with units become: s, m, h or d; the file's own if left out.
     jobs : Processes.
     output : .jsonl (resumable, for plot) or .csv.
     """
