@@ -24,8 +24,6 @@ from schedopt.instances.errors import InputError, expect
 
 Play = Callable[[Floats], Floats]
 """Takes how long each task takes; returns when each job completes."""
-Player = Callable[["PlayedSample", Ints, Ints], Play]
-"""Takes jobs and the rank of each task; returns what plays them."""
 
 
 class Order(NamedTuple):
