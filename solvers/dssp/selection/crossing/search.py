@@ -13,8 +13,8 @@ from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, 
 
 CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
-MOVES, MOST_MOVES = 5_000, 12_000_000
-"""Moves for each column, and at most."""
+LEAST_MOVES, MOST_MOVES = 200_000, 12_000_000
+"""Moves at least and at most: between them the square of the columns, that HiGHS has its time."""
 ROUNDS: Final = (0.02, 0.08, 0.9)
 """The part of the moves of each round, which begins with the relaxation, rounded."""
 HOT, COLD = 0.03, 0.01
@@ -66,7 +66,7 @@ class Annealed:
         self._hot = HOT * self._mean * (1.0 + FEWER / len(start)) ** 0.5
         self._weights = self._held.weights.copy()
         self._weigh(1.0)
-        total = min(MOST_MOVES, MOVES * len(start))
+        total = min(MOST_MOVES, max(LEAST_MOVES, len(start) ** 2))
         self._rounds = [max(CHUNK, int(part * total)) for part in ROUNDS]
         self._walk: Walk | None = None
 
