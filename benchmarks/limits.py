@@ -236,7 +236,7 @@ def answer(kind: Kind, instance: Any, size: int, limit: float) -> tuple[Any, flo
     result = solve(instance, formulation=kind.formulation, time_limit=limit, options=options)
     began = now()
     with redirect_stdout(io.StringIO()):
-        encode(result.document())
+        encode(result.written())
         show(instance, result)
     return result, now() - began
 

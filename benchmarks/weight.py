@@ -51,6 +51,10 @@ def main() -> None:
             parts = sorted(((weight(part), part.name) for part in packages.iterdir()), reverse=True)
             told = ", ".join(f"{part} {size:.0f}" for size, part in parts[:LARGEST])
             print(f"{name:5}  {weight(home):6.0f} MB, {count} packages: {told}")
+            made = sum(file.stat().st_size for file in packages.rglob("*.pyc")) / 1e6
+            print(
+                f"{'':5}  {made:6.0f} MB of it bytecode, which pip writes at once and uv does not"
+            )
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     `instances.precision`).
     """
     data = uncommented(data)
-    with placed(file=file), _no_collection():
+    with placed(file=file), no_collection():
         record = _decoded(data, wanted)
         if lost := lost_number(data, wanted):
             raise lost
@@ -92,8 +92,8 @@ def _decoded(data: bytes, wanted: Any) -> Any:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Suspend the garbage collector, which would scan the growing record again and again."""
+def no_collection() -> Iterator[None]:
+    """Suspend the garbage collector, which would scan a growing record again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,12 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
 
 
-def index_of(jobs: Sequence[Any]) -> dict[str, int]:
+def index_of(names: Sequence[str]) -> dict[str, int]:
     """Return the position of each job by name; `InputError` if two have the same name."""
-    index = dict(zip([job.name for job in jobs], range(len(jobs)), strict=True))
-    if len(index) < len(jobs):
-        check_unique(jobs)
+    index = dict(zip(names, range(len(names)), strict=True))
+    if len(index) < len(names):
+        refuse_twice(names, "jobs", "a name", "name")
     return index
-
-
-def check_unique(jobs: Sequence[Any]) -> None:
-    """Raise `InputError` if two jobs have the same name."""
-    if len({job.name for job in jobs}) < len(jobs):
-        refuse_twice([job.name for job in jobs], "jobs", "a name", "name")
 
 
 def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
@@ -48,10 +42,10 @@ def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
     given: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
     found: dict[str, Codes] = {}
     for by in dict.fromkeys(chain.from_iterable(filter(None, given))):
-        own = [groups.get(by) for groups in given]
+        own: list[str | None] = list(map(methodcaller("get", by), given))
         names = [name for name in dict.fromkeys(own) if name is not None]
         code = {None: -1} | dict(zip(names, range(len(names)), strict=True))
-        found[by] = names, np.array([code[name] for name in own], dtype=np.intp)
+        found[by] = names, np.fromiter(map(code.__getitem__, own), np.intp, len(own))
     return found
 
 

@@ -52,9 +52,14 @@ class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, ta
             """The jobs, of which each has a name and perhaps groups."""
 
     @cached_property
+    def names(self) -> list[str]:
+        """The name of each job."""
+        return [job.name for job in self.jobs]
+
+    @cached_property
     def index(self) -> dict[str, int]:
-        """Position of each job by name."""
-        return index_of(self.jobs)
+        """Position of each job by name; `InputError` if two have the same."""
+        return index_of(self.names)
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[int]]]:

@@ -316,7 +316,7 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
             if isinstance(value, float | int):
                 facts.append((key, f"{value:,.10g}"))
         if self.bound is not None:
-            facts.append(("bound re-proved", "yes" if self.bound_checked else "no"))
+            facts.append(("bound", "re-proved" if self.bound_checked else "not re-proved"))
         if self.violations:
             facts.append(("violations", f"{len(self.violations):,}"))
         if self.conflict:
@@ -329,12 +329,22 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
         return msgspec.structs.replace(self.claim(), question=question)
 
     def claim(self) -> Document:
-        """Return the result as a checker takes it, for which no digest is needed."""
+        """Return the result as a file holds it, without the question, which takes a digest."""
+        written = self.written(question=False)
+        return msgspec.structs.replace(written, solution=as_document(written.solution))
+
+    def written(self, *, question: bool = True) -> Document:
+        """Return what has the text of the document, the solution still a record.
+
+        That of a million jobs takes seconds to be made dicts of.
+        """
+        solution: Any = self.solution
         own = zip(Outcome.__struct_fields__, _OWN(self), strict=True)
         return Document(
             **dict(own),
+            question=self.asked.question if question and self.asked else UNSET,
             constraints=tuple(as_document(rule) for rule in self.constraints),
-            solution={} if self.solution is None else as_document(self.solution),
+            solution={} if solution is None else solution,
         )
 
 

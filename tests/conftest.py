@@ -1,5 +1,6 @@
 """Settings for all tests: time limits, signals, and no deadline for single examples."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ def pytest_configure() -> None:
 
     Processes that tests start would inherit that, and wait for ever for what tests send them.
     """
+    gc.set_threshold(100_000, 20, 20)  # looking for garbage among all that is loaded takes 4%
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

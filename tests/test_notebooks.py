@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode
+from copy import deepcopy
 from io import BytesIO
 from pathlib import Path
 
@@ -38,24 +39,32 @@ def pictures(notebook: nbformat.NotebookNode) -> list[np.ndarray]:
     return [imread(BytesIO(b64decode(picture)))[..., :3] for picture in data if picture]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_says_what_it_is_stored_with(path: Path) -> None:
-    stored = nbformat.read(path, as_version=4)
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell["outputs"] = []
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": ROOT}}).execute()
-    assert said(notebook) == said(stored)
-    drawn, kept = pictures(notebook), pictures(stored)
-    assert len(drawn) == len(kept) >= 3
-    for fresh, old in zip(drawn, kept, strict=True):
-        # What changed with fonts and edges is little; half an inch is the width of a longer number.
-        assert np.abs(np.subtract(fresh.shape, old.shape)).max() <= 60
-        high, wide = np.minimum(fresh.shape, old.shape)[:2]
-        assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME
-        assert (fresh < 0.9).mean() > EMPTY
-    assert all(len(text) < 4000 for text in said(stored))
+def run_anew(stored: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Run notebooks, one after the other in one kernel, which forgets all names between them."""
+    fresh = deepcopy(stored)
+    whole = nbformat.v4.new_notebook()
+    for notebook in fresh:
+        whole.cells += [nbformat.v4.new_code_cell("%reset -f"), *notebook.cells]
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell["outputs"] = []
+    NotebookClient(whole, timeout=300, resources={"metadata": {"path": ROOT}}).execute()
+    return fresh
+
+
+def test_notebooks_run_and_say_what_they_are_stored_with() -> None:
+    every = [nbformat.read(path, as_version=4) for path in NOTEBOOKS]
+    for path, stored, notebook in zip(NOTEBOOKS, every, run_anew(every), strict=True):
+        assert said(notebook) == said(stored), path
+        drawn, kept = pictures(notebook), pictures(stored)
+        assert len(drawn) == len(kept) >= 3, path
+        for fresh, old in zip(drawn, kept, strict=True):
+            # What changed with fonts and edges is little; half an inch: a longer number.
+            assert np.abs(np.subtract(fresh.shape, old.shape)).max() <= 60, path
+            high, wide = np.minimum(fresh.shape, old.shape)[:2]
+            assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME, path
+            assert (fresh < 0.9).mean() > EMPTY, path
+        assert all(len(text) < 4000 for text in said(stored)), path
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

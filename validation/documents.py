@@ -9,18 +9,26 @@ from math import isfinite
 from operator import or_
 from typing import Any, get_args
 
-from msgspec import UNSET, structs
+import msgspec
+from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added
-from schedopt.instances.decoding import convert
+from schedopt.instances.decoding import convert, no_collection
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import home, instance_type
 from schedopt.instances.identity import identity
-from schedopt.solvers.result import Asked, Document, Outcome, Result
+from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
+LARGE = 2**20
+"""Bytes of a solution from which on its check is left out where there is no time for it."""
+OF_ENCODING = 10.0
+"""How many times as long as encoding a solution takes reading, checking and telling it, unless a
+checker says another number as its own ``OF_ENCODING``."""
 
+
+@no_collection()
 def check(
     instance: Any,
     result: Document,
@@ -74,7 +82,15 @@ def check(
     if result.termination == "infeasible":
         report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
-        solution = as_record(result)
+        began = time.perf_counter()
+        text = msgspec.json.encode(result.solution)
+        times = getattr(checker, "OF_ENCODING", OF_ENCODING)
+        if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
+            report.late = True
+            report.bound = "" if result.bound is None else f"believed, from {result.solver}"
+            report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
+            return report
+        solution = as_record(result, text)
         try:
             checker.check(instance, solution, result, together, report)
             _judge_bound(instance, result, together, report)
@@ -214,7 +230,7 @@ def _judge_bound(
     if report.late and not given:
         report.bound = f"believed, from {claim.solver}"
         return
-    wrong = judge.reproved(instance, constraints, claim.certificate or {}, claim)
+    wrong = judge.reproved(instance, constraints, claim.certificate or {}, _plain(claim))
     report.bound = f"believed, from {claim.solver}" if wrong else "re-proved"
     if wrong and (given or isinstance(wrong, Refuted)):
         report.violations.append(f"bound: {wrong}")
@@ -231,7 +247,14 @@ def reproves(
     """Tell whether a certificate re-proves the bound of a result with these added constraints."""
     judge = _judge(claim.problem)
     rules = [*instance.constraints, *added]
-    return judge is not None and judge.reproved(instance, rules, certificate, claim) is None
+    return judge is not None and judge.reproved(instance, rules, certificate, _plain(claim)) is None
+
+
+def _plain(claim: Document) -> Document:
+    """Return a document whose solution is what JSON knows, which a claim's may not be yet."""
+    if not isinstance(claim.solution, Struct):
+        return claim
+    return structs.replace(claim, solution=as_document(claim.solution))
 
 
 def result_of(document: Document) -> Result[Any]:
@@ -246,17 +269,26 @@ def result_of(document: Document) -> Result[Any]:
     )
 
 
-def as_record(result: Document) -> Any:
-    """Return a document's solution as the problem's record, `InputError` if it is none."""
+def as_record(result: Document, text: bytes | None = None) -> Any:
+    """Return a document's solution as the problem's record, `InputError` if it is none.
+
+    ``text`` is its JSON, where that is known already.
+    """
     checker = _checker(result.problem)
-    kind = checker.solution_type(result.solution)
+    kind = _kind(checker, result.solution)
     known_answers: Mapping[str, tuple[type, ...]] = getattr(checker, "ANSWERS", {})
     if result.formulation and known_answers and result.formulation not in known_answers:
         known = listing(known_answers)
         found = shown(result.formulation)
         raise InputError(f"a formulation of {result.problem}{known}", found=found)
     answers = known_answers.get(result.formulation or "", (kind,))
-    return convert(result.solution, kind if kind in answers else answers[0], "solution")
+    raw = result.solution if text is None else msgspec.Raw(text)
+    return convert(raw, kind if kind in answers else answers[0], "solution")
+
+
+def _kind(checker: Any, solution: Any) -> Any:
+    """Return the record that a solution is of."""
+    return type(solution) if isinstance(solution, Struct) else checker.solution_type(solution)
 
 
 def _consistent(result: Document, report: Report, near: float) -> None:

@@ -20,12 +20,10 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, bounding
 from schedopt.instances.dssp.scenarios import MILLION, Measure, fineness, judges, longest
 from schedopt.instances.dssp.tasks import Floats, Ints
-from schedopt.instances.errors import expect
+from schedopt.instances.errors import InputError, expect
 
 Play = Callable[[Floats], Floats]
 """Takes how long each task takes; returns when each job completes."""
-Player = Callable[["PlayedSample", Ints, Ints], Play]
-"""Takes jobs and the rank of each task; returns what plays them."""
 
 
 class Order(NamedTuple):
@@ -151,3 +149,6 @@ def _played(sample: PlayedSample, jobs: Ints, rank: Ints, lengths: Floats) -> Fl
 def refuse_at_risk(night: Instance) -> None:
     """Raise `InputError` if an instance has what schedules under risk do not know."""
     expect(not night.late, "nothing paid for what is late", "late", "risk")
+    for key in night.beyond:
+        what = f"a schedule without `{key}`, which is not played; selections take it"
+        raise InputError(what, found=key, place="risk")

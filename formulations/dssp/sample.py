@@ -1,17 +1,21 @@
 """The sample average program of a selection: what it earns in scenarios of run times.
 
 The selected jobs are served in a fixed order, by what they bring for their planned demand, the most
-first: their reward, times the share of the scenarios in which their critical path fits. In a
-scenario a selected job is in time where its critical path, so much longer, fits from its release
-to its deadline, and where in each row of the capacity the selected jobs up to it fit, each so much
-longer. A job that is not in time earns nothing, and takes what it asks for all the same. All of
-this is in whole numbers.
+first, but after all that they wait for: their reward, times the share of the scenarios in which
+their critical path fits. In a scenario a selected job is in time where its critical path, so much
+longer, fits from its release to its deadline (from when those that it waits for have ended, were
+the machine theirs), and where in each row of the capacity the selected jobs up to it fit, each so
+much longer. A job that is not in time earns nothing, and takes what it asks for all the same. All
+of this is in whole numbers.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from copy import copy
 from fractions import Fraction
+from functools import partial
+from heapq import heappop, heappush
 from math import ceil, fsum, sqrt
 from typing import Any, NamedTuple, Self, cast
 
@@ -23,6 +27,7 @@ from schedopt.formulations.dssp.windows import window_rows
 from schedopt.formulations.program import exact
 from schedopt.instances.decimals import as_written, lowest
 from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.scenarios import (
     DECIDING,
     JUDGES,
@@ -32,7 +37,6 @@ from schedopt.instances.dssp.scenarios import (
     factors,
     longest,
 )
-from schedopt.instances.errors import InputError
 
 NORMAL = 1.96
 """Half the width of a normal's middle 95%, in standard deviations."""
@@ -72,9 +76,11 @@ class Sample:
     ) -> None:
         self.measure, self.drawn, self.rewards = measure, drawn, night.rewards
         self.open, self.count = open_, len(drawn)
-        self._longest = _longest(night)
-        self.fits = drawn <= self._longest
-        self.order = order = np.argsort(-_density(night, self.fits), kind="stable")
+        self._fitting = (
+            Fitting(night) if night.beyond else partial(np.greater_equal, _longest(night))
+        )
+        self.fits = self._fitting(drawn)
+        self.order = order = _served_in(night, _density(night, self.fits))
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order))
         most = longest(night)
@@ -85,17 +91,7 @@ class Sample:
     def of(
         cls, night: Instance, open_: Mask, fill: float, *, risk: str, scenarios: int, seed: int
     ) -> Self:
-        """Draw the scenarios that decide.
-
-        Raises
-        ------
-        InputError
-            If the instance has what scenarios know nothing of.
-        """
-        if night.beyond:
-            key = next(iter(night.beyond))
-            expected = f"an instance without `{key}`, of which scenarios know nothing"
-            raise InputError(expected, found=key, place="risk")
+        """Draw the scenarios that decide."""
         drawn = factors(night, seed, DECIDING, scenarios)
         return cls(night, open_, fill, Measure.read(risk), drawn)
 
@@ -138,7 +134,7 @@ class Sample:
         """
         other = copy(self)
         other.drawn, other.count = factors(night, seed, JUDGING, self.judges), self.judges
-        other.fits = other.drawn <= self._longest
+        other.fits = self._fitting(other.drawn)
         inside, _ = self._estimate(chosen)
         outside, half = other._estimate(chosen)
         return {
@@ -240,10 +236,84 @@ def _longest(night: Instance) -> Integers:
     return np.array(found, dtype=np.int64)
 
 
+class Fitting:
+    """Tells where jobs end in time by themselves, on a machine that changes, after those before.
+
+    What a job waits for ends first, be it late or not. Nobody who takes longer ends sooner, so that
+    one factor for all of them tells most.
+    """
+
+    def __init__(self, night: Instance) -> None:
+        self.night = night
+        self.due = [as_written(due) for due in night.deadlines.tolist()]
+        self.chains: list[list[int]] = [[] for _ in night.jobs]
+        order, index = in_order(night.jobs, night.index)[0], night.index
+        place = {j: i for i, j in enumerate(order)}
+        for j in order:
+            before = {i for name in night.jobs[j].after for i in self.chains[index[name]]}
+            self.chains[j] = [*sorted(before, key=place.__getitem__), j]
+        every = range(1, longest(night) + 1)
+        self.together = [
+            bisect_left(every, True, key=partial(self._all_late, j)) for j in range(len(order))
+        ]
+
+    def __call__(self, drawn: Integers) -> Mask:
+        """Tell which jobs end in time in scenarios, shape (scenarios, jobs)."""
+        found = np.zeros(drawn.shape, dtype=np.bool_)
+        for j, (chain, together) in enumerate(zip(self.chains, self.together, strict=True)):
+            own = drawn[:, chain]
+            found[:, j] = own.max(axis=1) <= together
+            for s in np.flatnonzero(~found[:, j] & (own.min(axis=1) <= together)).tolist():
+                found[s, j] = not self._late(j, own[s].tolist())
+        return found
+
+    def _all_late(self, j: int, factor: int) -> bool:
+        return self._late(j, [factor] * len(self.chains[j]))
+
+    def _late(self, j: int, factors: list[int]) -> bool:
+        """Tell whether a job is late where those before it, and it, take so many millionths."""
+        night, ends = self.night, dict[str, Fraction]()
+        demands = night.planned.demands.fractions
+        for i, factor in zip(self.chains[j], factors, strict=True):
+            job = night.jobs[i]
+            start = max([as_written(job.release), *(ends[name] for name in job.after)])
+            end = night.machine.completes(job, start, demands[i], Fraction(factor, MILLION))
+            if end is None:
+                return True
+            ends[job.name] = end
+        return ends[night.jobs[j].name] > self.due[j]
+
+
+def _served_in(night: Instance, brings: Floats) -> NDArray[np.intp]:
+    """Return jobs by what they bring, the most first, each after those that it waits for."""
+    order = np.argsort(-brings, kind="stable")
+    if "after" not in night.beyond:
+        return order
+    rank, after = np.argsort(order), [{*job.after} for job in night.jobs]
+    followers: dict[str, list[int]] = {job.name: [] for job in night.jobs}
+    for j, names in enumerate(after):
+        for name in names:
+            followers[name].append(j)
+    ready = sorted((int(rank[j]), j) for j, names in enumerate(after) if not names)
+    found = list[int]()
+    while ready:
+        found.append(j := heappop(ready)[1])
+        for k in followers[night.jobs[j].name]:
+            after[k].remove(night.jobs[j].name)
+            if not after[k]:
+                heappush(ready, (int(rank[k]), k))
+    return np.array(found, dtype=np.intp)
+
+
 def _served(row: Row, rank: NDArray[np.intp], most: int) -> Served:
-    """Return a row in whole numbers, of 64 bits where no sum is beyond them."""
-    jobs = np.array(row.jobs, dtype=np.intp)
-    work, scale = lowest([exact(c) for c in row.coefficients])
+    """Return a row in whole numbers, of 64 bits where no sum is beyond them.
+
+    Who asks for nothing is not in it.
+    """
+    pairs = zip(row.jobs, map(exact, row.coefficients), strict=True)
+    asked = {j: part for j, part in pairs if part}
+    jobs = np.array([*asked], dtype=np.intp)
+    work, scale = lowest([*asked.values()])
     room = int(exact(row.upper) * scale * MILLION)
     large = max(sum(work) * most, room) >= 2**62
     order = np.argsort(rank[jobs], kind="stable")

@@ -342,15 +342,6 @@ class Schedule(WholeModel):
             capacity = rule.capacity + spare - spare * asked
             self.model.add_cumulative(intervals, uses, capacity)
 
-    def adopt(self, solution: Scheduled) -> Scheduled:
-        """Return the schedule of those jobs alone that a known schedule completes by the horizon.
-
-        Replaying tasks in the order of their starts, without some of them, starts none later.
-        """
-        index, worth = self.instance.index, self.instance.worth
-        jobs = [index[n] for n, end in solution.completion.items() if worth(index[n], end) > 0]
-        return self.replayed(jobs, self._starts_of(solution))
-
     def _starts_of(self, solution: Scheduled) -> Floats:
         """Return when each task starts, shape (tasks,); infinite where it is not run."""
         index, tasks = self.instance.index, self.instance.tasks

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.dssp.sample import Sample
-from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.dssp.windows import able, waiting_rows, window_rows
 from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, selected
@@ -104,8 +104,9 @@ class Selection(Declared):
 
     @cached_property
     def capacity(self) -> list[Row]:
-        """Equation 2, and the same for each release and deadline of jobs' own."""
-        return window_rows(self.instance, self.open, self.fill)
+        """Equation 2, also for each release and deadline of jobs' own, and who waits for whom."""
+        night = self.instance
+        return window_rows(night, self.open, self.fill) + waiting_rows(night)
 
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
         if self.guaranteed and isinstance(constraint, Seats):

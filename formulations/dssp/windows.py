@@ -46,7 +46,16 @@ def window_rows(
         whole = (0.0, night.deadline)
         own = _between(night, open_, "capacity", there, longest=longest)
         rows += [row for window, row in own if (window.release, window.deadline) != whole]
-    return rows + (_beyond_rows(night, open_, part) if night.beyond else [])
+    return rows + (_beyond_rows(night, open_, part, longest) if night.beyond else [])
+
+
+def waiting_rows(night: Instance) -> list[Row]:
+    """Return that jobs run after others: whoever selects the later asks for the earlier."""
+    return [
+        Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0)
+        for j, job in enumerate(night.jobs)
+        for name in job.after
+    ]
 
 
 def _between(
@@ -70,8 +79,10 @@ def _between(
         yield window, Row(key, jobs, [asked[j] for j in jobs], upper=window.room(there))
 
 
-def _beyond_rows(night: Instance, open_: NDArray[np.bool_], fill: Fraction) -> list[Row]:
-    """Return that jobs of some pools fit into these, resources suffice, and jobs run after others.
+def _beyond_rows(
+    night: Instance, open_: NDArray[np.bool_], fill: Fraction, longest: float
+) -> list[Row]:
+    """Return that jobs of some pools fit into these, and that resources suffice.
 
     Of pools those together count that are all that some jobs may run on.
     """
@@ -81,12 +92,11 @@ def _beyond_rows(night: Instance, open_: NDArray[np.bool_], fill: Fraction) -> l
         names = [name for name in machine.pools if name in pools]
         there = machine.together(names).mapped(lambda amount: fill * amount)
         inside = open_ & np.array([own <= pools for own in allowed])
-        rows += [row for _, row in _between(night, inside, f"pools {', '.join(names)}", there)]
+        what = f"pools {', '.join(names)}"
+        rows += [row for _, row in _between(night, inside, what, there, longest=longest)]
     for name, there in machine.resources.items():
-        rows += [row for _, row in _between(night, open_, f"resource {name}", there, hold=name)]
-    for j, job in enumerate(night.jobs):
-        for name in job.after:
-            rows.append(Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0))
+        own = _between(night, open_, f"resource {name}", there, hold=name, longest=longest)
+        rows += [row for _, row in own]
     return rows
 
 

@@ -1,5 +1,7 @@
 """Answers of the disconnected staged scheduling problem: a selection of jobs, and a schedule."""
 
+from itertools import chain
+
 from msgspec import UNSET, UnsetType
 
 from schedopt.instances.declarations import Record
@@ -79,7 +81,7 @@ class SelectedNights(Record, kw_only=True):
     @property
     def selected(self) -> tuple[str, ...]:
         """All jobs that are run, night by night."""
-        return tuple(name for night in self.nights for name in night.selected)
+        return tuple(chain.from_iterable([night.selected for night in self.nights]))
 
 
 class PlacedTask(Record, kw_only=True):

@@ -21,6 +21,7 @@ from datetime import datetime, time, timedelta
 from fractions import Fraction
 from itertools import chain
 from math import isfinite
+from zoneinfo import ZoneInfo
 
 from schedopt.instances.dates import Dates
 from schedopt.instances.decimals import as_written, total
@@ -95,8 +96,11 @@ class Clock:
 
     def _after(self, at: time, text: str) -> Fraction:
         if self.start is None:
-            expected = "a number or a duration; or a start, as `convert --option start=...` sets it"
+            start = "`convert --option start=2026-11-22T20:00+01:00`"
+            expected = f"a number or a duration; or a start with its date, as {start} sets it"
             raise InputError(expected, found=f"the time of day {shown(text)}")
+        if isinstance(self.start, datetime) and isinstance(self.start.tzinfo, ZoneInfo):
+            return as_written(_first(Dates(self.start), at))  # clocks may be put back before
         return Fraction((_since_midnight(at) - _since_midnight(self.start)) % DAY)
 
     def _since(self, stamp: datetime, text: str) -> Fraction:
@@ -114,6 +118,8 @@ def start_of(text: str) -> datetime | time:
     """Return a start that is given as a time of day or a stamp; `InputError` if it is neither."""
     if (at := _time_of_day(text)) is not None:
         return at
+    if text.endswith("]"):
+        return Dates.of(text).start
     if _STAMP.fullmatch(text):
         return _stamp(text)
     raise InputError("a time of day such as 20:00, or 2026-11-22T20:00", found=shown(text))
@@ -129,6 +135,11 @@ def time_of(text: str, unit: str, dates: Dates | None) -> float:
     at = _time_of_day(text)
     if at is None or dates is None:
         return Clock(SPELLED[unit], dates.start if dates else None).point(text, "time")
+    return _first(dates, at)
+
+
+def _first(dates: Dates, at: time) -> float:
+    """Return when a time of day is first, from the start on."""
     day = dates.start.date() + timedelta(days=at < dates.start.time())
     return dates.since(datetime.combine(day, at, dates.start.tzinfo))
 

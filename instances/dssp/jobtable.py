@@ -283,8 +283,10 @@ def _down(clock: Clock, given: str) -> Iterator[Down]:
 def _zoned(clock: Clock) -> str | None:
     """Return when time 0 is, where the start has a zone."""
     stamp = clock.start
-    zoned = isinstance(stamp, datetime) and stamp.tzinfo is not None
-    return stamp.isoformat() if zoned and stamp is not None else None
+    if not isinstance(stamp, datetime) or stamp.tzinfo is None:
+        return None
+    key = getattr(stamp.tzinfo, "key", "")
+    return f"{stamp.isoformat()}[{key}]" if key else stamp.isoformat()
 
 
 def _amounts(

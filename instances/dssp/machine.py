@@ -18,7 +18,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import Given, Name, NonNegative
 from schedopt.instances.dssp.jobs import Job, Night, Processors
 
-NONE = Fraction(0)
+NONE, ONE = Fraction(0), Fraction(1)
 Instance = Any
 """`records.Instance`, which is made of what stands here."""
 
@@ -220,22 +220,25 @@ class Machine:
                 return at
             at = begin
 
-    def completes(self, job: Job, at: Fraction, demand: Fraction) -> Fraction | None:
+    def completes(
+        self, job: Job, at: Fraction, demand: Fraction, longer: Fraction = ONE
+    ) -> Fraction | None:
         """Return when a job completes at the earliest from a time on, were it alone; None if never.
 
-        Its demand finds processors, no more of them at a time than it may have, and its longest
-        tasks run one after the other; a predicted critical path asks for time in which a task runs.
+        Run times are so many times as long as planned. Its demand finds processors, no more of them
+        at a time than it may have, and its longest tasks run one after the other; a predicted
+        critical path asks for time in which a task runs.
         """
         usable = self.together(self.of_job(job))
         most = usable.most if job.max_processors is None else Fraction(job.widest)
-        worked = usable.mapped(lambda amount: min(amount, most)).reached(at, demand)
+        worked = usable.mapped(lambda amount: min(amount, most)).reached(at, longer * demand)
         end: Fraction | None = at
         if job.critical_path is not None:
             need = Fraction(job.processors)
             running = usable.mapped(lambda amount: Fraction(amount >= need))
-            end = running.reached(at, as_written(job.critical_path))
+            end = running.reached(at, longer * as_written(job.critical_path))
         for stage in () if job.critical_path is not None else job.stages or ():
-            length = as_written(max(stage))
+            length = longer * as_written(max(stage))
             if end is not None and length:
                 begin = self.starts(job, end, length)
                 end = None if begin is None else begin + length

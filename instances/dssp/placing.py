@@ -36,20 +36,19 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     fill : float
         The selection parameter r, of whose capacity shares are taken.
     """
-    mask = np.zeros(len(night.jobs), dtype=np.bool_)
-    if (given := np.asarray(chosen)).size:  # an empty list is no list of positions to numpy
-        mask[given] = True
-    picked = np.flatnonzero(mask)
+    given = np.asarray(chosen)
+    picked = np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
+    if (np.diff(picked) <= 0).any():
+        picked = np.unique(picked)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
     for by, (groups, codes) in night.codes.items():
         parts = (demands[own].tolist() for own in split(codes[picked], len(groups)))
         shares[by] = {g: fsum(part) / capacity for g, part in zip(groups, parts, strict=True)}
-    jobs = night.jobs
     return night.placed(
         picked,
         Selected(
-            selected=tuple([jobs[j].name for j in picked.tolist()]),
+            selected=tuple(map(night.names.__getitem__, picked.tolist())),
             demand=fsum(demands.tolist()),
             capacity=capacity,
             shares=shares,
@@ -74,16 +73,19 @@ def selected_nights(
 ) -> SelectedNights:
     """Return the record of a selection for each night, of positions of the jobs run on it."""
     own = nights_apart(season)
+    run: list[Ints] = []
 
     def of_night(n: int) -> SelectedNight:
         found = selected(own.get(n, season), np.asarray(nights[n - 1], np.int64), fill)
+        run.append(own.get(n, season).positions(found))
         room = found.capacity if n in own else UNSET
         return SelectedNight(
             selected=found.selected, demand=found.demand, shares=found.shares, capacity=room
         )
 
     every = tuple(of_night(n) for n in range(1, len(nights) + 1))
-    return SelectedNights(nights=every, capacity=season.capacity(fill))
+    answer = SelectedNights(nights=every, capacity=season.capacity(fill))
+    return season.placed(np.concatenate(run), answer)
 
 
 def nights_apart(season: Instance) -> dict[int, Instance]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 import numpy as np
@@ -47,11 +47,11 @@ from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, chec
 from schedopt.instances.dssp.planned import Planned, guaranteed
 from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.errors import InputError, expect, listing, shown
-from schedopt.instances.naming import check_unique
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
+Answered = TypeVar("Answered", bound=Selected | SelectedNights)
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Instance": {
         "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
@@ -159,7 +159,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         self._check_nights()
         self._check_objectives()
         check_rules(self)
-        check_unique(self.jobs)
+        _ = self.index  # refuses two jobs of one name
 
     @cached_property
     def machine(self) -> Machine:
@@ -381,7 +381,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             return known[1]
         return np.array([self.index[name] for name in solution.selected], dtype=np.intp)
 
-    def placed(self, positions: NDArray[np.intp], solution: Selected) -> Selected:
+    def placed(self, positions: NDArray[np.intp], solution: Answered) -> Answered:
         """Keep the positions of what was selected last: of a million names they take a second."""
         self.__dict__["_placed"] = solution, positions
         return solution

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Together, check_rules
 from schedopt.instances.declarations import Given, Name, Record
+from schedopt.instances.decoding import no_collection
 from schedopt.instances.errors import expect
-from schedopt.instances.naming import check_unique
 from schedopt.instances.protocol import BaseInstance
 
 Ints = NDArray[np.int64]
@@ -68,7 +69,7 @@ class Instance(BaseInstance, kw_only=True, tag="epoch"):
             expected = f"at most {self.nodes}, the nodes there are"
             expect(job.minimum <= self.nodes, expected, job.minimum, f"jobs[{j}].minimum")
         check_rules(self)
-        check_unique(self.jobs)
+        _ = self.index  # refuses two jobs of one name
 
     @cached_property
     def minima(self) -> Ints:
@@ -122,7 +123,7 @@ class Partitioned(Record, kw_only=True, omit_defaults=True):
     @property
     def overhead(self) -> int:
         """Node reallocations a quantum."""
-        return sum(sum(epoch.nodes.values()) for epoch in self.epochs)
+        return sum(chain.from_iterable([epoch.nodes.values() for epoch in self.epochs]))
 
 
 class Rectangle(Record, kw_only=True, omit_defaults=True):
@@ -207,6 +208,7 @@ def _allotted(minima: tuple[int, ...], nodes: int, inequity: int) -> list[int]:
     return raised
 
 
+@no_collection()
 def partitioned(
     instance: Instance,
     epochs: Iterable[Sequence[int]],
@@ -219,16 +221,11 @@ def partitioned(
     A policy may state a smaller ``inequity`` than the instance's, and how many assignments it
     ``tested``. `ValueError` if the jobs of an epoch do not fit.
     """
-    jobs, made = instance.jobs, []
+    jobs, made = len(instance.jobs), []
     most = instance.inequity if inequity is None else inequity
+    minimum_of, name_of = instance.minima.tolist().__getitem__, instance.names.__getitem__
     for members in epochs:
-        minima = [jobs[j].minimum for j in members]
-        nodes = allotted(minima, instance.nodes, most)
-        names = [jobs[j].name for j in members]
-        made.append(
-            Epoch(
-                duration=len(names) / len(jobs),
-                nodes=dict(zip(names, nodes, strict=True)),
-            )
-        )
+        nodes = _allotted(tuple(map(minimum_of, members)), instance.nodes, most)
+        held = dict(zip(map(name_of, members), nodes, strict=True))
+        made.append(Epoch(duration=len(nodes) / jobs, nodes=held))
     return Partitioned(epochs=tuple(made), tested=tested)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
 from schedopt.instances.declarations import Given, Name, Record
+from schedopt.instances.decoding import no_collection
 from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
-from schedopt.instances.naming import check_unique
 from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
@@ -119,7 +119,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
         if not isfinite(longest + float(self.arrivals.max())):
             raise InputError("finite sums of times", found="an overflow", place="jobs")
         check_rules(self)
-        check_unique(self.jobs)
+        _ = self.index, self.kinds  # refuses two jobs of one name; every use of it needs the kinds
         for i, constraint in enumerate(self.constraints):
             check_meaning(constraint, f"constraints[{i}]")
 
@@ -195,10 +195,12 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
         ends = solution.completion
         if self.objective == "makespan":
             return max(ends.values())
-        flows = [ends[job.name] - job.arrival for job in self.jobs]
+        apart = list(ends) != self.names
+        times = [ends[name] for name in self.names] if apart else list(ends.values())
+        flows = np.array(times) - self.arrivals
         if self.objective == "mean-flow-time":
-            return fsum(flows) / len(flows)
-        return fsum((np.array(flows) * self.costs).tolist())
+            return fsum(flows.tolist()) / len(flows)
+        return fsum((flows * self.costs).tolist())
 
 
 def check_meaning(constraint: Any, place: str) -> None:
@@ -253,6 +255,7 @@ class Allocated(Record, kw_only=True, omit_defaults=True):
     proportions: dict[str, float] | UnsetType = UNSET
 
 
+@no_collection()
 def allocated(
     instance: Instance,
     completion: Sequence[float] | Floats,
@@ -266,17 +269,18 @@ def allocated(
     An epoch is its start, its end, the positions of the jobs that run and their shares. By default
     ``order`` is that of completion times, ties in the file's order.
     """
-    names = [job.name for job in instance.jobs]
+    names, name_of = instance.names, instance.names.__getitem__
     ends = np.asarray(completion, dtype=np.float64)
     first_first = np.argsort(ends, kind="stable").tolist() if order is None else order
     made = []
     for start, end, jobs, shares in epochs:
         if end > start:
-            held = zip(np.asarray(jobs).tolist(), shares.tolist(), strict=True)
-            share = {names[j]: part for j, part in held if part > 0}
+            some = shares > 0
+            who, parts = np.asarray(jobs)[some].tolist(), shares[some].tolist()
+            share = dict(zip(map(name_of, who), parts, strict=True))
             made.append(Epoch(start=float(start), end=float(end), share=share))
     return Allocated(
-        order=tuple(names[j] for j in first_first),
+        order=tuple(map(name_of, first_first)),
         completion=dict(zip(names, ends.tolist(), strict=True)),
         epochs=tuple(made),
         proportions=proportions,

@@ -13,6 +13,7 @@ from schedopt.policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_ti
 from schedopt.policies.hesrpt.knee import best_alpha, knee_shares
 from schedopt.policies.hesrpt.simulator import Floats, Jobs, ShareFunction, StalledError, play
 from schedopt.policies.registry import NotApplicableError, Policy, is_own, register, returned
+from schedopt.solvers.hesrpt.makespan import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
@@ -130,27 +131,7 @@ def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
         logs = np.log(left) / p
         powers = np.exp(logs - logs.max())
         return np.asarray(powers / powers.sum())
-    servers = float(instance.servers)
-    fastest = instance.each("at", jobs, np.full(len(jobs), servers))
-    high = float((left / fastest).sum())
-    low = high / (2 * len(jobs))
-
-    def needed(time: float) -> Floats:
-        return instance.each("servers_for", jobs, left / time)
-
-    while needed(high).sum() > servers:  # rounding alone
-        high *= 1 + 1e-15
-    while low > 0 and needed(low).sum() <= servers:
-        low /= 2
-    while True:
-        middle = low + (high - low) / 2
-        if not low < middle < high:
-            break
-        if needed(middle).sum() <= servers:
-            high = middle
-        else:
-            low = middle
-    shares = needed(high) / servers
+    _, _, shares = least_makespan(instance, jobs, left)
     return np.asarray(shares / max(shares.sum(), 1.0))
 
 

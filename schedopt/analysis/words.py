@@ -60,6 +60,8 @@ def _references(what: Overview) -> str:
     if what.proven == what.instances:
         return f"The optimum is proven on {every}{checked}."
     if not what.proven:
+        if what.instances == 1:
+            return "The optimum is not proven."
         return f"The optimum is proven on none of {counted(what.instances, 'instance')}."
     of = counted(what.instances, "instance")
     return f"The optimum is proven on {what.proven:,} of {of}{checked}."
@@ -82,7 +84,8 @@ def _leader(told: _Told) -> Iterator[str]:
     else:
         met = f"{best.at_optimum:,} of {counted(best.counted, 'run')}"
         yield f"{_listed(names)} {come} closest: {_falls_short(told, best)}."
-        yield f"The proven optimum is met in {met}{_that_count(best)}."
+        if best.at_optimum or told.proven:
+            yield f"The proven optimum is met in {met}{_that_count(best)}."
 
 
 def _others(told: _Told) -> Iterator[str]:
@@ -92,7 +95,7 @@ def _others(told: _Told) -> Iterator[str]:
         return
     after, last = rest[0], rest[-1]
     yield f"Next is {after.contender}: {_falls_short(told, after)}."
-    if after.contender in told.pairs:
+    if after.contender in told.pairs and told.pairs[after.contender].compared[0] > 1:
         yield f"{_instance_by_instance(told.pairs[after.contender])}."
     if last is not after:
         yield f"Last is {last.contender}: {_falls_short(told, last)}."
@@ -149,11 +152,13 @@ def _falls_short(told: _Told, standing: Standing) -> str:
     known = "the bound" if bounded else "the best solution known"
     reference = "the optimum" if told.proven else known
     if mean < 0:
-        words = f"on average {percent(-mean)} better than {reference}"
+        words = f"{percent(-mean)} better than {reference}"
     elif told.scores.sign > 0:
-        words = f"it loses {percent(mean)} of {reference} on average"
+        words = f"it loses {percent(mean)} of {reference}"
     else:
-        words = f"it is {percent(mean)} above {reference} on average"
+        words = f"it is {percent(mean)} above {reference}"
+    if standing.counted > 1:
+        words += " on average"
     if standing.low is not None and standing.high is not None:
         words += f" (95% interval {between(standing.low, standing.high)})"
     if standing.counted > 1 and (standing.worst or 0.0) > mean:

@@ -124,6 +124,8 @@ def bench(
             say(f"and {len(failures) - MOST_FAILURES:,} more that failed")
         if report is not None:
             delivering.page_of_bench(report, rows, failures, pictures)
+    if str(words.get("output")).endswith(".parquet"):
+        say(f"{words['output']}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
     for row in broken[:MOST_SAID]:
         say(f"{row.policy} on {row.instance}: {row.message}")
@@ -270,7 +272,7 @@ def whatif(
     file: Path,
     *,
     vary: list[str],
-    unit: str = "s",
+    unit: str | None = None,
     formulation: str | None = None,
     solver: str | None = None,
     constraints: list[Path] | None = None,
@@ -293,7 +295,7 @@ def whatif(
     Parameters
     ----------
     vary : PLACE=VALUES, such as rules.cap.at_most.fx=0.2:0.6:0.1; repeatable.
-    unit : What times with units become: s, m, h or d.
+    unit : What times with units become: s, m, h or d; the file's own if left out.
     jobs : Processes.
     output : .jsonl (resumable, for plot) or .csv.
     """

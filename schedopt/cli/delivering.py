@@ -66,13 +66,13 @@ def result(
 ) -> None:
     """Write a result as a document or as a plan, and print it as JSON or for people."""
     if not is_plan(output) or output is None:
-        deliver(found.document(), json, output, show)
+        deliver(found.written(), json, output, show)
         return
     try:
         if found.solution is not None:
             plan(instance, found, output, template)
     finally:  # what was found is told, whatever becomes of the file
-        deliver(found.document(), json, None, show)
+        deliver(found.written(), json, None, show)
     if found.solution is None:
         say(f"there is no solution: {output} is not written")
 
@@ -110,7 +110,7 @@ def replanned(
     table = output if is_plan(output) else None
     if table is not None and made.plan is not None:
         plan_file(made.plan, table, template)
-    deliver(made.result.document(), json, None if table else output, show)
+    deliver(made.result.written(), json, None if table else output, show)
     for note in made.notes:
         say(note)
     if output is not None:

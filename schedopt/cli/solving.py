@@ -188,7 +188,7 @@ def evaluate(
                 instance, one, json, output, lambda: show(instance, results), template
             )
         else:
-            documents = [result.document() for result in results]
+            documents = [result.written() for result in results]
             deliver(documents, json, output, lambda: show(instance, results))
     for result in results:
         if not result.solution:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
 OUT = 20  # jobs that are left out and named
+WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"}
 
 
 def plan(table: pl.DataFrame) -> Figure:
@@ -167,5 +168,7 @@ def _left_out(axes: Axes, jobs: list[dict[str, object]], first: int, end: float)
     """Write why each of some jobs is left out, where its bar would be."""
     for row, job in enumerate(jobs, start=first):
         axes.axhspan(row - 0.5, row + 0.5, color=PALE, alpha=0.4, linewidth=0)
-        why = f"left out: {job['reason'] or 'not said why'}, reward {job['reward']:,.6g}"
+        reason, _, rule = str(job["reason"] or "not said why").partition(":")
+        words = f"by the rule '{rule}'" if rule else WORDS.get(reason, reason)
+        why = f"left out: {words}; reward {job['reward']:,.6g}"
         axes.annotate(label(why, 80), (0.01 * end, row), va="center", fontsize=8)

@@ -19,13 +19,16 @@ STYLES = {True: "green", False: "red", None: ""}
 
 def summary(rows: Sequence[Row]) -> None:
     """Show what is measured, and for each problem how far policies fall short, and who is best."""
-    for shown in tables.measured_tables(rows):
+    measured = list(tables.measured_tables(rows))
+    for shown in measured:
         show(shown)
     found = standings(rows)
     for what, shown in tables.standings(found, overview(rows)):
-        show(shown)
         mine = [standing for standing in found if standing.problem == what.problem]
-        if any(standing.counted < standing.runs for standing in mine):
+        without = any(standing.counted < standing.runs for standing in mine)
+        if not measured or what.instances > 1 or without:  # of one log there is nothing to average
+            show(shown)
+        if without:
             say("no gap: runs left out of the means, and why")
         say(f"the references took {duration(what.reference_seconds)} in total")
 

@@ -26,7 +26,7 @@ DROPPED = 20  # what is left out and printed; a plan has it all
 CHANGED = 40  # changes that are printed
 
 
-ROWS = 400  # of a table, the last of which may be a sum; who needs more wants a file
+ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a file
 
 
 def result(instance: AnyInstance, document: Result) -> None:

@@ -71,11 +71,6 @@ def convert(
     return made
 
 
-def _word(kind: str) -> str:
-    """Return what files of a format are called: by their ending where a plug-in reads them."""
-    return WORDS.get(kind, f"{kind} file")
-
-
 def _chosen(kind: str, wanted: object, given: Options) -> Problem:
     """Return the problem that files of a format become: of several, the one that is asked for."""
     able = {record.name: record for record in problems() if kind in record.known_converters()}

@@ -23,5 +23,5 @@ def dump(record: AnyInstance | Result, path: str | Path, *, indent: int = 0) -> 
     InputError
         If the place cannot be written to.
     """
-    content = record.document() if isinstance(record, Result) else record
+    content = record.written() if isinstance(record, Result) else record
     files.dump(content, path, indent=indent)

@@ -250,7 +250,7 @@ def _checked(
     from schedopt.validation.documents import check
 
     try:
-        report = check(instance, done.claim(), constraints)
+        report = check(instance, done.written(question=False), constraints)
     except KeyboardInterrupt:
         stopped_here = msgspec.structs.replace(done, termination="interrupted")
         return noted(stopped_here, "not checked: interrupted")

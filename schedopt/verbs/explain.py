@@ -96,7 +96,9 @@ def everything() -> Iterator[Explained]:
             name=record.name,
             what="problem",
             problems=(record.name,),
-            definition=record.title,
+            definition=f"{record.title}; {len(record.policies())} policies; formulations: "
+            f"{', '.join(record.formulation_homes)}; side constraints: "
+            f"{', '.join(record.constraint_kinds())}",
             use=f"schedopt new {record.name} --output mine.json",
         )
 

@@ -34,7 +34,7 @@ def carried_out(instance: AnyInstance, result: Result) -> Result | None:
     run = problem_of(instance).carried_out(instance, result)
     if run is None or run is result:
         return run
-    report = check(instance, run.claim(), run.constraints)
+    report = check(instance, run.written(question=False), run.constraints)
     return msgspec.structs.replace(
         run, checked=not (report.unchecked or report.unjudged), violations=tuple(report.violations)
     )

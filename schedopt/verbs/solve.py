@@ -285,7 +285,7 @@ def _report(model: Formulation, result: Result, seconds: float | None) -> Report
     """Check a result; say what in the model no checker can see."""
     from schedopt.validation.documents import check
 
-    report = check(model.instance, result.claim(), model.added, seconds)
+    report = check(model.instance, result.written(question=False), model.added, seconds)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
     native = [name for name in model.side() if name not in names]

@@ -117,7 +117,8 @@ def time_of(text: str, queue: AnyInstance) -> float:
         raise InputError(expected, found=shown(text), place="at") from None
     start = getattr(queue, "start", None)
     if start is None:
-        expected = "a number in the log's unit: it has no `start`, which says when its 0 is"
+        sets = "it has no `start`, as `convert --option timezone=ZONE` sets"
+        expected = f"a number in the log's unit: {sets}"
         raise InputError(expected, found=shown(text), place="at")
     zero = Dates.of(start)
     return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))

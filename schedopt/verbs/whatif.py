@@ -25,7 +25,7 @@ def whatif(
     what: AnyInstance | str | Path,
     vary: Sequence[str],
     *,
-    unit: str = "s",
+    unit: str | None = None,
     formulation: str | None = None,
     solver: str | None = None,
     constraints: Sequence[Constraint] = (),
@@ -47,8 +47,9 @@ def whatif(
         ``PLACE=VALUES``. Places are names with points between: ``processors``, ``deadline``,
         ``jobs.hero.reward``, ``rules.cap.at_most.fx`` (a side constraint by its name, or by kind
         and position), ``option.fill``. Values have commas between, or are ``FIRST:LAST:STEP``.
-    unit : str
-        What times are in where values have units, such as ``12h``: ``s``, ``m``, ``h`` or ``d``.
+    unit : str, optional
+        What times are in where values have units, such as ``12h``: ``s``, ``m``, ``h`` or ``d``;
+        the instance's own if left out.
     formulation, solver, constraints, time_limit, gap, seed, options
         As `solve` takes them.
     jobs : int
@@ -89,7 +90,7 @@ def questions(
     what: AnyInstance | str | Path,
     vary: Sequence[str],
     *,
-    unit: str = "s",
+    unit: str | None = None,
     constraints: Sequence[Constraint] = (),
     how: Mapping[str, Any],
 ) -> list[Variant]:
@@ -99,7 +100,8 @@ def questions(
     if not vary:
         raise InputError("PLACE=VALUES", found="nothing", place="--vary")
     record = problem_of(what)
-    varied = [Vary.of(text, lambda text: record.quantity(text, unit)) for text in vary]
+    own = str(unit or getattr(what, "unit", "s"))
+    varied = [Vary.of(text, lambda text: record.quantity(text, own)) for text in vary]
     document = msgspec.json.decode(msgspec.json.encode(what))
     rules = tuple(msgspec.json.decode(msgspec.json.encode(list(constraints))))
     asked = []

@@ -103,10 +103,12 @@ def narrowest(model: Rectangles) -> int:
     Each job has the narrowest width that it can have in any schedule, or that the largest job has
     that it must be together with; and at each instant all nodes run a job.
     """
-    packed = items(model.instance, model.rules.values())
     minima: list[int] = model.instance.minima.tolist()
-    width_of: dict[int, int] = dict(zip(minima, model.narrowest, strict=True))
-    kinds = [] if packed is None else packed.kinds
-    total: int = sum(width_of[kind.top] * len(kind.sizes) * len(kind.items) for kind in kinds)
+    total: int = sum(model.narrowest)
+    if model.rules:
+        packed = items(model.instance, model.rules.values())
+        width_of: dict[int, int] = dict(zip(minima, model.narrowest, strict=True))
+        kinds = [] if packed is None else packed.kinds
+        total = sum(width_of[kind.top] * len(kind.sizes) * len(kind.items) for kind in kinds)
     nodes: int = model.instance.nodes
     return max(total, nodes)

@@ -1,6 +1,6 @@
 """The items to pack: identical jobs of one size, and bundles of jobs that must stay together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -8,9 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Apart, Constraint, Together
+from schedopt.instances.decoding import no_collection
 from schedopt.instances.epoch import Instance
 
 Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Items of one job each, given as the positions of the jobs: there may be a million."""
+
+    jobs: list[int]
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __getitem__(self, i: int) -> tuple[int, ...]:
+        return (self.jobs[i],)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return zip(self.jobs)
 
 
 @dataclass(frozen=True)
@@ -18,7 +35,7 @@ class Kind:
     """Items that can take each other's place in any partition."""
 
     sizes: tuple[int, ...]  # the minima of one item's jobs, the largest first
-    items: list[tuple[int, ...]]  # the positions of each item's jobs
+    items: list[tuple[int, ...]] | Alone  # the positions of each item's jobs
     free: bool  # whether no side constraint mentions them
 
     @property
@@ -93,7 +110,7 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
     sizes = instance.minima[order]
     cuts = np.flatnonzero(np.diff(sizes)) + 1
     kinds = [
-        Kind((int(instance.minima[some[0]]),), list(zip(some.tolist(), strict=True)), True)
+        Kind((int(instance.minima[some[0]]),), Alone(some.tolist()), True)
         for some in np.split(order, cuts)
         if some.size
     ]
@@ -111,6 +128,7 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
     return Items(instance.nodes, instance.inequity, kinds, clash, apart)
 
 
+@no_collection()
 def first_fit(items: Items) -> list[list[int]]:
     """Return a partition that keeps all side constraints: the largest first, where it first fits.
 
@@ -121,26 +139,31 @@ def first_fit(items: Items) -> list[list[int]]:
     held: list[list[int]] = []
     epochs: list[list[int]] = []
     for t, kind in enumerate(items.kinds):
-        room[len(epochs) :], floors[len(epochs) :] = items.nodes, max(1, kind.top - items.inequity)
-        widths = np.sum([np.maximum(size, floors) for size in kind.sizes], axis=0)
-        able = iter(np.flatnonzero(widths <= room).tolist())
-        e = -1
-        if kind.free:  # as many at once as there is room for
-            alike, done = [j for (j,) in kind.items], 0
-            while done < len(alike):
-                e = next(able)
-                if e == len(epochs):
-                    held.append([])
-                    epochs.append([])
-                many = min(int(room[e] // widths[e]), len(alike) - done)
-                room[e] -= many * widths[e]
+        floor, count = max(1, kind.top - items.inequity), len(kind.items)
+        each = items.nodes // sum(max(size, floor) for size in kind.sizes)  # in a new epoch
+        few = len(epochs) + -(-count // each)  # more there cannot be
+        room[len(epochs) : few], floors[len(epochs) : few] = items.nodes, floor
+        widths = np.sum([np.maximum(size, floors[:few]) for size in kind.sizes], axis=0)
+        able = np.flatnonzero(widths <= room[:few])
+        if isinstance(kind.items, Alone):  # as many at once as there is room for
+            ends = np.cumsum(room[able] // widths[able])
+            last = int(np.searchsorted(ends, count)) + 1
+            able, ends = able[:last], np.minimum(ends[:last], count)
+            many = np.diff(ends, prepend=0)
+            room[able] -= many * widths[able]
+            new = int((able >= len(epochs)).sum())
+            held += [[] for _ in range(new)]
+            epochs += [[] for _ in range(new)]
+            begin = 0
+            for e, end in zip(able.tolist(), ends.tolist(), strict=True):
                 held[e].append(t)
-                epochs[e] += alike[done : done + many]
-                done += many
+                epochs[e] += kind.items.jobs[begin:end]
+                begin = end
             continue
+        fitting, e = iter(able.tolist()), -1
         for jobs in kind.items:  # what has not fitted one does not fit the next, which is alike
             while e < 0 or room[e] < widths[e] or _clashes(items, t, held, e):
-                e = next(able)
+                e = next(fitting)
             if e == len(epochs):
                 held.append([])
                 epochs.append([])

@@ -28,7 +28,7 @@ from schedopt.solvers.hesrpt.path_kernels import (
     price_until,
 )
 from schedopt.solvers.hesrpt.paths import Rents
-from schedopt.solvers.hesrpt.price_kernels import compile_kernels, levels_of, prices_of
+from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
 from schedopt.solvers.hesrpt.programs import Solved, solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.slots import in_slots
@@ -255,7 +255,6 @@ class _Maker:
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
         if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
             return None
-        compile_kernels()
         goal: float = BEYOND
         passes: list[dict[str, object]] = [{"rents": [1.0]}]
         left = _every_order(after)

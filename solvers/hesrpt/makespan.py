@@ -10,25 +10,30 @@ from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.result import Result, Termination
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def least_makespan(instance: Instance) -> tuple[float, float, Floats]:
+def least_makespan(
+    instance: Instance, jobs: Ints | None = None, left: Floats | None = None
+) -> tuple[float, float, Floats]:
     """Return the least makespan, a bound beside it, and the shares of all jobs.
+
+    `jobs`, of which `left` is still to be done, are those in question; all where left out.
 
     A share that is averaged over time does no less work, since speedups are concave: so a time T
     suffices if and only if all jobs together need no more than all servers to complete at T.
 
     Source: heSRPT paper, Theorem 1, for any concave speedups of the jobs.
     """
-    everyone = np.arange(len(instance.jobs))
-    sizes, servers = instance.sizes, float(instance.servers)
+    jobs = np.arange(len(instance.jobs)) if jobs is None else jobs
+    sizes, servers = instance.sizes if left is None else left, float(instance.servers)
 
     def needed(time_: float) -> Floats:
-        return instance.each("servers_for", everyone, sizes / time_)
+        return instance.each("servers_for", jobs, sizes / time_)
 
-    high = float((sizes / instance.each("at", everyone, np.full(len(sizes), servers))).sum())
+    high = float((sizes / instance.each("at", jobs, np.full(len(sizes), servers))).sum())
     low = high / (2.0 * len(sizes))
-    while needed(low).sum() <= servers:
+    while low > 0 and needed(low).sum() <= servers:
         high, low = low, low / 2
     while needed(high).sum() > servers:
         high *= 1 + 1e-15

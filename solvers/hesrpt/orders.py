@@ -18,7 +18,7 @@ from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, one_order
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
 from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.kernels import Floats, curves
-from schedopt.solvers.hesrpt.price_kernels import compile_kernels, levels_of, played, prices_of
+from schedopt.solvers.hesrpt.price_kernels import levels_of, played, prices_of
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
     NEAR,
@@ -90,7 +90,6 @@ class OrderSearch:
 
     def prices(self, order: Order | None = None) -> Floats:
         """Return the price of each job's work for an order, or the best, shape (M,)."""
-        compile_kernels()
         order = self.order if order is None else order
         return prices_of(self._curves, order, levels_of(self.costs, order))
 
@@ -220,7 +219,6 @@ class OrderTree(OrderSearch):
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
         until = now() + seconds
-        compile_kernels()
         if not self._descended:
             self._descended = self._descend(until)
             self.bound = max(self.bound, self._least())

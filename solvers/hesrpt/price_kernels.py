@@ -12,20 +12,17 @@ at a time; what is played is exact all the same: shares are mixed of what jobs t
 under and at one just over that at which they take all servers.
 """
 
-from functools import cache
 from math import exp, inf, log, log1p
 from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.instances.hesrpt import Instance, Job, Power
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.hesrpt.kernels import (
     POWER,
     Curves,
     Floats,
     Ints,
-    curves,
     slope,
     speed,
     taken,
@@ -295,16 +292,6 @@ def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
 def levels_of(costs: Floats, order: Ints) -> Floats:
     """Return W_k for an order from the last to complete, shape (M,)."""
     return np.cumsum(costs[order])
-
-
-@cache
-def compile_kernels() -> None:
-    """Compile the kernels once, so that compiling is not counted as solving."""
-    jobs = (Job(name="a", size=1.0), Job(name="b", size=2.0))
-    one = Instance(name="one", servers=2, speedup=Power(p=0.5), jobs=jobs)
-    c, order = curves(one), np.array([1, 0])
-    lam = prices_of(c, order, levels_of(one.costs, order))
-    played(c, one.sizes, lam, np.zeros((0, 0)))
 
 
 STEPS = 60

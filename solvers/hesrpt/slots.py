@@ -12,7 +12,6 @@ import numpy as np
 from schedopt.formulations.hesrpt.order import smiths_order
 from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
-from schedopt.instances.naming import split
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves, speeds
 
 SLOTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -23,6 +22,8 @@ MOST_SHARES = 300_000
 MOST_SLOTTED = 20_000
 """Jobs up to which there are slots."""
 WAVES = (4, 16, 64)
+MANY = (8,)
+"""Waves of jobs beyond `MOST_SHARES`: one attempt, about the best of a million unlike ones."""
 CLOSER = 3
 """How often the lengths of waves are improved."""
 
@@ -80,11 +81,12 @@ class Waves:
         """Return the allocation."""
         shares = self._each("servers_for", self.sizes * self.pace[self.waves])
         shares /= self.instance.servers
-        who = [np.array(one) for one in split(self.waves, len(self.pace))]
+        who = np.argsort(self.waves, kind="stable")
+        cuts = np.searchsorted(self.waves[who], np.arange(1, len(self.pace)))
         starts = np.append(0.0, self.ends[:-1])
         ends = np.empty(len(self.jobs))
         ends[self.jobs] = self.ends[self.waves]
-        held = ((self.jobs[one], shares[one]) for one in who)
+        held = zip(np.split(self.jobs[who], cuts), np.split(shares[who], cuts), strict=True)
         times = zip(starts, self.ends, held, strict=True)
         epochs = ((start, end, *its) for start, end, its in times)
         return allocated(self.instance, ends, epochs)
@@ -144,7 +146,8 @@ def in_slots(instance: Instance, rules: Rules) -> Allocated | None:
 def _waves(instance: Instance) -> Waves:
     """Return the cheapest waves."""
     order = smiths_order(instance)[::-1]
-    return min((Waves(instance, order, count) for count in WAVES), key=lambda one: one.cost)
+    counts = WAVES if len(order) <= MOST_SHARES else MANY
+    return min((Waves(instance, order, count) for count in counts), key=lambda one: one.cost)
 
 
 def _parts(instance: Instance, c: Curves, bounds: Bounds) -> Iterator[tuple[Ints, float, bool]]:

@@ -18,7 +18,7 @@ from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attemp
 from schedopt.solvers.hesrpt.feasible import possible_timelines, servable
 from schedopt.solvers.hesrpt.kernels import curves
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
-from schedopt.solvers.hesrpt.price_kernels import compile_kernels, replay
+from schedopt.solvers.hesrpt.price_kernels import replay
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.tree_kernels import (
@@ -111,7 +111,6 @@ class TimelineSearch:
         self._tree.found[:] = instance.costs / instance.each(
             "at", np.arange(count), np.full(count, self._curves.servers)
         )
-        compile_kernels()
         self.value = inf
         if playable:
             self.value = float(cost_of_played(self._curves, self._late, self._tree.found))

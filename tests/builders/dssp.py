@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 from math import inf
 from typing import NamedTuple
 
+from builders.dssp_moving import fitting, served
 from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances.constraints import (
     Constraint,
@@ -80,8 +81,13 @@ def best_at_risk(model: Selection) -> float | None:
     level = Measure.read(asked["risk"]).level
     found = []
     facts = Facts(night, min(model.fill, 1.0))
-    for chosen in keeping(night, model.added, model.fill):
-        done = [in_time(facts, chosen, drawn, s) for s in range(len(drawn))]
+    every = fitting(night) if night.beyond else keeping(night, model.added, model.fill)
+    for chosen in every:
+        done = (
+            served(night, chosen, drawn)
+            if night.beyond
+            else [in_time(facts, chosen, drawn, s) for s in range(len(drawn))]
+        )
         earned = sorted(sum(night.jobs[j].reward for j in jobs) for jobs in done)
         if asked["risk"] == "mean":
             found.append(sum(earned) / len(earned))

@@ -3,7 +3,7 @@
 Times are whole slots; the instance has them in a unit of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
 from random import Random
@@ -220,47 +220,89 @@ def fitting(night: Instance) -> list[tuple[str, ...]]:
     slots = Slots(night)
     ends = _alone(slots)
     able = [n for n in slots.jobs if ends[n] <= slots.due[n]]
-    return [chosen for chosen in subsets(able) if _fits(slots, chosen)]
+    return [
+        chosen
+        for chosen in subsets(able)
+        if all({*slots.jobs[n].after} <= {*chosen} for n in chosen) and _fits(slots, chosen)
+    ]
 
 
-def _fits(slots: Slots, chosen: tuple[str, ...]) -> bool:
+def served(night: Instance, chosen: Sequence[str], drawn: list[list[int]]) -> list[set[int]]:
+    """Return which of some jobs are in time in each scenario, in millionths of planned times."""
+    slots, left = Slots(night), list(chosen)
+    factors = [
+        {job.name: Fraction(part, 10**6) for job, part in zip(night.jobs, one, strict=True)}
+        for one in drawn
+    ]
+    ends = [_alone(slots, longer) for longer in factors]
+    alone = [{n for n in chosen if end[n] <= slots.due[n]} for end in ends]
+
+    def brings(name: str) -> Fraction:
+        reward, demand = int(slots.jobs[name].reward), slots.demand(name)
+        return Fraction(reward * sum(name in fit for fit in alone), demand) if demand else NEVER
+
+    order: list[str] = []
+    while left:
+        free = [n for n in left if not {*slots.jobs[n].after} & {*left}]
+        order.append(max(free, key=lambda n: (brings(n), -night.index[n])))
+        left.remove(order[-1])
+    return [
+        {
+            night.index[n]
+            for i, n in enumerate(order)
+            if n in fit and _fits(slots, order[: i + 1], longer, n)
+        }
+        for fit, longer in zip(alone, factors, strict=True)
+    ]
+
+
+def _fits(
+    slots: Slots, chosen: Sequence[str], longer: Mapping[str, Fraction] = {}, who: str = ""
+) -> bool:
+    """Tell whether some jobs fit, each so much longer, into all that one of them has to."""
     jobs = slots.jobs
-    if any(other not in chosen for n in chosen for other in jobs[n].after):
-        return False
+
+    def overfull(members: list[str], held: str, most: Any) -> bool:
+        """Tell whether jobs ask for too much; where it is of one job, if that asks at all."""
+        asked = {n: slots.demand(n) * longer.get(n, Fraction(1)) for n in members}
+        if held:
+            holds = {n: Fraction(repr(jobs[n].holds.get(held, 0.0) + 0.0)) for n in members}
+            asked = {n: holds[n] * asked[n] / jobs[n].processors for n in members}
+        return sum(asked.values()) > most and (not who or asked.get(who, 0) > 0)
+
     for a in {slots.release[n] for n in chosen}:
         for b in {slots.due[n] for n in chosen}:
             inside = [n for n in chosen if slots.release[n] >= a and slots.due[n] <= b]
             for pools in subsets(list(slots.pools)):
-                asked = sum(slots.demand(n) for n in inside if {*slots.allowed[n]} <= {*pools})
-                if asked > sum(slots.pools[p][t] for p in pools for t in range(a, b)):
+                among = [n for n in inside if {*slots.allowed[n]} <= {*pools}]
+                if overfull(among, "", sum(slots.pools[p][t] for p in pools for t in range(a, b))):
                     return False
             for name, level in slots.resources.items():
-                held = sum(
-                    Fraction(repr(jobs[n].holds.get(name, 0.0) + 0.0))
-                    * slots.demand(n)
-                    / jobs[n].processors
-                    for n in inside
-                )
-                if held > sum(Fraction(level[t]) for t in range(a, b)):
+                if overfull(inside, name, sum(Fraction(level[t]) for t in range(a, b))):
                     return False
     return True
 
 
-def _alone(slots: Slots) -> dict[str, Fraction]:
-    """Return when each job ends at the earliest, were the machine its own."""
+def _alone(slots: Slots, longer: Mapping[str, Fraction] | None = None) -> dict[str, Fraction]:
+    """Return when each job ends at the earliest, were the machine its own.
+
+    Where they take so many times as long, those that are late end all the same.
+    """
     found: dict[str, Fraction] = {}
     while len(found) < len(slots.jobs):
         for name, job in slots.jobs.items():
             if name in found or any(other not in found for other in job.after):
                 continue
-            late = any(found[other] > slots.due[other] for other in job.after)
+            last = NEVER - 1 if longer else None
+            late = any(found[other] > (last or slots.due[other]) for other in job.after)
             start = max([Fraction(slots.release[name]), *(found[o] for o in job.after)])
-            found[name] = NEVER if late else _ended(slots, name, start)
+            times = longer[name] if longer else Fraction(1)
+            found[name] = NEVER if late else _ended(slots, name, start, times)
     return found
 
 
-def _ended(slots: Slots, name: str, start: Fraction) -> Fraction:
-    job, work, at = slots.jobs[name], Fraction(slots.demand(name)), start
+def _ended(slots: Slots, name: str, start: Fraction, times: Fraction) -> Fraction:
+    job, work, at = slots.jobs[name], slots.demand(name) * times, start
     most = (
         99 if job.max_processors is None else job.max_processors // job.processors * job.processors
     )
@@ -275,7 +317,7 @@ def _ended(slots: Slots, name: str, start: Fraction) -> Fraction:
         else:
             done, work = done + step, work - rate * step
     for stage in slots.lengths(name):
-        if not (length := max(stage)):
+        if not (length := max(stage) * times):
             continue
         while not any(_stands(slots, name, p, at, length) for p in slots.allowed[name]):
             at = Fraction(int(at) + 1)
@@ -285,7 +327,7 @@ def _ended(slots: Slots, name: str, start: Fraction) -> Fraction:
     return max(done, at)
 
 
-def _stands(slots: Slots, name: str, pool: str, at: Fraction, length: int) -> bool:
+def _stands(slots: Slots, name: str, pool: str, at: Fraction, length: Fraction) -> bool:
     job = slots.jobs[name]
     last = -int(-(at + length) // 1)
     return last <= slots.length and all(

@@ -1,4 +1,4 @@
-"""How much tests try: a third of their random examples, all of them in `make test-all`, or more.
+"""How much tests try: a quarter of their random examples, all of them in `make test-all`, or more.
 
 ``SCHEDOPT_TESTS=all`` tries all, ``SCHEDOPT_TESTS=30`` thirty times as many.
 """
@@ -14,4 +14,4 @@ def examples(full: int) -> int:
     """Return how many examples to try, of so many in the full run."""
     if TIMES.isdecimal():
         return full * int(TIMES)
-    return full if ALL else max(5, full // 3)
+    return full if ALL else max(5, full // 4)

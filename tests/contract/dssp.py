@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from builders.dssp import best, best_at_risk, best_order_at_risk
+from builders.dssp_moving import EVERY, nights
 from builders.dssp_season import best_plan
 from builders.dssp_season import season as some_season
 from builders.dssp_windows import best_schedule
@@ -121,7 +122,13 @@ def some_share(draw: Random, names: list[str]) -> Constraint:
 
 
 def selection(draw: Random) -> Selection:
-    """Draw a selection: half are of shares of teams alone, for all of the night."""
+    """Draw a selection: half are of shares of teams alone, for all of the night.
+
+    A tenth are under risk on a machine that changes, or of jobs that wait or hold.
+    """
+    if draw.random() < 0.1:
+        night, asked = at_risk(draw, nights(draw.choice(EVERY), 1, draw.randint(0, 10**6))[0])
+        return Selection(night, **asked)
     alone = draw.random() < 0.5
     night = some_night(draw, windows=not alone)
     night, rules = _ruled(draw, night, rule=some_share if alone else some_rule)

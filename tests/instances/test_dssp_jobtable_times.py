@@ -84,6 +84,14 @@ def test_predictions_beside_tasks(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
+    start = "2026-03-28T22:00[Europe/Berlin]"  # clocks go forward at two
+    text = "name,reward,tasks,release\na,1,1h,04:00\n"
+    night, _ = told(tmp_path, text, start=start, deadline="2026-03-29T08:00+02:00", unit="h")
+    assert (night.jobs[0].release, night.deadline) == (5, 9)
+    assert night.start == "2026-03-28T22:00:00+01:00[Europe/Berlin]"
+
+
 def test_a_job_whose_deadline_is_over_is_left_out_and_said_to_be(tmp_path: Path) -> None:
     text = "name,reward,tasks,deadline\nlate,1,1h,2026-11-22T19:59\nb,1,1h,2026-11-23\n"
     night, lines = told(tmp_path, text, start="2026-11-22T20:00", deadline="10h")

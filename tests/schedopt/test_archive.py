@@ -5,7 +5,9 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
@@ -13,6 +15,7 @@ import pytest
 from builders.cli import ROOT, refused, run
 
 import schedopt
+from schedopt.archive import judging
 from schedopt.archive.entries import Entry, digest, group
 from schedopt.instances import archived
 from schedopt.verbs.archive import chosen, listed, ranked, shown, verified
@@ -105,7 +108,13 @@ def test_a_tampered_entry_is_named(copied: Path, spoil: Callable[[Path], None]) 
     assert named == {f"{QUICK}/{QUICK}-01"}
 
 
-def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(copied: Path) -> None:
+@pytest.mark.parametrize("days", [1, -1])
+def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
+    copied: Path, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whatever clock: the day is what it says, and is no part of what is judged."""
+    clock = datetime.now(UTC) + timedelta(days=days)
+    monkeypatch.setattr(judging, "datetime", SimpleNamespace(now=clock.astimezone))
     path = f"archive:{QUICK}/{QUICK}-01"
     result = copied / "results" / f"{QUICK}-01.json.gz"
     done = run("archive", "submit", path, result, status=1)
@@ -122,6 +131,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(copied: P
     words = (path, loose, "--by", "a patient reader", "--output", kept)
     entry = json.loads(run("archive", "submit", *words).stdout)
     assert entry["objective_by"]["by"] == "a patient reader"
+    assert entry["objective_by"]["date"] == clock.date().isoformat()
     assert entry["bound_by"]["by"] != "a patient reader"
     assert (entry["status"], entry["certificate"] != "") == ("proven", True)
     relined(copied, lambda _: entry)

@@ -1,5 +1,7 @@
 """Bench: gaps, formats, processes, resuming, and being killed."""
 
+import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,25 @@ def test_every_format_holds_the_same_rows_and_resumes(
 
     monkeypatch.setattr("schedopt.sweep.measure.evaluate", must_not_run)
     assert bench(nights, policies=POLICIES, output=output) == more
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_clock_that_jumps_changes_no_limit_and_no_row(
+    nights: Path, tmp_path: Path, days: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "rows.jsonl"
+    rows = bench(nights, policies=POLICIES[:1], output=output, time_limit=3600.0)
+    right, looks = time.time, count()
+    monkeypatch.setattr(time, "time", lambda: right() + 86_400 * days * (next(looks) % 2))
+    more = bench(nights, policies=POLICIES[:2], output=output, time_limit=3600.0)
+    assert [row for row in more if row.policy == POLICIES[0]] == rows
+    assert all(row.reference_proven for row in more)
+    hard = generate("hesrpt", "mixed", seed=1, options={"jobs": 18})
+    late = solve(hard, time_limit=0.2)
+    assert (late.termination, late.solution_status, late.checked) == (
+        "time-limit", "feasible", True,
+    )  # fmt: skip
+    assert 0.0 <= late.seconds.solve < 86_400
 
 
 def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Path) -> None:

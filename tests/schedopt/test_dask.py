@@ -67,7 +67,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         process.wait()
 
 
-def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(
+def test_the_same_rows_from_one_process_and_a_cluster_that_loses_a_worker(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = tmp_path / "nights"
@@ -83,7 +83,7 @@ def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(
         "seeds": [3, 4],
     }
     one = bench(**sweep)  # type: ignore[arg-type]
-    for _ in range(3):
+    for _ in range(2):
         cluster.hire("--no-nanny")
     killed = []
 
@@ -97,7 +97,6 @@ def test_the_same_rows_from_one_process_four_and_a_cluster_that_loses_a_worker(
     assert killed[0][0] < killed[0][1] == 11
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert timeless(many) == timeless(one)
-    assert timeless(bench(**sweep, jobs=4)) == timeless(one)  # type: ignore[arg-type]
     assert bench(**sweep, output=output) == many  # type: ignore[arg-type]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,8 +59,14 @@ def quits_when_warmed(instance: Instance) -> Selected:
     os._exit(0)
 
 
+def hangs(instance: Instance) -> Selected:
+    if instance.name != "tiny":
+        os.kill(os.getpid(), signal.SIGSTOP)  # which no time limit of its own ends
+    return selected(instance, [])
+
+
 LOUD = [raises, refuses, exits, exits_when_warmed, recurses]
-QUITTING = [quits, quits_when_warmed]
+QUITTING = [quits, quits_when_warmed, hangs]
 NAMES = [policy.__name__ for policy in LOUD + QUITTING]
 
 
@@ -132,6 +139,17 @@ def test_in_processes_that_die_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["quits"].message == "the worker was killed on every attempt (3)"
     assert found["quits_when_warmed"].message == found["quits"].message
     assert found["exits"].message == "SystemExit: enough"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_policy_that_hangs_is_ended_and_its_row_says_so(jobs: int) -> None:
+    limits = {"time_limit": 4.0, "grace": 2.0}  # more than optima take on a loaded machine
+    names = ["hangs", "greedy", "core"]
+    hung, *others = bench(generated=FEW[:jobs], policies=names, jobs=jobs, **limits)
+    assert (hung.termination, hung.objective, hung.gap) == ("time-limit", None, None)
+    assert hung.message == "its process was ended after 6 s, the time limit and the grace"
+    assert hung.seconds == 6.0
+    assert all(sound(row) for row in others if row.policy != "hangs")
 
 
 def test_the_command_line_says_so_and_writes_the_others(tmp_path: Path) -> None:

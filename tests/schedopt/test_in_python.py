@@ -1,5 +1,6 @@
 """What Python users call: loading results, benches of what is in memory, pairs of policies."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,18 +58,17 @@ def test_rows_of_other_policies_stay_when_ones_file_is_mended(tmp_path: Path) ->
     mine, rows = tmp_path / "mine.py", tmp_path / "rows.jsonl"
     what = ["--generate", "dssp/uncorrelated,seeds=1-2,jobs=20", "--policy", "greedy,mine-of-test"]
     words = ["bench", *what, "--policy-file", mine, "-o", rows]
+    bench = partial(
+        schedopt.bench,
+        generated=generated("dssp", "uncorrelated", seeds=[1, 2], options={"jobs": 20}),
+        policies=["greedy", "mine-of-test"], policy_files=[mine], output=rows,
+    )  # fmt: skip
     mine.write_text(POLICY.format(count=1))
     run(*words)
-    before = schedopt.bench(
-        generated=generated("dssp", "uncorrelated", seeds=[1, 2], options={"jobs": 20}),
-        policies=["greedy", "mine-of-test"], policy_files=[mine], output=rows,
-    )  # fmt: skip
+    before = bench()
     mine.write_text(POLICY.format(count=2))
     run(*words)
-    after = schedopt.bench(
-        generated=generated("dssp", "uncorrelated", seeds=[1, 2], options={"jobs": 20}),
-        policies=["greedy", "mine-of-test"], policy_files=[mine], output=rows,
-    )  # fmt: skip
+    after = bench()
     assert [row for row in after if row.policy == "greedy"] == [
         row for row in before if row.policy == "greedy"
     ]

@@ -56,7 +56,8 @@ def pictures(evil: Path) -> list[Figure]:
 def test_every_sort_of_file_in_every_format(
     suffix: str, tmp_path: Path, pictures: list[Figure]
 ) -> None:
-    for number, figure in enumerate(pictures):
+    text = suffix in (".svg", ".html")  # the others hold no names as they stand
+    for number, figure in enumerate(pictures if text else pictures[-2:]):
         target = tmp_path / f"{number}{suffix}"
         save(figure, target)
         data = target.read_bytes()

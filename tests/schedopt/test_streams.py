@@ -9,8 +9,7 @@ import pytest
 from builders.cli import COMMAND, ROOT, Ran, process, run
 
 SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
-JSON = ["list", "--json"]
-VERBS = [["list"], ["--help"], ["generate", "dssp"], ["evaluate", str(SHOTS), "--policy", "greedy"]]
+VERBS = [["--help"], ["generate", "dssp"], ["evaluate", str(SHOTS), "--policy", "greedy"]]
 
 
 def tail(*words: str, **more: object) -> subprocess.CompletedProcess[bytes]:

@@ -216,11 +216,10 @@ def test_the_verb_refuses_what_it_cannot_tell(real: list[Row], tmp_path: Path) -
         assert refused("summary", *words)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_plot_draws_profiles(real: list[Row], tmp_path: Path, suffix: str) -> None:
-    file = tmp_path / f"rows{suffix}"
+def test_plot_draws_profiles(real: list[Row], tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
     evil = [msgspec.structs.replace(r, policy="<script>$x_^$") for r in real[:1]]
-    file.write_bytes(table([*evil, *real[1:]], suffix))
+    file.write_bytes(table([*evil, *real[1:]], ".parquet"))
     figure = plot(file)
     names = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
     assert "greedy" in names

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from builders.cli import run
 from builders.dssp import night as small
@@ -62,6 +63,8 @@ def test_units_places_and_a_table(tmp_path: Path) -> None:
     given = ["whatif", tmp_path / "n.json", "--vary", "deadline=5,2h,90m", "--unit", "m"]
     rows = [json.loads(line) for line in run(*given, "--json").stdout.splitlines()]
     assert [row["values"]["deadline"] for row in rows] == [5, 120, 90]
+    (own,) = schedopt.whatif(msgspec.structs.replace(night(), unit="h"), ["deadline=90m"])
+    assert own.values["deadline"] == 1.5
     table = tmp_path / "rows.csv"
     run(*given, "--output", table)
     assert table.read_text().startswith("instance,deadline,objective,bound")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from builders.cli import process
+from builders.effort import ALL
 from contract.dssp import schedule, selection
 
 import schedopt
@@ -212,7 +213,7 @@ def test_a_kernel_that_takes_long_is_compiled_and_starts_again(
     assert "dispatcher" not in vars(step), "callers have their own copy"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if ALL else 3))
 def test_small_calls_give_the_same_as_python_and_compiled(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from builders.epoch import packing
 from builders.msfq_logs import queue_of
 
-from schedopt import evaluate, solve
+from schedopt import solve
 from schedopt.formulations.cp_sat import WholeModel, set_domain
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.epoch import Partition, Rectangles
@@ -33,7 +33,7 @@ def night() -> Instance:
 
 def test_interruption_keeps_the_start(night: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Schedule(night)
-    start = model.adopt(evaluate(night, "selection+lcpf", options={"fill": 0.94}).solution)
+    start = solve(night, formulation="schedule", time_limit=0.0).solution
     in_thread = cpsat._CpSatRun.in_thread
 
     def interrupted(

@@ -109,6 +109,8 @@ def test_what_is_earned_is_recomputed(objective: float) -> None:
 def test_rewards_after_the_deadline() -> None:
     late = a_night(late=((0.0, 0.75), (1.0, 0.25)))  # b is half a unit late: half of 4
     assert judged(document() | {"objective": 7.0}, late) == []
+    longer = a_night(late=((0.0, 0.75), (1.0, 0.25), (2.0, 0.1)))  # the rest does not matter
+    assert judged(document() | {"objective": 7.0}, longer) == []
     assert judged(document() | {"objective": 5.0}, late) != []
     gone = a_night(late=((0.0, 0.75), (0.25, 0.5)))
     assert judged(document(), gone) == []

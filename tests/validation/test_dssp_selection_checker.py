@@ -64,6 +64,7 @@ def choosing(instance: Instance, *names: str) -> Document:
         ({"gap": 0.1}, "gap 0.1 where"),
         ({"gap": None}, "gap None where"),
         ({"solution_status": "none"}, "an objective without a solution"),
+        ({"solution_status": "none"}, "a gap without a solution"),
         ({"solution_status": "none"}, "a solution although solution_status is none"),
         ({"termination": "infeasible"}, "a solution although infeasible"),
         ({"conflict": ("x",)}, "a conflict although not infeasible"),

@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from schedopt import check, evaluate
-from schedopt.instances.constraints import Apart, Together
+from schedopt.instances.constraints import Apart, ResponseTime, Together
 from schedopt.instances.epoch import Instance
 from schedopt.instances.epoch.generators import named
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
+from schedopt.validation import documents
 
 
 def instance(**fields: Any) -> Instance:
@@ -40,10 +41,12 @@ def test_a_number_of_hundreds_of_digits_is_refused() -> None:
         broken("heuristic-epoch", grow)
 
 
+PAIR = {"duration": 0.5, "nodes": {"j1": 4, "j3": 4}}
 PARTITIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "objective": (lambda d: d.update(objective=23.0), "the allotments sum to 24"),
     "a job is lost": (lambda d: d["solution"]["epochs"].pop(), "runs 0 times"),
     "a job runs twice": (lambda d: d["solution"]["epochs"].append(first(d)), "runs 2 times"),
+    "two for four": (lambda d: d["solution"].update(epochs=[PAIR, PAIR]), "j2 runs 0 times"),
     "nobody": (lambda d: first(d)["nodes"].update(ghost=1), "no job is called 'ghost'"),
     "no job": (lambda d: d["solution"]["epochs"].append({"duration": 0.0, "nodes": {}}), "no job"),
     "too few nodes": (lambda d: first(d)["nodes"].update(j4=7), "gets 7 nodes, needs 8"),
@@ -89,6 +92,12 @@ def test_unequal_areas_are_for_hybrid_alone() -> None:
     over = instance(jobs=named([1, 1, 1, 1, 2, 2, 3]))
     assert "differ by" in broken("hybrid", lambda d: piece(d, "j7").update(nodes=5), over)
     assert "an area of" in broken("hybrid", lambda d: d.update(policy="buddy-star"), over)
+
+
+def test_a_rule_that_no_checker_knows_is_not_judged() -> None:
+    claim = evaluate(instance(), "dp").claim()
+    report = documents.check(instance(), claim, [ResponseTime(need=1, at_most=1.0)])
+    assert report.unjudged == ["response-time[0]: no checker knows response-time"]
 
 
 @pytest.mark.parametrize("policy", ["dp", "buddy"])

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 from builders.msfq import at_load
 
-from schedopt import solve
+from schedopt import generate, solve
 from schedopt.solvers.result import Result
 from schedopt.validation import documents
 from schedopt.validation.msfq import solved
 from schedopt.validation.report import Report
+from schedopt.verbs import stages
 
 QUEUE = at_load(12, 0.6)
 
@@ -87,3 +88,23 @@ def test_seconds_add_up_to_what_a_solve_takes(monkeypatch: pytest.MonkeyPatch) -
     assert seconds.confirm
     assert seconds.certify
     assert not seconds.explain
+
+
+def test_a_large_solution_is_not_checked_where_no_time_is_left_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = generate("epoch", seed=1)
+    result = solve(instance)
+    wrong = msgspec.structs.replace(result, objective=1.5 * (result.objective or 1.0))
+    claim = wrong.written(question=False)
+    assert documents.check(instance, claim, [], 0.0).violations != []  # it is small
+    monkeypatch.setattr(documents, "LARGE", 0)
+    report = documents.check(instance, claim, [], 0.0)
+    assert report.unchecked == ["the solution: no time was left; `schedopt check` has its own"]
+    assert (report.late, report.bound) == (True, f"believed, from {result.solver}")
+    assert documents.check(instance, claim, [], 1e9).violations != []
+    monkeypatch.setattr(stages, "OVER", 0.0)
+    late = solve(instance, time_limit=0.0)
+    assert not late.checked
+    assert "not checked: the solution" in str(late.message)
+    assert late.solution is not None

@@ -25,6 +25,9 @@ ANSWERS = {
 }
 """For each formulation the records that its solution may be."""
 
+OF_ENCODING = 30.0
+"""Exact sums take longer than names do to be written: see `validation.documents`."""
+
 
 def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change what is asked, with their defaults: r, but of a schedule."""

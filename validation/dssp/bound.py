@@ -34,7 +34,7 @@ from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import scenario_prices
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
-from schedopt.validation.dssp.facts import Facts, facts_of
+from schedopt.validation.dssp.facts import Facts, alone, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, whole
 
 ROUNDING = Fraction(1, 10**14)
@@ -131,7 +131,8 @@ class _Proof:
         facts, rules = _bounded(instance, constraints, claim)
         chosen = _in_order(instance, claim, goal) if goal else frozenset()
         worth = facts.worths(instance.objectives[goal]) if goal else None
-        self.program = program = Program(facts, rules, given.rows, season, worth)
+        own = _apart(season, claim)
+        self.program = program = Program(facts, rules, given.rows, season, worth, own=own)
         for name in instance.objectives[:goal]:
             program.hold(name, facts.worths(name), chosen)
         self.nodes = given.nodes
@@ -293,8 +294,6 @@ def _bounded(
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
     is paid; side constraints speak of what was planned, and of the deadline, but for seats.
     """
-    if claim.formulation == "season" and any(down.night for down in instance.down):
-        raise NotShownError("branchings say nothing of nights on machines of their own")
     if claim.formulation == "season":
         return facts_of(instance, claim, nights=True), constraints
     if claim.formulation == "selection":
@@ -316,6 +315,13 @@ def _bounded(
     facts.capacity += facts.rate * last
     facts.due = {name: due + last for name, due in facts.due.items()}
     return facts, [rule for rule in constraints if isinstance(rule, Seats)]
+
+
+def _apart(season: Instance | None, claim: Document) -> dict[int, Facts]:
+    """Return the facts of the nights that have machines of their own."""
+    if season is None:
+        return {}
+    return {d.night: facts_of(alone(season, d.night), claim) for d in season.down if d.night}
 
 
 def _predicted(job: Job) -> bool:

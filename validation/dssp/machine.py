@@ -99,29 +99,37 @@ class There:
             processor -= _most(points)
         return None
 
-    def earliest(self, demand: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        """Return when each job ends at the earliest, were the machine its own; or `NEVER`."""
+    def earliest(
+        self, demand: Mapping[str, Fraction], longer: Mapping[str, Fraction] | None = None
+    ) -> dict[str, Fraction]:
+        """Return when each job ends at the earliest, were the machine its own; or `NEVER`.
+
+        ``longer``: jobs, and how many times as long they take; whoever is late ends all the same.
+        """
         found: dict[str, Fraction] = {}
-        waiting = list(self.jobs.values())
+        waiting = [job for job in self.jobs.values() if longer is None or job.name in longer]
         while waiting:
             ready = [job for job in waiting if all(name in found for name in job.after)]
             for job in ready:
                 start = max([as_written(job.release), *(found[name] for name in job.after)])
-                end = start if start == NEVER else self._alone(job, start, demand[job.name])
+                more = Fraction(1) if longer is None else longer[job.name]
+                end = start if start == NEVER else self._alone(job, start, demand[job.name], more)
                 due = self.night.deadline if job.deadline is None else job.deadline
-                found[job.name] = end if end <= as_written(due) else NEVER
+                found[job.name] = end if longer is not None or end <= as_written(due) else NEVER
             waiting = [job for job in waiting if job.name not in found]
         return found
 
-    def _alone(self, job: Job, start: Fraction, demand: Fraction) -> Fraction:
+    def _alone(self, job: Job, start: Fraction, demand: Fraction, more: Fraction) -> Fraction:
         points = self.together(self.allowed(job))
         most = widest(job)
-        end = _when([(t, a if most is None else min(a, most)) for t, a in points], start, demand)
+        end = _when(
+            [(t, a if most is None else min(a, most)) for t, a in points], start, more * demand
+        )
         if job.critical_path is not None:
             runs = [(t, Fraction(amount >= job.processors)) for t, amount in points]
-            return max(end, _when(runs, start, as_written(job.critical_path)))
+            return max(end, _when(runs, start, more * as_written(job.critical_path)))
         for stage in job.stages or ():
-            length = as_written(max(stage))
+            length = more * as_written(max(stage))
             if start < NEVER and length:
                 start = length + min(
                     self._opening(job, name, start, length) for name in self.allowed(job)

@@ -106,6 +106,8 @@ class Program:
         The raw instance, where there are several nights.
     worths : mapping of str to float, optional
         What each job is worth, where that is not its reward.
+    own : mapping of int to Facts
+        Those of the nights that have machines of their own.
 
     Attributes
     ----------
@@ -125,9 +127,15 @@ class Program:
         asked: Sequence[str],
         season: Instance | None = None,
         worths: Mapping[str, float] | None = None,
+        *,
+        own: Mapping[int, Facts] | None = None,
     ) -> None:
-        jobs, able = facts.night.jobs, selectable(facts)
+        jobs, self._own = facts.night.jobs, own or {}
         self.facts, self._asked, self._season = facts, asked, season
+        self._open = {n: frozenset(selectable(one).tolist()) for n, one in self._own.items()}
+        self._usually = selectable(facts)
+        able = np.array(sorted(frozenset(self._usually.tolist()).union(*self._open.values())),
+                        dtype=np.intp)  # fmt: skip
         self._nights = range(1, 2) if season is None else range(1, season.nights + 1)
         self._of_job = {} if season is None else nights_of(season)
         self.rows: dict[str, LinearRow] = {}
@@ -159,7 +167,7 @@ class Program:
 
     def _capacity(self, n: int, columns: NDArray[np.intp], earned: NDArray[np.intp]) -> None:
         """Write what fits into a night, given its columns, and the job of each column."""
-        facts = self.facts
+        facts = self._on_night(n)
         if not plain(facts):
             jobs = facts.night.jobs
             due = [facts.due[jobs[j].name] <= facts.deadline for j in earned[columns].tolist()]
@@ -176,6 +184,9 @@ class Program:
         for part in machine_parts(facts, self._asked_on(n)) if facts.night.beyond else ():
             self._on(n, "", part)
 
+    def _on_night(self, n: int) -> Facts:
+        return self._own.get(n, self.facts)
+
     def _end(self, n: int) -> str:
         return "" if self._season is None else f", night {n}"
 
@@ -188,7 +199,15 @@ class Program:
         """The column of each job that can be selected, on each of its nights."""
         if self._season is None:
             return {name: {1: name} for name in self._able}
-        return {name: {n: f"{name}, night {n}" for n in self._of_job[name]} for name in self._able}
+        usually, index = frozenset(self._usually.tolist()), self.facts.night.index
+        return {
+            name: {
+                n: f"{name}, night {n}"
+                for n in self._of_job[name]
+                if index[name] in self._open.get(n, usually)
+            }
+            for name in self._able
+        }
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -276,7 +295,8 @@ class Program:
                     part = as_written(share)
                     bound = -before * beyond(rule, group, part)
                     if rule.of == "capacity":
-                        bound += part * self.facts.capacity * sum(counted.values())
+                        there = (c * self._on_night(n).capacity for n, c in counted.items())
+                        bound += part * sum(there)
                     body = dict(self._used(rule, group, part, counted))
                     if side == "most":
                         self._write(key, body, None, bound)
@@ -289,9 +309,8 @@ class Program:
         return [
             job
             for job in facts.members(rule.by, group)
-            if facts.fits(job)
-            and facts.demand[job] > 0
-            and any(n in self._of_job[job] for n in counted)
+            if facts.demand[job] > 0
+            and any(n in self._of_job[job] and self._on_night(n).fits(job) for n in counted)
         ]
 
     def _used(

@@ -4,10 +4,12 @@ The factors of scenarios are drawn anew from the question's seed; who is in time
 the raw fields, in whole numbers.
 """
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from heapq import heapify, heappop, heappush
-from math import ceil, floor, fsum, inf, sqrt
+from math import ceil, floor, fsum, inf, lcm, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import is_count
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.machine import area
 from schedopt.validation.report import Report, same
 
 NORMAL = 1.96
@@ -125,53 +128,104 @@ class _Served(_Worth):
     def __init__(self, facts: Facts, chosen: frozenset[str], drawn: Integers) -> None:
         self.facts, jobs = facts, facts.night.jobs
         at = [j for j, job in enumerate(jobs) if job.name in chosen]
-        limits = {j: self._limit(jobs[j]) for j in at}
+        self.limits = {j: self._limit(j) for j in at}
         brings = {}
         for j in at:
-            fitting = int((drawn[:, j] <= limits[j]).sum())
+            fitting = int(self._fits(j, drawn).sum())
             demand = jobs[j].planned_demand
             brings[j] = jobs[j].reward * fitting / demand if demand else inf
-        self.at = sorted(at, key=lambda j: (-brings[j], j))
+        left = {jobs[j].name: j for j in sorted(at, key=lambda j: (-brings[j], j))}
+        self.at: list[int] = []
+        while left:
+            free = (name for name, j in left.items() if not left.keys() & {*jobs[j].after})
+            self.at.append(left.pop(next(free)))
         self.jobs = [jobs[j] for j in self.at]
-        self.limits = np.array([limits[j] for j in self.at], dtype=np.int64)
         self.windows = list(self._windows(longest(facts.night)))
 
-    def _limit(self, job: Job) -> int:
-        """Return the largest factor by which a job's path fits, in millionths."""
+    def _limit(self, j: int) -> int:
+        """Return the largest factor by which a job's path fits, in millionths.
+
+        On a machine that changes it is also that of all jobs that it waits for.
+        """
+        job = self.facts.night.jobs[j]
+        if self.facts.night.beyond:
+            last, count = longest(self.facts.night), len(self._chain(j))
+            late = partial(self._late, j)
+            return bisect_left(range(1, last + 1), True, key=lambda f: late([f] * count))
         path = self.facts.critical_path[job.name]
         length = self.facts.due[job.name] - self.facts.release[job.name]
         if length < 0:
             return -1
         return min(2**60, int(length * MILLION / path)) if path else 2**60
 
+    def _chain(self, j: int) -> list[int]:
+        """Return a job, and all that it waits for."""
+        night, found = self.facts.night, [j]
+        for i in found:
+            waits = {night.index[name] for name in night.jobs[i].after}
+            found += sorted(waits.difference(found))
+        return found
+
+    def _late(self, j: int, factors: Sequence[int]) -> bool:
+        """Tell whether a job is late after those that it waits for, the machine their own."""
+        jobs, facts = self.facts.night.jobs, self.facts
+        longer = {
+            jobs[i].name: Fraction(factor, MILLION)
+            for i, factor in zip(self._chain(j), factors, strict=True)
+        }
+        return facts.there.earliest(facts.demand, longer)[jobs[j].name] > facts.due[jobs[j].name]
+
+    def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
+        """Tell in which scenarios a job's path fits: none is shorter if somebody takes longer."""
+        own = drawn[:, self._chain(j)]
+        found = np.asarray(own.max(axis=1) <= self.limits[j])
+        for s in np.flatnonzero((own.min(axis=1) <= self.limits[j]) & ~found).tolist():
+            found[s] = not self._late(j, own[s].tolist())
+        return found
+
     def _windows(self, most: int) -> Iterator[Window]:
         """Yield what the jobs between any release and any deadline ask for."""
-        facts, names = self.facts, [job.name for job in self.jobs]
-        rate = min(facts.fill, Fraction(1)) * facts.night.processors
+        facts, there = self.facts, self.facts.there
+        demand = [facts.demand[job.name] for job in self.jobs]
+        part, every = min(facts.fill, Fraction(1)), list(range(len(self.jobs)))
         spans = {(Fraction(0), facts.deadline)}
         if facts.windowed:
-            due = {facts.due[name] for name in names}
-            spans |= {(a, b) for a in {facts.release[n] for n in names} for b in due if a < b}
-        for start, end in sorted(spans):
-            among = [
-                i
-                for i, name in enumerate(names)
-                if facts.release[name] >= start and facts.due[name] <= end
+            due = {facts.due[job.name] for job in self.jobs}
+            releases = {facts.release[job.name] for job in self.jobs}
+            spans |= {(a, b) for a in releases for b in due if a < b}
+        kinds = [(every, demand, part, there.everything)]
+        for union in there.unions([job.name for job in self.jobs]):
+            among = [i for i in every if {*there.allowed(self.jobs[i])} <= union]
+            kinds.append((among, demand, part, there.together(union)))
+        for name, points in there.resources.items():
+            held = [
+                there.held(job.name, name) * d for job, d in zip(self.jobs, demand, strict=True)
             ]
-            work = [facts.units[names[i]] for i in among]
-            room = int(rate * (end - start) * facts.scale * MILLION)
-            small = max(sum(work) * most, room) < 2**62
-            kind: Any = np.int64 if small else object
-            yield Window(among, np.array(work, dtype=kind), room)
+            kinds.append((every, held, Fraction(1), points))
+        for given, asked, rate, points in kinds:
+            among = [i for i in given if asked[i]]
+            scale = lcm(*(asked[i].denominator for i in among))
+            for start, end in sorted(spans):
+                inside = [i for i in among if self._lives(self.jobs[i].name, start, end)]
+                work = [int(asked[i] * scale) for i in inside]
+                room = int(rate * area(points, start, end) * scale * MILLION)
+                small = max(sum(work) * most, room) < 2**62
+                kind: Any = np.int64 if small else object
+                yield Window(inside, np.array(work, dtype=kind), room)
+
+    def _lives(self, name: str, start: Fraction, end: Fraction) -> bool:
+        return self.facts.release[name] >= start and self.facts.due[name] <= end
 
     def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
         """Tell which jobs are served in time."""
         run = drawn[:, self.at]
-        done = run <= self.limits
+        done = np.zeros(run.shape, dtype=np.bool_)
+        for i, j in enumerate(self.at):
+            done[:, i] = self._fits(j, drawn)
         for window in self.windows:
             asked = np.cumsum(run[:, window.jobs] * window.work, axis=1)
             done[:, window.jobs] &= (asked <= window.room).astype(np.bool_)
-        return np.asarray(done)
+        return done
 
 
 class _Ran(_Worth):

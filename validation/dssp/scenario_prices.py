@@ -8,11 +8,15 @@ there is in each scenario and of the room there is by planned times, nothing is 
 where a job is in time in the scenarios in which that pays, or under a chance in those that are the
 cheapest. Under ``cvar`` scenarios have weights, none above that of the worst part. This holds for
 selections and for schedules: neither the order nor the dispatcher matters.
+
+Where a selection is ``served`` in its order, more is known: whoever is in time, all before him have
+taken their room. In each scenario the jobs up to some place are served, of copies of the selection.
+That the copies are one selection has prices too, `_claims`; any would do.
 """
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor, inf
 from typing import Any
 
 import msgspec
@@ -35,6 +39,7 @@ class ScenarioPrices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ta
     planned: str
     prices: list[str]
     weights: list[str]
+    served: bool = False
 
 
 def shown(facts: Facts, certificate: Mapping[str, object], claim: Document) -> str | None:
@@ -60,6 +65,8 @@ def shown(facts: Facts, certificate: Mapping[str, object], claim: Document) -> s
         return "weights: one is above that of the worst scenarios"
     if facts.windowed or facts.night.beyond or facts.night.nights > 1:
         return "prices: of nights without windows of jobs' own alone"
+    if given.served and (claim.formulation != "selection" or measure.kind == "chance"):
+        return "prices: an order that is not that of schedules, nor of chances"
     return _compared(facts, measure, given, drawn, claim)
 
 
@@ -100,10 +107,54 @@ def _compared(
         gain = (np.array(weights, dtype=object) * parts * room)[:, None] * worth - charge
         brings = np.where(fits.astype(bool), np.maximum(gain, 0), 0).sum(axis=0)
     total = Fraction(planned + int(prices.sum()))
-    for brought, asked in zip(brings.tolist(), work.tolist(), strict=True):
+    if given.served:
+        unit_of = room * unit * scale
+        order = _order(facts, at, fits.sum(axis=0).tolist())
+        gain = fits * (np.array(weights, dtype=object) * parts * room)[:, None] * worth - charge
+        paid = [planned * unit_of * w / planned_room for w in work.tolist()]
+        cost = np.array([floor(price) for price in paid], dtype=object)
+        most = _served(gain[:, order], prices > 0, cost[order])
+        total += Fraction(most, unit_of)
+        brings = brings[:0]
+    for brought, asked in zip(brings.tolist(), work.tolist(), strict=not given.served):
         paid = planned * asked / planned_room
         total += max(Fraction(0), Fraction(brought, room * unit * scale) - paid)
     proven, claimed = total / parts, Fraction(claim.bound or 0.0)
     if proven <= claimed + abs(claimed) / 10**14:
         return None
     return f"prices of scenarios prove {float(proven):.17g}, not {claim.bound:.17g}"
+
+
+def _order(facts: Facts, at: list[int], fitting: list[int]) -> list[int]:
+    """Return the places of jobs in the order in which they are served."""
+    jobs = [facts.night.jobs[j] for j in at]
+    demands = [job.planned_demand for job in jobs]
+    brings = [
+        job.reward * count / demand if demand else inf
+        for job, count, demand in zip(jobs, fitting, demands, strict=True)
+    ]
+    return sorted(range(len(at)), key=lambda i: (-brings[i], at[i]))
+
+
+def _served(gain: Any, on: Any, cost: Any) -> int:
+    """Return the most that copies of a selection gain in all scenarios, beside what is priced."""
+    claims = _claims(gain, on, cost)
+    spared = np.maximum(-claims, 0)
+    walk = np.cumsum(np.maximum(gain - claims, 0) - spared, axis=1).max(axis=1)
+    left = np.maximum(claims.sum(axis=0) - cost, 0)
+    return int(np.maximum(walk, 0).sum() + spared.sum() + left.sum())
+
+
+def _claims(gain: Any, on: Any, cost: Any) -> Any:
+    """Return what each job is to bring in each scenario: together its cost, if it brings so much.
+
+    Burdens are carried, and what is gained beyond the cost is left to scenarios with a price.
+    """
+    whole = 2**60
+    gains, burden = np.maximum(gain, 0), np.maximum(-gain, 0).sum(axis=0)
+    dear, rest = gains[on].sum(axis=0), gains[~on].sum(axis=0)
+    free = (dear + rest - cost) * whole // np.maximum(burden, 1)
+    carried = np.minimum(whole, np.maximum(0, free))
+    part = (cost * whole + carried * burden - rest * whole) // np.maximum(dear, 1)
+    part = np.where(on[:, None], np.minimum(whole, np.maximum(0, part)), whole)
+    return np.where(gain > 0, part, carried) * gain // whole

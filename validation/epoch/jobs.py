@@ -19,16 +19,17 @@ def check_jobs(
 
     ``nodes`` are each job's A_j, wherever it runs, under its name; the objective is their sum.
     """
-    index, least = instance.index, [job.minimum for job in instance.jobs]
-    if len(names) != len(index) or index.keys() != set(names):
+    index, count = instance.index, len(instance.jobs)
+    of = np.array([index.get(name, count) for name in names], dtype=np.intp)
+    if len(names) != count or (np.bincount(of, minlength=count)[:count] != 1).any():
         times = Counter(names)
         for name in times.keys() - index.keys():
             report.violations.append(f"no job is called {shown(name)}")
         for name in index:
             if times[name] != 1:
                 report.violations.append(f"{name} runs {times[name]} times, not once")
-    needs = [least[index[name]] if name in index else 1 for name in names]
-    for i in np.flatnonzero(np.array(nodes) < np.array(needs)).tolist():
+    needs = np.append(instance.minima, 1)[of]
+    for i in np.flatnonzero(np.array(nodes) < needs).tolist():
         report.violations.append(f"{names[i]} gets {nodes[i]} nodes, needs {needs[i]}")
     total = float(sum(nodes))
     report.expect(

@@ -3,12 +3,13 @@
 Everything is recomputed from the instance's raw fields; nothing is shared with what made them.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, repeat
 from math import exp, fsum, inf, isfinite, log
 
 import numpy as np
 from msgspec import UNSET
+from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.errors import shown
@@ -16,6 +17,9 @@ from schedopt.instances.hesrpt import Allocated, Instance, Power
 from schedopt.solvers.result import Document
 from schedopt.validation.hesrpt.speeds import rates_of, speeds
 from schedopt.validation.report import Report
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 CLOSE = 1e-7
 """Tolerance on the shares of an interior-point method."""
@@ -31,16 +35,17 @@ def check(
     report: Report,
 ) -> None:
     """Check an allocation, and add what is wrong to the report."""
-    if not _completions(instance, solution, claim, report):
+    done = _completions(instance, solution, claim, report)
+    if done is None:
         return
-    _objective(instance, solution, claim, report)
+    _objective(instance, done, claim, report)
     _certificate(solution, claim, report)
     if solution.proportions is not UNSET:
         _proportional(instance, solution, report)
         if constraints:
             report.unjudged.append("side constraints, on shares that are given as proportions")
         return
-    sure = _surely(instance, solution)
+    sure = _surely(instance, solution, done)
     if sure or _epochs(instance, solution, report):
         if not sure:
             _work(instance, solution, report)
@@ -48,40 +53,53 @@ def check(
             _kept(constraint, label(constraint, position), instance, solution, report)
 
 
-def _completions(instance: Instance, solution: Allocated, claim: Document, report: Report) -> bool:
-    """Check names, times and the order; tell whether there is anything to go on with."""
-    index, ends = instance.index, solution.completion
-    for name in ends.keys() ^ index.keys():
-        report.violations.append(f"completion: {shown(name)} is not there or no job")
-    known = list(filter(index.__contains__, ends))
-    when = np.array([ends[name] for name in known])
-    came = np.array([instance.jobs[index[name]].arrival for name in known])
-    for i in np.flatnonzero(~((came < when) & (when < inf))).tolist():
-        report.violations.append(f"completion: {known[i]} completes at {when[i]}")
+def _completions(
+    instance: Instance, solution: Allocated, claim: Document, report: Report
+) -> Floats | None:
+    """Check names, times and the order; return when each job completes, None where that is not."""
+    ends = solution.completion
+    of = _positions(instance, ends)
+    if len(of) != len(instance.jobs) or (of < 0).any():
+        for name in ends.keys() ^ instance.index.keys():
+            report.violations.append(f"completion: {shown(name)} is not there or no job")
+    when = np.fromiter(ends.values(), float, len(ends))[of >= 0]
+    of = of[of >= 0]
+    names = instance.names
+    for i in np.flatnonzero(~((instance.arrivals[of] < when) & (when < inf))).tolist():
+        report.violations.append(f"completion: {names[of[i]]} completes at {when[i]}")
     if report.violations:
-        return False
-    report.expect(_in_order(solution.order, ends), "order: not all jobs by their completion times")
+        return None
+    done = np.empty(len(of))
+    done[of] = when
+    right = _in_order(instance, solution.order, done)
+    report.expect(right, "order: not all jobs by their completion times")
     if claim.options.get("order") is not None and claim.formulation == "allocation":
         asked = [name.strip() for name in str(claim.options["order"]).split(",")]
-        report.expect(_in_order(asked, ends), "order: jobs complete in another than was asked for")
-    return True
+        right = _in_order(instance, asked, done)
+        report.expect(right, "order: jobs complete in another than was asked for")
+    return done
 
 
-def _in_order(order: Sequence[str], ends: Mapping[str, float]) -> bool:
+def _positions(instance: Instance, names: Collection[str]) -> Places:
+    """Return the position of the job of each name, -1 where there is none."""
+    return np.fromiter(map(instance.index.get, names, repeat(-1)), np.intp, len(names))
+
+
+def _in_order(instance: Instance, order: Sequence[str], done: Floats) -> bool:
     """Tell whether an order is that in which jobs complete, of all of them."""
-    if len(order) != len(ends) or ends.keys() != set(order):
+    of = _positions(instance, order)
+    if len(of) != len(done) or not np.array_equal(np.sort(of), np.arange(len(done))):
         return False
-    when = np.array([ends[name] for name in order])
+    when = done[of]
     return bool((when[:-1] <= when[1:] * (1 + 1e-12)).all())
 
 
-def _objective(instance: Instance, solution: Allocated, claim: Document, report: Report) -> None:
-    ends, jobs = solution.completion, instance.jobs
-    flows = np.array([ends[job.name] - job.arrival for job in jobs])
+def _objective(instance: Instance, done: Floats, claim: Document, report: Report) -> None:
+    flows = done - instance.arrivals
     if instance.objective == "makespan":
-        ours = max(ends.values())
+        ours = float(done.max())
     elif instance.objective == "weighted-flow-time":
-        ours = fsum((flows * [job.weight for job in jobs]).tolist())
+        ours = fsum((flows * instance.weights).tolist())
     else:
         each = 1 if instance.objective == "total-flow-time" else len(flows)
         ours = fsum(flows.tolist()) / each
@@ -125,19 +143,17 @@ def _epochs(instance: Instance, solution: Allocated, report: Report) -> bool:
     return fine
 
 
-def _surely(instance: Instance, solution: Allocated) -> bool:
+def _surely(instance: Instance, solution: Allocated, done: Floats) -> bool:
     """Tell whether epochs are flawless, and jobs done, by far more than rounding, all at once."""
-    index, epochs, jobs = instance.index, solution.epochs, instance.jobs
-    names = list(chain.from_iterable(epoch.share for epoch in epochs))
-    places = list(map(index.get, names))
-    if instance.whole or None in places:
+    epochs, came, size = solution.epochs, instance.arrivals, instance.sizes
+    job = _positions(instance, list(chain.from_iterable(epoch.share for epoch in epochs)))
+    if instance.whole or (job < 0).any():
         return False
-    job = np.array(places, dtype=np.intp)
-    share = np.array(list(chain.from_iterable(epoch.share.values() for epoch in epochs)))
+    share = np.fromiter(
+        chain.from_iterable(epoch.share.values() for epoch in epochs), float, len(job)
+    )
     at = np.repeat(np.arange(len(epochs)), [len(epoch.share) for epoch in epochs])
     start, end = np.array([(epoch.start, epoch.end) for epoch in epochs]).reshape(-1, 2).T
-    came, size = np.array([(one.arrival, one.size) for one in jobs]).T
-    done = np.array([solution.completion[one.name] for one in jobs])
     follows = np.abs(start - np.append(0.0, end)[:-1]) <= 0.5e-12 * done.max()
     served = share > 0
     within = (share >= 0) & (share <= 1 + CLOSE / 2)
@@ -147,7 +163,7 @@ def _surely(instance: Instance, solution: Allocated) -> bool:
     if not (follows.all() and within.all() and totals.all() and lasts.all()):
         return False
     rates = rates_of(instance, job, share * instance.servers)
-    work = np.bincount(job, rates * (end - start)[at], minlength=len(jobs))
+    work = np.bincount(job, rates * (end - start)[at], minlength=len(done))
     return bool((size - work <= WORK / 2 * size).all())
 
 

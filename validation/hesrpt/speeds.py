@@ -28,20 +28,16 @@ def speeds(instance: Instance) -> list[Any]:
 
 def rates_of(instance: Instance, jobs: NDArray[np.intp], servers: Floats) -> Floats:
     """Return the speedup of each of some jobs, by position, on its servers; none is whole."""
-    given = [job.speedup or instance.speedup for job in instance.jobs]
-    rates = np.zeros(len(jobs))
-    power = np.array([of.p if isinstance(of, Power) else np.nan for of in given])[jobs]
-    parallel = np.array([of.parallel if isinstance(of, Amdahl) else np.nan for of in given])[jobs]
+    given: Any = instance.speedups
+    rates, kinds = np.zeros(len(jobs)), instance.kinds[jobs]
+    power = np.array([of.p if isinstance(of, Power) else np.nan for of in given])[kinds]
+    parallel = np.array([of.parallel if isinstance(of, Amdahl) else np.nan for of in given])[kinds]
     powers, laws = ~np.isnan(power) & (servers > 0), ~np.isnan(parallel) & (servers > 0)
     rates[powers] = servers[powers] ** power[powers]
     f = parallel[laws]
     rates[laws] = 1.0 / ((1.0 - f) + f / servers[laws])
-    tables: dict[Any, int] = {}
-    code = [-1 if isinstance(of, Power | Amdahl) else tables.setdefault(of, len(tables))
-            for of in given]  # fmt: skip
-    kinds = np.array(code)[jobs]
-    for i, of in enumerate(tables):
-        k, s = np.array(sorted({(0.0, 0.0), *of.points})).T
+    for i in np.unique(kinds[np.isnan(power) & np.isnan(parallel)]).tolist():
+        k, s = np.array(sorted({(0.0, 0.0), *given[i].points})).T
         rates[kinds == i] = np.interp(servers[kinds == i], k, s)
     return rates
 

@@ -26,6 +26,8 @@ DRAWS, FEW, MOST = 400, 24, 40_000_000
 least, where all together have more tasks than so many."""
 PLAINLY = 100_000
 """Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
+SLOW = 100
+"""How many times as long a task takes to simulate on a machine that changes."""
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
@@ -69,7 +71,8 @@ def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
 
 def _count(night: Instance, draws: int) -> int:
     """Return how many scenarios are run of so many: fewer where there are many tasks."""
-    return max(draws // 8, min(draws, MOST * draws // DRAWS // max(1, len(night.tasks.lengths))))
+    tasks = max(1, len(night.tasks.lengths)) * (SLOW if night.beyond else 1)
+    return max(draws // 8, min(draws, MOST * draws // DRAWS // tasks))
 
 
 def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:

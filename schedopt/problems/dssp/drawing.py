@@ -66,7 +66,7 @@ def jobs(night: Instance) -> Figure:
             label=label(group),
         )
     axes.axhline(night.deadline / unit, label="deadline", **DEADLINE)
-    if night.demands.size and night.demands.min() > 0:
+    if night.demands.size and night.demands.max() > 20 * night.demands.min() > 0:
         axes.set_xscale("log")
     axes.set_xlabel(_axis("demand", word and f"processor {word}"))
     axes.set_ylabel(_axis("critical path", word))

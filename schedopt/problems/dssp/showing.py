@@ -165,8 +165,8 @@ def dropped(night: Instance, result: Result) -> ShownTable | None:
     many = len(night.jobs) > MANY  # of so many even the first would keep one waiting
     found = {} if many else reasons(night, result, REASONED)
     few = out[:REASONED] if many else out
-    kinds = Counter(str(reason) for reason in found.values())
-    told = ", ".join(f"{reason} {count:,}" for reason, count in kinds.most_common())
+    kinds = Counter(f"by rule '{one.rule}'" if one.rule else one.kind for one in found.values())
+    told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     told = f"of the first {len(found):,}: {told}" if found and len(found) < out.size else told
     shown = [night.jobs[j] for j in few.tolist()]
     jobs = [job for job in shown if job.name in found] or shown[:REASONED]

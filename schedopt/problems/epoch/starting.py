@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from schedopt.formulations.protocol import Formulation
 from schedopt.instances.constraints import Constraint
+from schedopt.instances.decoding import no_collection
 from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled
 from schedopt.policies.registry import NotApplicableError, registered
 
@@ -56,12 +57,11 @@ def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
     return report.ok
 
 
+@no_collection()
 def _rotation(instance: Instance) -> Scheduled:
     """Give each job the whole machine in turn: what is always possible (section 4)."""
     total, nodes = len(instance.jobs), instance.nodes
-    return Scheduled(
-        rectangles={
-            job.name: Rectangle(nodes=nodes, start=i / total, end=(i + 1) / total)
-            for i, job in enumerate(instance.jobs)
-        }
-    )
+    times = [i / total for i in range(total + 1)]
+    turns = zip(instance.names, times, times[1:], strict=False)
+    pieces = {name: Rectangle(nodes=nodes, start=start, end=end) for name, start, end in turns}
+    return Scheduled(rectangles=pieces)

@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+SWEEPS, WIDE = 2, 5e-4
+"""How often the price of each scenario is moved where the order counts, and for which gaps."""
 STEPS = 400
 """Steps of prices."""
 ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
 PASSES = 5
 """How often prices and selections are improved in turn."""
+NEAR, TURNS = 1e-4, 20
+"""How near knapsacks with more than one capacity are solved, and in which part of what is left."""
 SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
@@ -135,6 +139,13 @@ class Search:
         self.bound = np.inf
         self.prices = np.zeros(self.relaxation.size)
         self.weights = np.full(sample.count, 1 / sample.count)
+        self.served: tuple[Floats, float] | None = None  # prices that know the order, if better
+
+    @property
+    def alone(self) -> bool:
+        """Whether one capacity is all that there is."""
+        several = max(len(self.relaxation.room), len(self.relaxation.asked)) > 1
+        return not (self.model.stated or several) and self.model.single_capacity
 
     @property
     def closed(self) -> bool:
@@ -146,13 +157,14 @@ class Search:
 
     def proof(self) -> dict[str, Any] | None:
         """Return a certificate of the bound; None where rules or windows have prices too."""
-        model, sample, relaxed = self.model, self.sample, self.relaxation
-        several = max(len(relaxed.room), len(relaxed.asked)) > 1 or not model.single_capacity
-        if model.stated or several or not np.isfinite(self.bound):
+        sample, relaxed = self.sample, self.relaxation
+        if not self.alone or not np.isfinite(self.bound):
             return None
         own = self.prices[len(relaxed.room) :]
         priced = self.weights * own if len(relaxed.asked) else np.zeros(sample.count)
         planned = float((self.prices[: len(relaxed.room)] * relaxed.room).sum())
+        if self.served:
+            priced, planned = self.served[0], self.served[1] * float(relaxed.room[0])
         weights = [1] * sample.count
         if sample.measure.kind == "cvar":
             tail = (1 - sample.measure.level) * sample.count
@@ -167,6 +179,7 @@ class Search:
             "planned": str(int(Fraction(planned) * PARTS)),
             "prices": [str(int(Fraction(price) * PARTS)) for price in priced.tolist()],
             "weights": [str(weight) for weight in weights],
+            "served": self.served is not None,
         }
 
     def _late(self) -> bool:
@@ -188,7 +201,9 @@ class Search:
             if not chance and self.rounds == ROUNDS:
                 self._try(self._moved())
             if chance or self.closed or self._late() or before == (self.bound, self.value):
-                return
+                break
+        if self.alone and not chance and not self.model.instance.windowed:
+            self._serve()
 
     def _try(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
@@ -227,6 +242,8 @@ class Search:
         priced.open = priced.open & allowed
         priced.add(*self.model.added)
         limits = replace(left(self.limits, self.began), watch=None, gap=1e-6)
+        if not self.model.single_capacity:  # nor is it solved at once
+            limits = replace(limits, gap=NEAR, time_limit=(limits.time_limit or 0) / TURNS or None)
         seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)
         found = solve_any(priced, replace(limits, time_limit=seconds)).solution
         if found is None:
@@ -367,6 +384,39 @@ class Search:
                     part = steps.length * (value - goal) / square
                     weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
+
+    def _wide(self) -> bool:
+        return self.bound - self.value > max(self.limits.gap, WIDE) * abs(self.value)
+
+    def _serve(self) -> None:
+        """Look for prices of crowded scenarios that tell more once the order counts."""
+        relaxed, weights = self.relaxation, self.weights
+        if not (len(relaxed.asked) == len(relaxed.room) == 1) or relaxed.each or not self._wide():
+            return
+        if self.best is None or self.rounds < ROUNDS:
+            return
+        rate = float(self.prices[0])
+        crowded = (weights > 0) & (relaxed.asked[0] @ self.best[relaxed.at] > 1)
+        slip = SLIP * float(self.sample.rewards.sum())
+        top: tuple[float, Floats, float] = np.inf, np.zeros(len(weights)), rate
+
+        def offer(parts: Floats, left: float) -> None:
+            nonlocal top
+            value = relaxed.served(weights, weights * rate * parts, max(0.0, left)) + slip
+            if value < top[0]:
+                top = value, parts, max(0.0, left)
+            if value < self.bound:
+                self.bound, self.served = value, (weights * rate * parts, max(0.0, left))
+
+        for part, by in product((0.15, 0.3, 0.45, 0.6), (1.0, 1.1)):
+            offer(np.where(crowded, part, 0.0), rate * (1 - by * part * float(weights @ crowded)))
+        for _ in range(SWEEPS):
+            for s, by in product(np.flatnonzero(crowded).tolist(), (0.7, 0.9, 1.1, 1.4)):
+                if self._late() or not self._wide():
+                    return
+                parts = top[1].copy()
+                parts[s] *= by
+                offer(parts, top[2] - rate * weights[s] * float(parts[s] - top[1][s]))
 
     def _adjusted(self) -> Floats:
         """Return rewards less what jobs ask for in the scenarios that are scarce."""
