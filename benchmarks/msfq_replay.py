@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 import numpy as np
 import typer
 
@@ -22,36 +23,46 @@ from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.registration import run, started
 
 SERVERS = 128
-RATES = (("easy", 1_000_000, 1e6), ("conservative", 100_000, 5e4))
-"""Policies, jobs, and jobs a second that are asked for."""
+RATES = (
+    ("easy", 1_000_000, 1e6, 0), ("conservative", 100_000, 5e4, 0), ("easy", 1_000_000, 2e5, 32),
+)  # fmt: skip
+"""Policies, jobs, jobs a second that are asked for, and GPUs, which two jobs in five need."""
 LOADS = (0.8, 0.9, 0.95)
 BESIDE, MOST = 5_000, 10_000_000
 """Jobs that the others replay, and the most that we do."""
 
 
-def log(size: int, load: float = 0.8) -> Instance:
+def log(size: int, load: float = 0.8, gpus: int = 0) -> Instance:
     """Draw a log: Poisson arrivals, needs of 1 to 32, lognormal runs, estimates 1 to 5 times."""
     draw = np.random.default_rng(1)
     need = 2 ** draw.integers(0, 6, size)
     length = draw.lognormal(7, 1.5, size).round() + 1
     gaps = draw.exponential(float((need * length).mean()) / (load * SERVERS), size)
     estimate = np.rint(length * draw.uniform(1, 5, size))
-    jobs = Jobs.of(np.cumsum(gaps).round(), need, length, estimate)
-    return Instance(name="log", servers=SERVERS, log="log.parquet").with_jobs(jobs)
+    needs, resources = None, dict[str, int]()
+    if gpus:
+        held = np.where(draw.random(size) < 0.4, draw.integers(1, 9, size), 0)
+        most = float((held * length).mean()) / gpus  # which may be scarcer than servers
+        gaps *= max(1.0, most / (float((need * length).mean()) / SERVERS))
+        needs = {"gpu": held}
+        resources = {"gpu": gpus}
+    jobs = Jobs.of(np.cumsum(gaps).round(), need, length, estimate, needs=needs)
+    bare = Instance(name="log", servers=SERVERS, log="log.parquet")
+    return msgspec.structs.replace(bare, resources=resources).with_jobs(jobs)
 
 
 @measurement
 def replays(accasim: str | None = None) -> Measured:
     """Time EASY and conservative backfilling, and FCFS beside SimPy, AccaSim beside both."""
     yield "(l) replays of a log, one core: jobs a second by processor time, starts alone"
-    for name, size, least in RATES:
-        started(log(1000), name, "given")  # compiles
+    for name, size, least, gpus in RATES:
+        started(log(1000, gpus=gpus), name, "given")  # compiles
         for load in LOADS:
-            queue = log(size, load)
+            queue = log(size, load, gpus)
             seconds, starts = spent(partial(started, queue, name, "given"))
             wait = starts - queue.jobs.submit
             line = float(wait.sum() / (queue.jobs.submit[-1] - queue.jobs.submit[0]))
-            what = f"{name}, {size:,} jobs, load {load}"
+            what = f"{name}, {size:,} jobs, load {load}" + f", {gpus} GPUs" * bool(gpus)
             yield row(what, size / seconds, least=least, mean_queue=line)
     yield f"{BESIDE:,} jobs; jobs a second by processor time"
     queue = log(BESIDE)

@@ -29,21 +29,27 @@ def walk(file: Path, policy: str, level: float, count: int) -> dict[str, float]:
     first = float(jobs.submit[0]) + jobs.span / 3
     times = [t for t in moments(queue, starts, float(starts.max()), 2 * count) if t > first]
     held, widths, misses, requested, spent = [], [], [], [], 0.0
+    by_moment: list[list[bool]] = []
     for at in times[:: max(1, len(times) // count)]:
         began = time.process_time()
         told = schedopt.start_times(queue, at, policy, level=level)
         spent += time.process_time() - began
+        by_moment.append([])
         real = starts[Snapshot(queue, starts, at).waiting]
         for row, start in zip(told.rows, real.tolist(), strict=True):
             held.append(row.earliest <= start <= row.latest)
+            by_moment[-1].append(held[-1])
             widths.append(row.latest - row.earliest)
             misses.append(abs(row.median - start))
             requested.append(abs(row.requested - start))
     if not held:
         return {"starts": 0}
+    share = float(np.mean(held))  # whose error is that of a ratio of sums over moments
+    errors = [sum(some) - share * len(some) for some in by_moment]
     return {
         "starts": len(held),
-        "held": float(np.mean(held)),
+        "held": share,
+        "give or take": 1.96 * float(np.linalg.norm(errors)) / len(held),
         "width": float(np.median(widths)),
         "off, median": float(np.median(misses)),
         "off, as requested": float(np.median(requested)),

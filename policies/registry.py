@@ -81,6 +81,9 @@ class Policy:
         Its options.
     random : bool
         Whether it draws random numbers; then ``run`` takes a ``seed`` too.
+    replays : tuple of str
+        What leaves it nothing to draw, so that one seed says all: options, if they are given, and
+        ``beside``, an instance with a table beside it.
     phase : {"", "choose", "dispatch", "both"}
         Where a problem is solved in two phases: which of them. A policy that chooses and one that
         dispatches make a third: ``greedy+lcpf``.
@@ -103,11 +106,17 @@ class Policy:
     summary: str
     options: Mapping[str, Option] = field(default_factory=dict)
     random: bool = False
+    replays: tuple[str, ...] = ()
     phase: Literal["", "choose", "dispatch", "both"] = ""
     trial: Mapping[str, Any] = field(default_factory=dict)
     waits: str = ""
     suits: Suits = ""
     parallel: bool = False
+
+    def draws(self, options: Mapping[str, Any], beside: bool) -> bool:
+        """Whether another seed may make another run, on an instance with files beside it or not."""
+        given = any(options.get(name) is not None for name in self.replays)
+        return self.random and not (given or (beside and "beside" in self.replays))
 
 
 _POLICIES: dict[str, dict[str, Policy]] = {}

@@ -66,6 +66,7 @@ CORRELATED = {
     "load": Option(0.8, "a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1),
     "p1": Option(0.9, "a number between 0 and 1", lambda v: is_number(v) and 0 < v < 1),
     "autocorrelation": Option(0.5, "from 0 to below 1", lambda v: is_number(v) and 0 <= v < 1),
+    "repeats": Option(0.0, "from 0 to below 1", lambda v: is_number(v) and 0 <= v < 1),
     "objective": OPTIONS["objective"],
 }
 
@@ -73,7 +74,9 @@ CORRELATED = {
 def correlated(seed: int, values: Mapping[str, Any]) -> Instance:
     """Make a log of a one-or-all system whose times between arrivals are exponential, but depend.
 
-    The correlation of two that are n apart is ``autocorrelation`` to the power n.
+    The correlation of two that are n apart is ``autocorrelation`` to the power n, and that of what
+    two jobs need ``repeats`` to the power n: so likely a job needs what the one before it did, and
+    else what chance says (1 - 1/autocorr of the MJQM simulator).
 
     Source: Gaver and Lewis, "First-order autoregressive gamma sequences and point processes",
     Advances in Applied Probability 12, 1980.
@@ -86,11 +89,16 @@ def correlated(seed: int, values: Mapping[str, Any]) -> Instance:
     fresh = gaps * (draw.random(count) >= kept)
     for i in range(1, count):
         gaps[i] = kept * gaps[i - 1] + fresh[i]
+    run = draw.exponential(1.0, count)
+    if values["repeats"]:
+        places = np.arange(count)
+        fresh = draw.random(count) >= values["repeats"]
+        need = need[np.maximum.accumulate(np.where(fresh, places, 0))]
     name = f"autocorrelated-{count}-{servers}-{seed}"
     bare = Instance(
         name=name, servers=servers, objective=values["objective"], log=f"{name}.parquet"
     )
-    return bare.with_jobs(Jobs(np.cumsum(gaps), need, draw.exponential(1.0, count)))
+    return bare.with_jobs(Jobs(np.cumsum(gaps), need, run))
 
 
 def needs(draw: np.random.Generator, count: int, servers: int) -> Ints:

@@ -106,6 +106,7 @@ def admission_rule(
                 summary=summary,
                 options=known,
                 random=True,
+                replays=("beside", "trace"),
                 parallel=True,
                 trial={"arrivals": FEWEST_ARRIVALS},
                 suits=suits,

@@ -85,7 +85,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     measure: Measure
     sign: float  # 1 where more is better, -1 where less is
     of: Mapping[str, Mapping[str, float]]
-    runs: Mapping[str, Mapping[str, Mapping[int, float]]]  # by contender, file and seed
+    runs: Mapping[str, Mapping[str, Mapping[int, float | None]]]  # by contender, file and seed
     best: Mapping[str, float]  # the best score on each file. Its files are the problem's instances
 
 
@@ -97,19 +97,18 @@ def scored(
     counts: Counts = counts,
 ) -> Scores:
     """Return the scores of one problem's rows, whose contenders ``who`` names by their keys."""
-    every: dict[str, dict[str, dict[int, float | None]]] = {}
+    runs: dict[str, dict[str, dict[int, float | None]]] = {}
     for row in rows:
         value = getattr(row, measure) if counts(row) else None
-        every.setdefault(who[row.key], {}).setdefault(row.file, {})[row.seed] = value
-    runs = {
+        runs.setdefault(who[row.key], {}).setdefault(row.file, {})[row.seed] = value
+    of = {
         name: {
-            file: {seed: value for seed, value in values.items() if value is not None}
+            file: fmean(value for value in values.values() if value is not None)
             for file, values in files.items()
             if None not in values.values()
         }
-        for name, files in every.items()
+        for name, files in runs.items()
     }
-    of = {name: {f: fmean(v.values()) for f, v in files.items()} for name, files in runs.items()}
     sign = sign_of(problem, measure)
     best: dict[str, float] = {}
     for scores in of.values():

@@ -15,14 +15,16 @@ from schedopt.analysis.contenders import (
     grouped,
     scored,
 )
+from schedopt.formats import counted
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.sweep.rows import Row
 
 Interval = tuple[float, float]
+Values = Mapping[int, float | None]
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two contenders on the instances on which both have a score.
+    """Two contenders on the instances on which both have a score, by the runs that both share.
 
     The advantage of a on an instance is the difference of the two scores, in a's favour, as a
     fraction of the larger of the two in absolute value: between -1 and 1 for scores of one sign.
@@ -43,6 +45,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     level: float  # the coverage that the interval aims at
     replications: int = 0  # of the one instance that both share, where these are what is compared
+    left_out: int = 0  # runs with one seed on one instance of which one of the two has no number
 
     @property
     def compared(self) -> tuple[int, str]:
@@ -50,6 +53,12 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
         if self.replications:
             return self.replications, "replication"
         return self.instances, "instance"
+
+    @property
+    def missing(self) -> str:
+        """The end of a sentence: how many runs were left out, if any."""
+        left = counted(self.left_out, "run")
+        return f" ({left} left out, where one of them has no number)" if self.left_out else ""
 
 
 def paired(
@@ -98,28 +107,39 @@ def _other(row: Row) -> bool:
     return row.objective is not None and not row.violations and not counts(row)
 
 
-def _replications(x: Mapping[int, float], y: Mapping[int, float]) -> Iterator[Interval]:
+def _replications(x: Values, y: Values) -> Iterator[tuple[float | None, float | None]]:
     """Yield two contenders' values by seed; who draws nothing has the same value at each."""
     for seed in max(x, y, key=len):
         if (seed in x or len(x) == 1) and (seed in y or len(y) == 1):
             yield x.get(seed, next(iter(x.values()))), y.get(seed, next(iter(y.values())))
 
 
+def _shared(both: tuple[Scores, Scores], a: str, b: str) -> tuple[list[list[Interval]], int]:
+    """Return the values of a and b on each instance, run by run, and how many runs lack one."""
+    found, left = [], 0
+    for file in dict.fromkeys(both[0].runs.get(a, {})):
+        asked = [
+            list(_replications(scores.runs[a][file], scores.runs[b][file]))
+            for scores in both
+            if file in scores.runs.get(b, {})
+        ]
+        told = [[(x, y) for x, y in runs if x is not None and y is not None] for runs in asked]
+        if best := max(told, key=len, default=[]):
+            found.append(best)
+        left += max(map(len, asked), default=0) - len(best)
+    return found, left
+
+
 def _pair(
     both: tuple[Scores, Scores], a: str, b: str, bootstrap: Callable[..., Interval] = interval
 ) -> Iterator[Pair]:
     """Yield the pair of two contenders, where some instance has a score of both."""
-    found = [
-        (scores.runs[a][file], scores.runs[b][file])
-        for scores in both
-        for file in scores.of.get(a, {})
-        if file in scores.of.get(b, {})
-    ]
-    shared = [(fmean(x.values()), fmean(y.values())) for x, y in found]
-    if len(found) == 1:  # one instance: its runs are replications, the same draws for both
-        shared = list(_replications(*found[0]))
-    if not shared:
+    found, left = _shared(both, a, b)
+    if not found:
         return
+    shared = [(fmean(x for x, _ in runs), fmean(y for _, y in runs)) for runs in found]
+    if len(found) == 1:  # one instance: its runs are replications, the same draws for both
+        shared = found[0]
     sign = both[0].sign
     gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in shared]
     low, high = bootstrap([(gain,) for gain in gains])
@@ -139,4 +159,5 @@ def _pair(
         low=low,
         high=high,
         level=LEVEL,
+        left_out=left,
     )

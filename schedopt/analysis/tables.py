@@ -41,8 +41,9 @@ STANDING = ("policy", "mean gap", "95% interval", "median", "worst", "on", "wins
             "time", "no gap")  # fmt: skip
 PRINTED_STANDING = ("policy", "mean gap", "95% interval", "SGM gap", "median", "worst", "best on",
                     "optimal", "SGM time")  # fmt: skip
-BESIDE = ("beside", "instances", "better", "equal", "worse", "mean advantage", "95% interval")
-PRINTED_PAIR = ("problem", "a", "b", "instances", "better", "equal", "worse",
+BESIDE = ("beside", "instances", "left out", "better", "equal", "worse", "mean advantage",
+          "95% interval")  # fmt: skip
+PRINTED_PAIR = ("problem", "a", "b", "instances", "left out", "better", "equal", "worse",
                 "mean advantage of a", "95% interval")  # fmt: skip
 
 MOST_MEASURED = 12  # measured instances that have a table of their own
@@ -122,6 +123,7 @@ def pairs_beside(found: Iterable[Pair]) -> ShownTable:
 def _pair(pair: Pair) -> Cells:
     counts = {
         "instances": pair.compared[0],
+        "left out": pair.left_out,
         "better": pair.better,
         "equal": pair.same,
         "worse": pair.worse,

@@ -193,7 +193,7 @@ def _instance_by_instance(pair: Pair) -> str:
     count, what = pair.compared
     often = f"{what.capitalize()} by {what}, {pair.a} is better on {pair.better:,}"
     often = f"{often}, equal on {pair.same:,}"
-    words = f"{often} and worse on {pair.worse:,} of {counted(count, what)}"
+    words = f"{often} and worse on {pair.worse:,} of {counted(count, what)}{pair.missing}"
     if count < FEW:
         return words
     if pair.low <= 0 <= pair.high:

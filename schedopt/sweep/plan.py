@@ -148,8 +148,13 @@ def _settings(
     return found
 
 
-def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:
+Told = tuple[str, str, bool]
+"""What planning asks of a source: its problem, its digest, and whether files stand beside."""
+
+
+def runs(label: str, of_source: Told, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:
     """Return the runs that an instance contributes: by policy, then options, then seed."""
+    problem, digest, beside = of_source
     told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]
     if sweep.certificate:
         told.append("certificate")
@@ -161,7 +166,7 @@ def runs(label: str, digest: str, problem: str, sweep: Sweep, of: ProblemPlan) -
         texts = from_file.digests_of(policy.name, problem)
         for setting in of.settings:
             relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
-            for seed in sweep.seeds if policy.random else sweep.seeds[:1]:
+            for seed in sweep.seeds if policy.draws(relevant, beside) else sweep.seeds[:1]:
                 mark = common.copy()
                 mark.update(msgspec.json.encode([policy.name, seed, relevant], order="sorted"))
                 mark.update(msgspec.json.encode(texts) if texts else b"")

@@ -45,13 +45,17 @@ def pairs(found: Sequence[Pair]) -> None:
         say(
             f"{pair.problem}: {pair.a} and {pair.b} on {counted(*pair.compared)}: "
             f"{pair.a} is better on {pair.better:,}, equal on {pair.same:,}, "
-            f"worse on {pair.worse:,}"
+            f"worse on {pair.worse:,}{pair.missing}"
         )
+        many, what = pair.compared
+        if many == 1:
+            say(f"  advantage of {pair.a} {signed(pair.mean)}; one {what} says nothing of others")
+            continue
         doubt = ""
         if pair.low <= 0 <= pair.high:
-            doubt = f"; the interval contains 0: these {pair.compared[1]}s do not settle it"
-        elif pair.compared[0] < FEW:
-            doubt = f"; so few {pair.compared[1]}s make a rough interval"
+            doubt = f"; the interval contains 0: these {what}s do not settle it"
+        elif many < FEW:
+            doubt = f"; so few {what}s make a rough interval"
         say(
             f"  mean advantage of {pair.a} {signed(pair.mean)} ({pair.level:.0%} interval "
             f"{signed(pair.low)} to {signed(pair.high)}), median {signed(pair.median)}"

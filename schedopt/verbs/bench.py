@@ -19,7 +19,7 @@ from schedopt.problems import problem as record_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Outcome, Task, outcome
-from schedopt.sweep.plan import ProblemPlan, Sweep, problem_plans, runs
+from schedopt.sweep.plan import ProblemPlan, Sweep, Told, problem_plans, runs
 from schedopt.sweep.rows import Rows, run_of
 from schedopt.sweep.sources import (
     Contents,
@@ -209,10 +209,6 @@ def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-Told = tuple[str, str, bool]
-"""What planning asks of a source: its problem, its digest, and whether files stand beside."""
-
-
 def _told(source: Source) -> Told:
     file = source.opened()  # which reads it once
     return file.problem(), file.digest(), file.beside()
@@ -232,7 +228,7 @@ def task_of(
         source=source,
         problem=problem,
         digest=digest,
-        runs=tuple(runs(source.label, digest, problem, sweep, mine)),
+        runs=tuple(runs(source.label, (problem, digest, beside), sweep, mine)),
         constraints=mine.constraints,
         time_limit=sweep.time_limit,
         certificate=sweep.certificate,

@@ -30,6 +30,11 @@ RUNS = [
     ("dual-kill", {"k": 2}, 5462.887033, 4351.693934),
     ("dual-kill", {"k": 4}, 4718.222882, 3750.566238),
 ]
+BY_SIZES = [
+    ("backfilling", {}, 1018.918425, 1098.05476),
+    ("backfilling", {"overestimate": 0.5}, 987.611774, 974.286103),
+    ("backfilling", {"overestimate": 3.0}, 1056.988694, 947.542788),
+]
 """What all jobs of two traces respond in together, by the policies of the MJQM simulator."""
 
 
@@ -43,10 +48,10 @@ def trace(needs: tuple[int, ...], seed: int, jobs: int = 400, load: float = 0.8)
 def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Trace) -> Measured:
     queue = of_classes(8, *zip(needs, SHARES[needs], strict=True))
     return play(queue, plan(queue, name, **options), arrivals=len(jobs.times), trace=jobs,
-                each=True)  # fmt: skip
+                each=True, estimates=True)  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "options", "two", "four"), RUNS)
+@pytest.mark.parametrize(("name", "options", "two", "four"), RUNS + BY_SIZES)
 def test_rules_do_as_their_authors_code(
     name: str, options: dict[str, Any], two: float, four: float
 ) -> None:

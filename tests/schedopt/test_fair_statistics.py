@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 import schedopt
 from schedopt.analysis.pairs import paired
@@ -19,10 +20,11 @@ ROW = Row(
 )  # fmt: skip
 
 
-def row(policy: str, seed: int, objective: float, **more: object) -> Row:
+def row(policy: str, seed: int, objective: float | None, **more: object) -> Row:
     """Return a row of a queue whose optimum is 1."""
     key = f"{policy}{seed}{more.get('file', '')}"
-    own = {"policy": policy, "seed": seed, "objective": objective, "gap": objective - 1}
+    gap = None if objective is None else objective - 1
+    own = {"policy": policy, "seed": seed, "objective": objective, "gap": gap}
     return msgspec.structs.replace(ROW, key=key, **own | more)
 
 
@@ -43,6 +45,18 @@ def test_seeds_of_a_generator_that_draws_nothing_are_replications_of_one_instanc
     assert len({by["msf", seed] for seed in (1, 2, 3)}) == 3
 
 
+def test_who_has_nothing_to_draw_runs_once(tmp_path: Path) -> None:
+    log = schedopt.generate("msfq", "lublin-feitelson", options={"jobs": 50, "servers": 8})
+    schedopt.dump(log, tmp_path / "log.json")
+    queue = generated("msfq", "one-or-all", seeds=[0], options={"k": 4, "load": 0.5})
+    rows = schedopt.bench(tmp_path / "log.json", policies=["fcfs", "easy"], seeds=(1, 2))
+    assert [(row.policy, row.seed) for row in rows] == [("fcfs", 1), ("easy", 1)]
+    (tmp_path / "t.csv").write_text("time,need,size\n0,1,1\n1,4,2\n2,1,3\n")
+    for given, seeds in ({"arrivals": 1000}, [1, 2]), ({"trace": str(tmp_path / "t.csv")}, [1]):
+        rows = schedopt.bench(generated=queue, policies=["msf"], seeds=(1, 2), options=given)
+        assert [row.seed for row in rows] == seeds
+
+
 def test_replications_are_compared_one_by_one() -> None:
     draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
     rows = [row("a", i, draw) for i, draw in enumerate(draws)]
@@ -55,6 +69,22 @@ def test_replications_are_compared_one_by_one() -> None:
     assert (other.replications, other.better) == (12, sum(draw < 1.35 for draw in draws))
     low, high = next((s.low, s.high) for s in summary(rows) if s.contender == "a")
     assert low is not None and high is not None and low < high
+
+
+def test_a_replication_without_a_number_leaves_the_others() -> None:
+    rows = [row("a", i, 1.1 + i / 10) for i in range(12)]
+    rows += [row("b", i, 1.2 + i / 10) for i in range(12)]
+    rows[3] = row("a", 3, None)
+    rows[23] = row("b", 11, None)
+    (pair,) = paired(rows, "a", "b")
+    assert (*pair.compared, pair.left_out, pair.better) == (10, "replication", 2, 10)
+    more = [*rows, *(row(p, 0, v, file="g") for p, v in (("a", 1.0), ("b", 1.5)))]
+    (both,) = paired(more, "a", "b")  # on the first by the runs that both have: 1.62 and 1.72
+    assert (both.instances, both.left_out) == (2, 2)
+    assert both.mean == pytest.approx((0.1 / 1.72 + 0.5 / 1.5) / 2)
+    only = [*rows, row("a", 0, None, file="g"), row("b", 0, 1.5, file="g")]
+    (one,) = paired(only, "a", "b")  # nothing is left of the second
+    assert (*one.compared, one.left_out) == (10, "replication", 3)
 
 
 def test_several_instances_are_what_is_compared() -> None:

@@ -144,8 +144,10 @@ def test_seeds_are_averaged_and_options_are_contenders() -> None:
     assert pair.compared == (2, "replication")
     assert (pair.better, pair.worse) == (1, 1)
     missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
+    (pair,) = paired(missing, "r", "f fill=0.5")
+    assert (pair.instances, pair.left_out, pair.worse) == (1, 1, 1)
     with pytest.raises(InputError, match="both"):
-        paired(missing, "r", "f fill=0.5")
+        paired([*missing[1:]], "r", "f fill=0.5")
 
 
 def test_changes_are_told_one_by_one() -> None:

@@ -1,6 +1,7 @@
 """A log at one moment: who waits, who runs and since when; and how a policy goes on from there."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Snapshot:
         """The rows whose run times are not known yet: who waits, then who runs."""
         return np.concatenate((self.waiting, self.running))
 
-    @property
+    @cached_property
     def elapsed(self) -> Floats:
         """For how long each of them has run."""
         waiting = np.zeros(len(self.waiting))
@@ -56,30 +57,39 @@ class Snapshot:
         So whoever waits has waited until now, and a policy decides at ``time`` as it would have.
         With ``estimated`` a policy knows of who runs what was requested, else how long it runs.
         """
+        bare, jobs, running = self._bare, self.queue.jobs, len(self.running)
+        waiting = len(self.waiting)
+        gone, count = self.time - float(bare.submit[0]), len(bare) - waiting
+        mine = runs[waiting:]
+        rest = np.maximum(mine - self.elapsed[waiting:], SLIVER * np.maximum(mine, 1.0))
+        run = bare.run.copy()
+        run[:running], run[count:] = gone + rest, runs[:waiting]
+        asked = None
+        if jobs.estimate is not None and estimated:
+            asked = np.full(len(bare), np.nan)
+            left = jobs.estimate[self.running] - self.elapsed[waiting:]
+            asked[:running] = gone + np.fmax(left, rest)
+            asked[count:] = jobs.estimate[self.waiting]
+        if asked is not None and not np.isfinite(asked).any():
+            asked = None
+        return self.queue.with_jobs(replace(bare, run=run, estimate=asked))
+
+    @cached_property
+    def _bare(self) -> Jobs:
+        """The jobs of `onward`: who runs, what holds the rest until now, who waits."""
         jobs, waiting, running = self.queue.jobs, self.waiting, self.running
         zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
-        gone = self.time - zero
-        mine = runs[len(waiting) :]
-        rest = np.maximum(mine - self.elapsed[len(waiting) :], SLIVER * np.maximum(mine, 1.0))
         free = self.queue.servers - int(jobs.need[running].sum())
         held = [free] if free else []
         count = len(running) + len(held)
-        asked = np.full(count + len(waiting), np.nan)
-        if jobs.estimate is not None and estimated:
-            left = jobs.estimate[running] - self.elapsed[len(waiting) :]
-            asked[: len(running)] = gone + np.fmax(left, rest)
-            asked[count:] = jobs.estimate[waiting]
         user = None
         if jobs.user is not None:
             codes = [jobs.user.codes[running], np.full(len(held), -1), jobs.user.codes[waiting]]
             user = Labels(np.concatenate(codes).astype(np.int32), jobs.user.names)
         needs: list[Ints] = [jobs.need[running], np.array(held, dtype=np.int32), jobs.need[waiting]]
-        return self.queue.with_jobs(
-            Jobs(
-                submit=np.concatenate((np.full(count, zero), jobs.submit[waiting])),
-                need=np.concatenate(needs).astype(np.int32),
-                run=np.concatenate((gone + rest, np.full(len(held), gone), runs[: len(waiting)])),
-                estimate=asked if np.isfinite(asked).any() else None,
-                user=user,
-            )
+        return Jobs(
+            submit=np.concatenate((np.full(count, zero), jobs.submit[waiting])),
+            need=np.concatenate(needs).astype(np.int32),
+            run=np.full(count + len(waiting), self.time - zero),
+            user=user,
         )

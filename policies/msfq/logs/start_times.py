@@ -3,9 +3,12 @@
 Run times of who runs and who waits are drawn from a model of the past (`runtimes`), each scenario
 is played on by the policy, and quantiles of the starts make an interval. How far such intervals
 missed at moments of the past widens or narrows those of now, on the scale of the logarithm of the
-wait that is left: conformalized quantile regression.
+wait that is left: conformalized quantile regression. Later moments count for more, since machines
+change.
 
-Source: Romano, Patterson and Candès, "Conformalized quantile regression", NeurIPS 2019.
+Sources: Romano, Patterson and Candès, "Conformalized quantile regression", NeurIPS 2019; Barber,
+Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", Annals of Statistics
+51, 2023.
 """
 
 from collections.abc import Callable
@@ -21,10 +24,12 @@ from schedopt.policies.msfq.logs.runtimes import MODELS
 from schedopt.policies.msfq.logs.snapshot import Rows, Snapshot
 
 SCENARIOS = 200
-PAST_SCENARIOS = 60
+PAST_SCENARIOS = 40
 """Scenarios at each moment of the past."""
 MOMENTS = 40
 """Moments of the past that intervals are calibrated on."""
+HALF = 0.3
+"""The part of these moments over which what one counts for is halved."""
 EACH = 40
 """Waiting jobs of a moment that count, spread over its queue."""
 GOLDEN = 0.6180339887
@@ -62,8 +67,8 @@ def start_times(
     drawn = Drawn(play, model, seed)
     low, middle, high = drawn.interval(at, level, SCENARIOS)
     (requested,) = Drawn(play, "requested", seed).starts(at, 1)
-    scores, seen = _scores(at, drawn, level)
-    shift = _quantile(scores, seen, level) if len(scores) >= LEAST else 0.0
+    scores, seen, counts = _scores(at, drawn, level)
+    shift = _quantile(scores, seen, counts, level) if len(scores) >= LEAST else 0.0
     low, high = _widened(at.time, low, -shift, grain), _widened(at.time, high, shift, grain)
     return Starts(
         at.waiting,
@@ -125,13 +130,15 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
     return [float(time) for time in times]
 
 
-def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return how far intervals of the past missed, below 0 where they held, and which are known.
+def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Return how far intervals of the past missed, below 0 where they held; and which are known.
 
-    Of a start that is still to come, the score is at least what it would be were it now.
+    Of a start that is still to come, the score is at least what it would be were it now. The last
+    array says how much each counts.
     """
-    scores, seen = [np.empty(0)], [np.empty(0, dtype=np.bool_)]
-    for time in moments(at.queue, at.starts, at.time, MOMENTS):
+    scores, seen, counts = [np.empty(0)], [np.empty(0, dtype=np.bool_)], [np.empty(0)]
+    times = moments(at.queue, at.starts, at.time, MOMENTS)
+    for age, time in enumerate(reversed(times)):
         past = Snapshot(at.queue, at.starts, time)
         if not len(past.waiting) or not len(past.ended):
             continue
@@ -144,13 +151,15 @@ def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[n
         below, above = (_logs(time, part[some], grain) for part in (low, high))
         scores.append(np.maximum(np.where(known, below - real, -np.inf), real - above))
         seen.append(known)
-    return np.concatenate(scores), np.concatenate(seen)
+        counts.append(np.full(len(some), 0.5 ** (age / (HALF * len(times)))))
+    return np.concatenate(scores), np.concatenate(seen), np.concatenate(counts)
 
 
-def _quantile(scores: Floats, seen: NDArray[np.bool_], level: float) -> float:
+def _quantile(scores: Floats, seen: NDArray[np.bool_], counts: Floats, level: float) -> float:
     """Return a quantile of scores of which some are known to be larger (Kaplan and Meier, 1958)."""
     order = np.lexsort((~seen, scores))
-    left = np.arange(len(scores), 0, -1)
-    above = np.cumprod(np.where(seen[order], 1.0 - 1.0 / left, 1.0))
+    own = counts[order]
+    left = own[::-1].cumsum()[::-1]
+    above = np.cumprod(np.where(seen[order], 1.0 - own / left, 1.0))
     reached = np.flatnonzero(above <= 1.0 - level)
     return float(scores[order][reached[0] if len(reached) else -1])

@@ -130,6 +130,7 @@ class PolicySearch(QueueSearch):
         if _states(k, wanted) > options["most"]:
             wanted = self._box  # the smallest, which gives some bound soon
         decisions, price, gap = _beginning(process, self._box, best), None, 1.0
+        proof: Bounded | None = None
         previous, rise = 0.0, STEEP * bends(process)[2]
         while True:
             search = BoxSearch(process, decisions, price)
@@ -138,9 +139,16 @@ class PolicySearch(QueueSearch):
             ):
                 self._take(search.best)
                 yield
+            if search.diverged and proof is not None:
+                larger = int(GROWTH * self._box[0]), self._box[1]
+                if _states(k, larger) > options["most"]:
+                    return
+                decisions, self._box = grown(proof.decisions, larger), larger
+                continue
             self._take(search.best)
             if search.best is None:
                 return
+            proof = search.best
             if search.best.bound <= STEADY * previous or previous > 0.5 * best.cost:
                 yield from self._try(search.best, max(options["tolerance"], SHARE * gap))
             previous = search.best.bound

@@ -33,6 +33,9 @@ SMALL = 8_000
 """Decisions up to which their equations are solved without interpolation."""
 APART = 20
 """How far nodes of `levels.solve` may be apart: interpolation errors are corrected."""
+WILD = 200.0
+"""Values whose errors grow by this factor get nowhere: on a box that is too narrow policies lose
+small jobs at its side, cheaply, and do so in patches that interpolation cannot follow."""
 EASY = 0.97
 """The price at the side, as a part of the cost of one more small job there."""
 Steps = Generator[None, None, None]
@@ -70,6 +73,7 @@ class BoxSearch:
         self._fresh = True
         self._settled = SETTLED
         self.best: Bounded | None = None
+        self.diverged = False
         self._bends = bends(process)
         w, _, e = self._bends
         self._price(w * (self._box[0] + 1), e * (self._box[1] + 1) if price is None else price)
@@ -118,7 +122,7 @@ class BoxSearch:
 
     def _settle(self, most: int) -> Steps:
         """Take better decisions until there are none."""
-        before = np.inf
+        before = least = np.inf
         for step in range(most):
             changed, tail = 1, self._tail
             improvement.at_events(
@@ -134,7 +138,10 @@ class BoxSearch:
                 changed = improvement.improve(self._values, self._events, self._decisions)
             improvement.residuals(self._values, self._events, self._rates, self._costs, self._left)
             spread = float(np.ptp(self._left))
-            if not np.isfinite(spread):
+            least = min(least, spread) if step else np.inf
+            most_left = max(WILD * least, self._gain)
+            self.diverged = not (np.isfinite(spread) and spread <= most_left)
+            if self.diverged:
                 self._gain = np.nan
                 return
             enough = self._gain - float(self._left.min()) <= self._settled * self._gain
