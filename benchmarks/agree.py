@@ -28,9 +28,14 @@ TESTS = str(Path(__file__).parent.parent / "tests")
 PART = 50
 """Instances between two lines of the file."""
 CONTRACT = {
-    "epoch/partition": 50, "epoch/rectangles": 50, "hesrpt/allocation": 50, "msfq/threshold": 10,
-    "dssp/schedule": 50, "dssp/season": 50, "msfq/window": 50,
-}  # fmt: skip
+    "epoch/partition": 50,
+    "epoch/rectangles": 50,
+    "hesrpt/allocation": 50,
+    "msfq/threshold": 10,
+    "dssp/schedule": 50,
+    "dssp/season": 50,
+    "msfq/window": 50,
+}
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
 RARE = {**CONTRACT, **dict.fromkeys(attacked.SORTS, 50)}
 """Kinds that take long: one part of theirs to so many of another."""

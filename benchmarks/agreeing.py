@@ -75,17 +75,21 @@ def part(draw: Random, demands: list[float]) -> float:
 def _shared(draw: Random, draft: Draft, name: str, *, floor: bool, of: str) -> Constraint:
     shares = {draft.team(draw): draft.share(draw)}
     bounds: dict[str, Any] = {"at_least": shares} if floor else {"at_most": shares}
-    return FairShare(by="team", of="selected" if of == "selected" else "capacity", name=name,
-                     **bounds)  # fmt: skip
+    return FairShare(
+        by="team", of="selected" if of == "selected" else "capacity", name=name, **bounds
+    )
 
 
 def _past(draw: Random, draft: Draft, name: str) -> Constraint:
     used = {team: draft.capacity * draw.random() for team in set(draft.teams)}
     half = draw.choice((None, 1.0, 3.0))
     return FairShare(
-        by="team", at_most={draft.team(draw): draft.share(draw)}, past=used, half_life=half,
+        by="team",
+        at_most={draft.team(draw): draft.share(draw)},
+        past=used,
+        half_life=half,
         name=name,
-    )  # fmt: skip
+    )
 
 
 def _resource(draw: Random, draft: Draft, name: str) -> Constraint:
@@ -148,9 +152,12 @@ def selection(kind: str, seed: int, most: int = 12) -> dssp.Instance:
             )
         )
     return dssp.Instance(
-        name=f"{kind}-{seed}", processors=1, deadline=draft.capacity, jobs=tuple(jobs),
+        name=f"{kind}-{seed}",
+        processors=1,
+        deadline=draft.capacity,
+        jobs=tuple(jobs),
         constraints=tuple(rules),
-    )  # fmt: skip
+    )
 
 
 def partition(seed: int) -> epoch.Instance:
@@ -168,9 +175,12 @@ def partition(seed: int) -> epoch.Instance:
         for i in range(draw.randint(0, 2))
     )
     return epoch.Instance(
-        name=f"epoch-{seed}", nodes=nodes, inequity=draw.randint(0, 4), jobs=jobs,
+        name=f"epoch-{seed}",
+        nodes=nodes,
+        inequity=draw.randint(0, 4),
+        jobs=jobs,
         constraints=rules,
-    )  # fmt: skip
+    )
 
 
 def queue(seed: int) -> msfq.Instance:

@@ -202,9 +202,12 @@ def write_group(group: str, recipe: Recipe, entries: Mapping[str, Entry]) -> Non
     """Write a group's entries, and what it says of itself."""
     folder = HOME / group
     about = Group(
-        name=group, version=VERSION, title=recipe.title, source=f"{OWN} (schedopt {__version__})",
+        name=group,
+        version=VERSION,
+        title=recipe.title,
+        source=f"{OWN} (schedopt {__version__})",
         licence=LICENCE,
-    )  # fmt: skip
+    )
     write_bytes(folder / "group.json", encode(about, indent=1))
     lines = b"".join(encode(entries[name]) for name in sorted(entries))
     write_bytes(folder / "entries.jsonl", lines)

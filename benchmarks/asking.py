@@ -76,7 +76,9 @@ def _nights() -> Iterator[dssp.Instance]:
         draw = Random(seed)  # noqa: S311
         jobs = tuple(
             dssp.Job(
-                name=f"j{i}", reward=draw.randint(1, 9), spread=(None, 0.5)[nights == 1 and i % 2],
+                name=f"j{i}",
+                reward=draw.randint(1, 9),
+                spread=(None, 0.5)[nights == 1 and i % 2],
                 groups={"team": ("fx", "light")[i % 2]},
                 stages=tuple(
                     tuple(draw.randint(1, 4) for _ in range(draw.randint(1, 2)))
@@ -84,7 +86,7 @@ def _nights() -> Iterator[dssp.Instance]:
                 ),
             )
             for i in range(6)
-        )  # fmt: skip
+        )
         night = dssp.Instance(
             name=f"nights-{nights}", processors=2, deadline=7.0, jobs=jobs, nights=nights
         )
@@ -122,11 +124,13 @@ def _packings() -> Iterator[epoch.Instance]:
 def _allotments() -> Iterator[hesrpt.Instance]:
     speeds = (hesrpt.Power(p=0.5), hesrpt.Amdahl(parallel=0.9), hesrpt.Power(p=0.8))
     jobs = tuple(
-        hesrpt.Job(name=f"j{i}", size=size, weight=weight, speedup=speed,
-                   groups={"team": "ab"[i % 2]})
-        for i, (size, weight, speed) in enumerate(zip((3.0, 1.0, 2.0), (1, 2, 5), speeds,
-                                                      strict=True))
-    )  # fmt: skip
+        hesrpt.Job(
+            name=f"j{i}", size=size, weight=weight, speedup=speed, groups={"team": "ab"[i % 2]}
+        )
+        for i, (size, weight, speed) in enumerate(
+            zip((3.0, 1.0, 2.0), (1, 2, 5), speeds, strict=True)
+        )
+    )
     for objective in ("mean-flow-time", "weighted-flow-time", "makespan"):
         yield hesrpt.Instance(
             name="jobs", servers=10, speedup=speeds[0], jobs=jobs, objective=objective
@@ -142,14 +146,18 @@ def _queues() -> Iterator[msfq.Instance]:
             msfq.JobClass(need=servers, arrival_rate=0.05, service_rate=0.5),
         )
         yield msfq.Instance(
-            name=f"queue-{servers}", servers=servers, classes=classes, objective=objective  # type: ignore[arg-type]
-        )  # fmt: skip
+            name=f"queue-{servers}",
+            servers=servers,
+            classes=classes,
+            objective=objective,  # type: ignore[arg-type]
+        )
     for seed in (1, 2):
         draw = np.random.default_rng(seed)
         log = Jobs.of(
-            np.sort(draw.integers(0, 12, 6)), draw.integers(1, 4, 6),
+            np.sort(draw.integers(0, 12, 6)),
+            draw.integers(1, 4, 6),
             draw.integers(1, 9, 6).astype(float),
-        )  # fmt: skip
+        )
         bare = msfq.Instance(name=f"log-{seed}", servers=3, log="log.csv")
         yield bare.with_jobs(log)
         if seed == 1:
@@ -164,38 +172,52 @@ def _queues() -> Iterator[msfq.Instance]:
 
 
 INSTANCES: Mapping[str, Callable[[], Iterator[Any]]] = {
-    "dssp": _nights, "epoch": _packings, "hesrpt": _allotments, "msfq": _queues
-}  # fmt: skip
+    "dssp": _nights,
+    "epoch": _packings,
+    "hesrpt": _allotments,
+    "msfq": _queues,
+}
 
 
 @cache
 def rules(row: str) -> tuple[Constraint, ...]:
     """Return side constraints that questions of a row add."""
     return {
-        "dssp": (Forbid(jobs=("j0",), name="forbid"), Require(jobs=("j1",)),
-                 FairShare(by="team", at_most={"light": 0.4}, name="cap")),
+        "dssp": (
+            Forbid(jobs=("j0",), name="forbid"),
+            Require(jobs=("j1",)),
+            FairShare(by="team", at_most={"light": 0.4}, name="cap"),
+        ),
         "epoch": (Apart(jobs=("j0", "j3"), name="apart"), Together(jobs=("j0", "j1"))),
-        "hesrpt": (Shares(jobs=("j0",), at_most=0.3, name="cap"),
-                   FairShare(by="team", at_least={"b": 0.5})),
+        "hesrpt": (
+            Shares(jobs=("j0",), at_most=0.3, name="cap"),
+            FairShare(by="team", at_least={"b": 0.5}),
+        ),
         "msfq": (ResponseTime(need=1, at_most=1.2, name="soon"),),
-    }[row]  # fmt: skip
+    }[row]
 
 
 OPTIONS: Mapping[str, tuple[Tree, ...]] = {
     "selection": (
-        {"fill": 1.0}, {"fill": 0.5}, {"fill": 2.0},
-        *({"fill": 1.0, "risk": risk, "scenarios": 20, "seed": seed}
-          for risk, seed in (("mean", 1), ("mean", 2), ("cvar:0.8", 1), ("chance:0.8", 1))),
+        {"fill": 1.0},
+        {"fill": 0.5},
+        {"fill": 2.0},
+        *(
+            {"fill": 1.0, "risk": risk, "scenarios": 20, "seed": seed}
+            for risk, seed in (("mean", 1), ("mean", 2), ("cvar:0.8", 1), ("chance:0.8", 1))
+        ),
     ),
     "season": ({"fill": 1.0}, {"fill": 0.5}),
     "rectangles": ({"widths": "any"}, {"widths": "powers-of-two"}),
     "allocation": ({}, {"order": "j0,j1,j2"}, {"order": "j2,j1,j0"}),
     "threshold": (
-        {"method": "exact", "variant": "literal"}, {"method": "exact", "variant": "lazy"},
-        {"method": "area", "variant": "literal"}, {"method": "paper", "variant": "literal"},
+        {"method": "exact", "variant": "literal"},
+        {"method": "exact", "variant": "lazy"},
+        {"method": "area", "variant": "literal"},
+        {"method": "paper", "variant": "literal"},
     ),
     "window": ({"first": 0, "count": 6}, {"first": 0, "count": 3}, {"first": 3, "count": 3}),
-}  # fmt: skip
+}
 UNRULED = ("optimal-policy", "window", "bound")
 
 
@@ -248,8 +270,14 @@ def answer(source: Source) -> Tree | None:
         if source.policy:
             result = evaluate(question.of, source.policy, options=dict(source.options))
         else:
-            result = asked(question.of, question.formulation, dict(question.options),
-                           question.added, certificate=True, solver=source.solver)  # fmt: skip
+            result = asked(
+                question.of,
+                question.formulation,
+                dict(question.options),
+                question.added,
+                certificate=True,
+                solver=source.solver,
+            )
     except InputError:
         return None
     if result.solution is None or result.violations:

@@ -22,9 +22,16 @@ from schedopt.instances.decimals import as_written
 SECONDS = 10.0
 """What either method may take; what is not proven by then is withheld."""
 BLIND = (
-    "adaptive-quickswap", "class-thresholds", "fcfs", "first-fit", "msf", "msfq", "nmsr",
-    "static-quickswap", "two-threshold",
-)  # fmt: skip
+    "adaptive-quickswap",
+    "class-thresholds",
+    "fcfs",
+    "first-fit",
+    "msf",
+    "msfq",
+    "nmsr",
+    "static-quickswap",
+    "two-threshold",
+)
 """Compiled policies that neither stop jobs nor know how long they run."""
 
 
@@ -42,13 +49,15 @@ def many(seed: int) -> str:
     kinds = draw.choices([*agreeing.RULES], k=draw.randint(1, 4))
     columns = zip(draft.names, draft.rewards, draft.demands, draft.teams, strict=True)
     night = dssp.Instance(
-        name=f"many-{seed}", processors=1, deadline=draft.capacity,
+        name=f"many-{seed}",
+        processors=1,
+        deadline=draft.capacity,
         jobs=tuple(
             dssp.Job(name=n, reward=r, demand=d, critical_path=0.0, groups={"team": t})
             for n, r, d, t in columns
         ),
         constraints=tuple(agreeing.RULES[k](draw, draft, f"c{i}") for i, k in enumerate(kinds)),
-    )  # fmt: skip
+    )
     ours, theirs = (
         solve(night, solver=name, threads=1, time_limit=SECONDS) for name in (None, "scip")
     )
@@ -127,16 +136,23 @@ def carried(seed: int) -> str:
     used: list[tuple[int, int]] = []  # by the team, and the capacity, of the nights before
     for n in range(draw.randint(3, 5)):
         jobs = tuple(
-            dssp.Job(name=f"n{n}-{j}", reward=draw.randint(0, 9), demand=draw.randint(0, 6),
-                     critical_path=0.0, groups={"team": draw.choice(teams) if j else "fx"})
+            dssp.Job(
+                name=f"n{n}-{j}",
+                reward=draw.randint(0, 9),
+                demand=draw.randint(0, 6),
+                critical_path=0.0,
+                groups={"team": draw.choice(teams) if j else "fx"},
+            )
             for j in range(draw.randint(1, 6))
-        )  # fmt: skip
+        )
         capacity = draw.randint(4, 16)
         night = dssp.Instance(name=f"n{n}", processors=1, deadline=capacity, jobs=jobs)
         rules = carry(walked, half_life=life, window=window, constraints=[rule]) if n else [rule]
         result = solve(night, constraints=rules, threads=1, time_limit=SECONDS)
-        weights = [Fraction(1, 2 ** round((n - m) / life)) if life else int(n - m < window)
-                   for m in range(n)]  # fmt: skip
+        weights = [
+            Fraction(1, 2 ** round((n - m) / life)) if life else int(n - m < window)
+            for m in range(n)
+        ]
         before, of = (
             sum((w * night[i] for w, night in zip(weights, used, strict=True)), Fraction(0))
             for i in (0, 1)
@@ -179,12 +195,13 @@ def classes(seed: int) -> str:
     needs = sorted({1, servers, *draw.integers(1, servers + 1, count - 2).tolist()})
     load, parts = float(draw.uniform(0.2, 0.8)), draw.dirichlet(np.ones(len(needs)))
     queue = msfq.Instance(
-        name=f"classes-{seed}", servers=servers,
+        name=f"classes-{seed}",
+        servers=servers,
         classes=tuple(
             msfq.JobClass(need=need, service_rate=1.0, arrival_rate=max(1e-3, part / need))
             for need, part in zip(needs, (parts * load * servers).tolist(), strict=True)
         ),
-    )  # fmt: skip
+    )
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=SECONDS / 20)
     if result.bound is None:
         return "withheld"

@@ -100,10 +100,15 @@ def _large(jobs: int, teams: int) -> tuple[Instance, FairShare]:
     demand, reward = draw.integers(1, 10**6, jobs), draw.integers(1, 1_000, jobs)
     owner = draw.integers(0, teams, jobs)
     made = tuple(
-        Job(name=f"j{j}", reward=float(r), demand=float(d), critical_path=1.0,
-            groups={"team": f"t{t:04d}"})
+        Job(
+            name=f"j{j}",
+            reward=float(r),
+            demand=float(d),
+            critical_path=1.0,
+            groups={"team": f"t{t:04d}"},
+        )
         for j, (d, r, t) in enumerate(zip(demand.tolist(), reward.tolist(), owner, strict=True))
-    )  # fmt: skip
+    )
     room = int(demand.sum()) // 2
     night = Instance(name="teams", processors=1, deadline=float(room), jobs=made)
     part = np.bincount(owner, demand, minlength=teams) / room

@@ -61,9 +61,12 @@ def weighted(
         for i, (x, w, s) in enumerate(zip(sizes, weights, own, strict=True))
     )
     return Instance(
-        name=f"{len(sizes)} jobs", servers=SERVERS, speedup=one, objective="weighted-flow-time",
+        name=f"{len(sizes)} jobs",
+        servers=SERVERS,
+        speedup=one,
+        objective="weighted-flow-time",
         jobs=jobs,
-    )  # fmt: skip
+    )
 
 
 def table_of(random: np.random.Generator) -> Table:

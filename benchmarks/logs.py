@@ -27,9 +27,19 @@ HERE = Path(__file__).parents[1]
 DATA = HERE.parent / "shared" / "data"
 BUILD, DOCS = HERE / "build", HERE / "docs"
 POLICIES = (
-    "saf", "sjf", "f1", "wfp3", "first-fit", "msf", "easy-sjbf", "easy", "conservative",
-    "adaptive-quickswap", "static-quickswap", "fcfs",
-)  # fmt: skip
+    "saf",
+    "sjf",
+    "f1",
+    "wfp3",
+    "first-fit",
+    "msf",
+    "easy-sjbf",
+    "easy",
+    "conservative",
+    "adaptive-quickswap",
+    "static-quickswap",
+    "fcfs",
+)
 SWF = {"HPC2N": "hpc2n-2002-part", "NASA": "nasa-ipsc-1993"}
 FEW = 100
 """Jobs up to which a cluster is left out."""
@@ -99,13 +109,27 @@ def table(rows: list[Row], lines: list[list[str]]) -> Measured:
         bound = f"{first.reference_bound:,.4g}" if first.reference_bound else "–"
         bound += "" if first.bound_checked else " (believed)"
         any_policy = (first.reference or 0.0) / (first.reference_bound or 1.0) - 1.0
-        told = {"jobs": len(log.jobs), "servers": log.servers, "load": f"{log.load:.2f}",
-                "bound": bound, "best of all settings": f"{any_policy:.1%}"}  # fmt: skip
-        lines.append([first.instance, *(f"{cell:,}" if isinstance(cell, int) else str(cell)
-                      for cell in told.values()), *gaps.values()])  # fmt: skip
+        told = {
+            "jobs": len(log.jobs),
+            "servers": log.servers,
+            "load": f"{log.load:.2f}",
+            "bound": bound,
+            "best of all settings": f"{any_policy:.1%}",
+        }
+        lines.append(
+            [
+                first.instance,
+                *(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in told.values()),
+                *gaps.values(),
+            ]
+        )
         met += first.bound_checked
-        yield row(first.instance, gaps["saf"].strip("*"), **told,
-                  **{name: gap.strip("*") for name, gap in gaps.items()})  # fmt: skip
+        yield row(
+            first.instance,
+            gaps["saf"].strip("*"),
+            **told,
+            **{name: gap.strip("*") for name, gap in gaps.items()},
+        )
     yield row(f"bounds re-proved: {met} of {len(lines)}")
 
 
@@ -137,8 +161,15 @@ def draw(rows: list[Row], names: list[str]) -> None:
     for (i, j), value in np.ndenumerate(cells):
         if np.isfinite(value):
             text = f"{value:.0%}" if value < 9.995 else f"{value + 1:,.0f}×"
-            axes.text(j, i, text, ha="center", va="center", fontsize=7,
-                      color="white" if value > 0.6 else "black")  # fmt: skip
+            axes.text(
+                j,
+                i,
+                text,
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white" if value > 0.6 else "black",
+            )
     figure.colorbar(image, label="over the bound", format=lambda v, _: f"{v:.0%}")
     figure.savefig(DOCS / "logs.png", dpi=90, pil_kwargs={"optimize": True})
 

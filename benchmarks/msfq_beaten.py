@@ -66,8 +66,10 @@ def main(logs: int = 10_000) -> None:
     for seed in range(logs):
         wrong += beaten(drawn(seed), prove=seed % 10 == 0)
     print(*wrong[:20], sep="\n", end="\n" if wrong else "")
-    print(f"{logs:,} random logs under {len(LOG_POLICIES)} policies, estimates given and exact: "
-          f"{len(wrong)} beat a bound; {time.perf_counter() - began:.0f} s")  # fmt: skip
+    print(
+        f"{logs:,} random logs under {len(LOG_POLICIES)} policies, estimates given and exact: "
+        f"{len(wrong)} beat a bound; {time.perf_counter() - began:.0f} s"
+    )
     sys.exit(1 if wrong else 0)
 
 

@@ -28,8 +28,13 @@ SMALL = 0.9
 NEAR = 1e-4
 """The relative gap that is asked for."""
 ARRIVALS = 2_000_000
-PLAYED = {"first-fit": ARRIVALS, "adaptive-quickswap": ARRIVALS, "smash": 200_000,
-          "kill-smart": 200_000, "dual-kill": 200_000}  # fmt: skip
+PLAYED = {
+    "first-fit": ARRIVALS,
+    "adaptive-quickswap": ARRIVALS,
+    "smash": 200_000,
+    "kill-smart": 200_000,
+    "dual-kill": 200_000,
+}
 """Policies that are played, and with how many arrivals: fewer of those in plain Python."""
 
 Key = tuple[int, float, str, float]

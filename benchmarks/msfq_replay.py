@@ -24,8 +24,10 @@ from schedopt.policies.msfq.logs.registration import run, started
 
 SERVERS = 128
 RATES = (
-    ("easy", 1_000_000, 1e6, 0), ("conservative", 100_000, 5e4, 0), ("easy", 1_000_000, 2e5, 32),
-)  # fmt: skip
+    ("easy", 1_000_000, 1e6, 0),
+    ("conservative", 100_000, 5e4, 0),
+    ("easy", 1_000_000, 2e5, 32),
+)
 """Policies, jobs, jobs a second that are asked for, and GPUs, which two jobs in five need."""
 LOADS = (0.8, 0.9, 0.95)
 BESIDE, MOST = 5_000, 10_000_000

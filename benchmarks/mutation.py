@@ -42,19 +42,47 @@ FIELDS = "tests/validation/test_fields.py"
 """Which changes every field of a solution: what of a checker is not held by that is seldom held."""
 SHARED = ("questions", "forged", "in_time", "dssp_selection_checker", "msfq_checker")
 """Tests of what all rooms share."""
-FURTHER = {"dssp": ("tests/formulations/test_dssp_season.py", "tests/schedopt/test_plan.py",
-                    "tests/solvers/test_dssp_objectives.py")}  # fmt: skip
+FURTHER = {
+    "dssp": (
+        "tests/formulations/test_dssp_season.py",
+        "tests/schedopt/test_plan.py",
+        "tests/solvers/test_dssp_objectives.py",
+    )
+}
 """Tests of a checker that do not name it."""
 ENOUGH = 0.95
 SWAPPED: dict[type, type] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
-CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "maximum": "minimum",
-          "minimum": "maximum", "floor": "ceil", "ceil": "floor"}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+CALLED = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "maximum": "minimum",
+    "minimum": "maximum",
+    "floor": "ceil",
+    "ceil": "floor",
+}
 Codes = dict[tuple[str, int], CodeType]
 """By qualified name and first line."""
 
@@ -121,8 +149,9 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 def changes(function: ast.AST) -> Iterator[Change]:
     """Yield every change in a function, but for texts, types and lengths that must be the same."""
     texts = [node for node in ast.walk(function) if isinstance(node, ast.JoinedStr)]
-    types = [getattr(node, key, None) for node in ast.walk(function)
-             for key in ("annotation", "returns")]  # fmt: skip
+    types = [
+        getattr(node, key, None) for node in ast.walk(function) for key in ("annotation", "returns")
+    ]
     said = {id(part) for node in [*texts, *types] if node is not None for part in ast.walk(node)}
     for parent in ast.walk(function):
         if id(parent) in said or (isinstance(parent, ast.keyword) and parent.arg == "strict"):
@@ -232,10 +261,12 @@ def tests(room: str, *, own: bool) -> list[str]:
         return [f"tests/validation/test_{name}.py" for name in SHARED]
     fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
     forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
-    files = [file for part in ("validation", "solvers")
-             for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
-             if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
-             ]  # fmt: skip
+    files = [
+        file
+        for part in ("validation", "solvers")
+        for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
+        if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
+    ]
     return [fields, *forged, *((*map(str, files), *FURTHER.get(room, ())) if own else ())]
 
 

@@ -78,13 +78,29 @@ def stated(question: Question) -> dict[str, Callable[[Tree], None]]:
     def solution(tree: Tree) -> None:
         tree["solution"] = shaped(tree["solution"], question)
 
-    return {"formulation": formulation, "options": asks, "constraints": constraints,
-            "instance": named, "certificate": certificate, "objective": objective,
-            "solution": solution}  # fmt: skip
+    return {
+        "formulation": formulation,
+        "options": asks,
+        "constraints": constraints,
+        "instance": named,
+        "certificate": certificate,
+        "objective": objective,
+        "solution": solution,
+    }
 
 
-ASKED = {"fill", "risk", "scenarios", "seed", "widths", "order", "method", "variant", "first",
-         "count"}  # fmt: skip
+ASKED = {
+    "fill",
+    "risk",
+    "scenarios",
+    "seed",
+    "widths",
+    "order",
+    "method",
+    "variant",
+    "first",
+    "count",
+}
 CLAIMS = ("objective", "bound", "gap", "termination", "solution_status", "sense", "risk")
 
 
@@ -126,8 +142,14 @@ def _as_optimal(tree: Tree, draw: Random) -> None:
 
 
 def _infeasible(tree: Tree) -> None:
-    tree.update(termination="infeasible", solution_status="none", solution={}, objective=None,
-                bound=None, gap=None)  # fmt: skip
+    tree.update(
+        termination="infeasible",
+        solution_status="none",
+        solution={},
+        objective=None,
+        bound=None,
+        gap=None,
+    )
     tree.pop("certificate", None)
 
 
@@ -218,9 +240,15 @@ def truth(instance: Any, document: Document, report: Report) -> str:
     return _held(document, report, shape, options, optimum(instance, shape, options, ()))
 
 
-SHAPES = {"season": {"nights"}, "schedule": {"tasks"}, "selection": {"selected"},
-          "rectangles": {"rectangles"}, "partition": {"epochs", "overhead"},
-          "allocation": {"order", "completion"}, "bound": {"starts", "jobs"}}  # fmt: skip
+SHAPES = {
+    "season": {"nights"},
+    "schedule": {"tasks"},
+    "selection": {"selected"},
+    "rectangles": {"rectangles"},
+    "partition": {"epochs", "overhead"},
+    "allocation": {"order", "completion"},
+    "bound": {"starts", "jobs"},
+}
 
 
 def _held(
@@ -292,8 +320,9 @@ def _enter(folder: Path, question: Question, tree: Tree) -> None:
     for part in ("instances", "results"):
         (folder / part).mkdir(parents=True)
     dump(question.of, folder / "instances" / f"{question.of.name}.json.gz")
-    dump(Group(name=folder.name, version="1", title="", source="", licence=""),
-         folder / "group.json")  # fmt: skip
+    dump(
+        Group(name=folder.name, version="1", title="", source="", licence=""), folder / "group.json"
+    )
     _write(folder, question, msgspec.convert(tree, Document), "")
 
 
@@ -302,9 +331,13 @@ def _write(folder: Path, question: Question, result: Document, proof: str) -> No
     name = f"{question.of.name}.json.gz"
     dump(result, folder / "results" / name)
     made = entry_from(
-        result, instance=folder / "instances" / name, text=encode(result), made=None,
-        by=Provenance(by="a solver", date="2026-01-01"), proof=proof,
-    )  # fmt: skip
+        result,
+        instance=folder / "instances" / name,
+        text=encode(result),
+        made=None,
+        by=Provenance(by="a solver", date="2026-01-01"),
+        proof=proof,
+    )
     asks = {"formulation": question.formulation, "options": dict(question.options)}
     entry = msgspec.structs.replace(made, name=question.of.name, **asks)
     (folder / "entries.jsonl").write_bytes(encode(entry))

@@ -29,11 +29,22 @@ def highs(goals: Any, uses: Any, room: Any, seconds: float) -> Values:
         engine.setOptionValue("threads", 1)
         m = len(rows)
         engine.passModel(
-            n, m, rows.size, int(highspy.MatrixFormat.kRowwise), int(highspy.ObjSense.kMaximize),
-            0.0, goal.astype(float), np.zeros(n), np.ones(n), np.full(m, -np.inf), np.array(top),
-            (np.arange(m) * n).astype(np.int32), np.tile(np.arange(n, dtype=np.int32), m),
-            rows.astype(float).ravel(), np.ones(n, dtype=np.int32),
-        )  # fmt: skip
+            n,
+            m,
+            rows.size,
+            int(highspy.MatrixFormat.kRowwise),
+            int(highspy.ObjSense.kMaximize),
+            0.0,
+            goal.astype(float),
+            np.zeros(n),
+            np.ones(n),
+            np.full(m, -np.inf),
+            np.array(top),
+            (np.arange(m) * n).astype(np.int32),
+            np.tile(np.arange(n, dtype=np.int32), m),
+            rows.astype(float).ravel(),
+            np.ones(n, dtype=np.int32),
+        )
         engine.run()
         x = np.rint(np.array(engine.getSolution().col_value)).astype(int)
         proven &= engine.getModelStatus() == highspy.HighsModelStatus.kOptimal

@@ -52,9 +52,13 @@ def tried(bin_folder: Path, home: Path) -> None:
     path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
     for line in ["schedopt --version", "schedopt doctor", *commands()]:
         done = subprocess.run(
-            ("bash", "-c", line), cwd=home, env=os.environ | {"PATH": path},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            ("bash", "-c", line),
+            cwd=home,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         print(f"  {'ok   ' if done.returncode == 0 else 'FAILS'} {line[:110]}", flush=True)
         assert done.returncode == 0, done.stderr[-2000:]
 

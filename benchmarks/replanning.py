@@ -47,17 +47,20 @@ def drawn(seed: int) -> tuple[Instance, dict[str, float], list[tuple[float, floa
         )
         demand = sum(map(sum, stages))
         reward = round(demand / 600 * draw.uniform(0.3, 1.7), 1)
-        jobs.append(Job(name=f"job-{n}", reward=reward, groups={"team": "abcde"[n % 5]},
-                        stages=stages))  # fmt: skip
+        jobs.append(
+            Job(name=f"job-{n}", reward=reward, groups={"team": "abcde"[n % 5]}, stages=stages)
+        )
     work = sum(job.planned_demand for job in jobs)
     caps = schedopt.FairShare(name="cap", by="team", at_most={"a": 0.25, "b": 0.2})
     night = Instance(
-        name=f"failing-{seed}", processors=round(work / DEADLINE / OVER), deadline=DEADLINE,
-        jobs=tuple(jobs), constraints=(caps,),
-    )  # fmt: skip
+        name=f"failing-{seed}",
+        processors=round(work / DEADLINE / OVER),
+        deadline=DEADLINE,
+        jobs=tuple(jobs),
+        constraints=(caps,),
+    )
     hits = {job.name: draw.uniform(0.1, 0.8) * DEADLINE for job in draw.sample(jobs, JOBS // 7)}
-    away = [(at := draw.randint(1, 8 * HOURS // 2) * QUARTER, at + 4 * QUARTER)
-            for _ in range(2)]  # fmt: skip
+    away = [(at := draw.randint(1, 8 * HOURS // 2) * QUARTER, at + 4 * QUARTER) for _ in range(2)]
     return night, hits, away
 
 
@@ -119,8 +122,9 @@ def nothing(night: Instance, first: Any, hits: Any, away: Any) -> float:
             if places:
                 place = places[task.stage][task.task]
                 tasks[name].append(Task(*place, task.start, task.end))
-        spans = {n: (min(t.start for t in ts), max(t.end for t in ts))
-                 for n, ts in tasks.items() if ts}  # fmt: skip
+        spans = {
+            n: (min(t.start for t in ts), max(t.end for t in ts)) for n, ts in tasks.items() if ts
+        }
         old = Old(spans, dict.fromkeys(spans, 1), {n: tasks[n] for n in spans})
     return earned(night, old)
 

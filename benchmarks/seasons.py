@@ -116,8 +116,12 @@ def tightened(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def lifted(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return rows whose best without a rule is at least what any other season is worth."""
-    worths = [row[key] for row in rows.values() for key in ("best", "alone", "greedy", "carried")
-              if row.get(key) is not None]  # fmt: skip
+    worths = [
+        row[key]
+        for row in rows.values()
+        for key in ("best", "alone", "greedy", "carried")
+        if row.get(key) is not None
+    ]
     return rows | {FREE: rows[FREE] | {"best": max(worths)}}
 
 

@@ -22,11 +22,18 @@ from schedopt.policies.msfq.logs.tuned import as_json, halves, mean_slowdowns, t
 from schedopt.policies.registry import NotApplicableError, registered
 
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "easy": ("easy", {}), "easy-sjbf": ("easy-sjbf", {}), "conservative": ("conservative", {}),
-    "first-fit": ("first-fit", {}), "fcfs": ("fcfs", {}), "msf": ("msf", {}),
-    **{f"{name}, {fill}": (name, {"fill": fill})
-       for name in ("saf", "sjf", "wfp3", "f1") for fill in ("easy", "skip", "stop")},
-}  # fmt: skip
+    "easy": ("easy", {}),
+    "easy-sjbf": ("easy-sjbf", {}),
+    "conservative": ("conservative", {}),
+    "first-fit": ("first-fit", {}),
+    "fcfs": ("fcfs", {}),
+    "msf": ("msf", {}),
+    **{
+        f"{name}, {fill}": (name, {"fill": fill})
+        for name in ("saf", "sjf", "wfp3", "f1")
+        for fill in ("easy", "skip", "stop")
+    },
+}
 GAP = 0.10
 """What is asked of the tuned policy on most logs."""
 CLASSES = ((1, 1), (2, 8), (9, 2**31))
@@ -74,15 +81,24 @@ def judged(queue: Instance, evaluations: int, seed: int) -> Cell:
     for few, many in CLASSES:
         rows = (jobs.need >= few) & (jobs.need <= many)
         if rows.any():
-            times = [(starts[name] + jobs.run - jobs.submit)[rows].mean()
-                     for name in ("tuned", "easy")]  # fmt: skip
+            times = [
+                (starts[name] + jobs.run - jobs.submit)[rows].mean() for name in ("tuned", "easy")
+            ]
             name = str(few) if few == many else f"{few} to {many}" if many < 2**31 else f"{few}+"
             sizes[name] = float(times[0] / times[1])
     return Cell(
-        queue.name, len(jobs), found.site, found.objective, least, bool(solved.bound_checked), gaps,
-        hindsight, (float(mine.max(initial=1.0)), float(easy.max(initial=1.0))),
-        (int((mine < easy - 1e-9).sum()), int((mine > easy + 1e-9).sum())), sizes,
-    )  # fmt: skip
+        queue.name,
+        len(jobs),
+        found.site,
+        found.objective,
+        least,
+        bool(solved.bound_checked),
+        gaps,
+        hindsight,
+        (float(mine.max(initial=1.0)), float(easy.max(initial=1.0))),
+        (int((mine < easy - 1e-9).sum()), int((mine > easy + 1e-9).sum())),
+        sizes,
+    )
 
 
 @measurement
@@ -102,14 +118,16 @@ def tuned(files: list[Path], output: Path | None, evaluations: int, seed: int) -
         near += cell.gaps["tuned"] <= GAP
         fair += cell.worst[0] <= cell.worst[1] * (1 + 1e-9)
         yield row(
-            name, f"{cell.gaps['tuned']:.1%}",
-            in_hindsight=f"{cell.hindsight:.1%}", best_other=f"{best[0]:.1%} {best[1]}",
+            name,
+            f"{cell.gaps['tuned']:.1%}",
+            in_hindsight=f"{cell.hindsight:.1%}",
+            best_other=f"{best[0]:.1%} {best[1]}",
             easy=f"{cell.gaps['easy']:.1%}",
             bound=("re-proved" if cell.proved else "believed"),
             worst_user=f"{cell.worst[0]:.4g}, EASY {cell.worst[1]:.4g}",
             users="better {}, worse {}".format(*cell.users),
             by_size="; ".join(f"{size}: {ratio:.2f}" for size, ratio in cell.sizes.items()),
-        )  # fmt: skip
+        )
     yield row("logs within 10% of the bound", near, least=float(np.ceil(len(logs) * 10 / 12)))
     yield row("logs whose worst user fares no worse than under EASY", fair, least=len(logs))
 

@@ -37,10 +37,13 @@ def plain(text: str) -> str:
 
 def options(known: Mapping[str, Option]) -> str:
     """Return a table of options."""
-    return table(("option", "what it takes", "default"), (
-        (f"`{key}`", plain(option.expected), code(option.default))
-        for key, option in known.items()
-    ))  # fmt: skip
+    return table(
+        ("option", "what it takes", "default"),
+        (
+            (f"`{key}`", plain(option.expected), code(option.default))
+            for key, option in known.items()
+        ),
+    )
 
 
 def command_line() -> str:
@@ -70,18 +73,26 @@ def verbs(group: Any, before: str) -> Iterator[str]:
             continue
         yield f"## {before} {name}\n\n{command.help}\n\n"
         takes = [option for option in command.params if option.name != "help"]
-        yield table(("argument", "meaning"), (
-            (f"`{option.name.upper()}`", option.help or "")
-            for option in takes if option.param_type_name == "argument"
-        ))  # fmt: skip
-        yield table(("option", "meaning", "default"), (
+        yield table(
+            ("argument", "meaning"),
             (
-                ", ".join(f"`{flag}`" for flag in option.opts),
-                (option.help or "").replace("[", "\\["),
-                code(option.default) if not callable(option.default) else "",
-            )
-            for option in takes if option.param_type_name == "option"
-        ))  # fmt: skip
+                (f"`{option.name.upper()}`", option.help or "")
+                for option in takes
+                if option.param_type_name == "argument"
+            ),
+        )
+        yield table(
+            ("option", "meaning", "default"),
+            (
+                (
+                    ", ".join(f"`{flag}`" for flag in option.opts),
+                    (option.help or "").replace("[", "\\["),
+                    code(option.default) if not callable(option.default) else "",
+                )
+                for option in takes
+                if option.param_type_name == "option"
+            ),
+        )
         if command.epilog:
             yield f"{command.epilog.replace('Example: ', 'Example: `').strip()}`\n\n"
 
@@ -90,15 +101,18 @@ def fields(record: Any) -> str:
     """Return a table of a record's fields."""
     from schedopt.instances.fields import fields_of
 
-    return table(("field", "what may stand there", "if left out", "meaning"), (
+    return table(
+        ("field", "what may stand there", "if left out", "meaning"),
         (
-            f"`{field.name}`",
-            plain(field.takes),
-            "required" if field.required else code(field.default) or "nothing",
-            plain(field.says),
-        )
-        for field in fields_of(record)
-    ))  # fmt: skip
+            (
+                f"`{field.name}`",
+                plain(field.takes),
+                "required" if field.required else code(field.default) or "nothing",
+                plain(field.says),
+            )
+            for field in fields_of(record)
+        ),
+    )
 
 
 def records_of(record: Any) -> list[Any]:
@@ -215,14 +229,25 @@ def policies() -> str:
     for row in problems():
         known = row.policies().values()
         text.append(f"## {row.name}\n\n")
-        text.append(table((*ROWS_OF_POLICIES, "in papers"), (
-            (f"`{p.name}`", plain(p.summary), plain(p.source), row.printed.get(p.name, ""))
-            for p in known
-        )))  # fmt: skip
-        text.append(table(("option", "of", "what it takes", "default"), (
-            (f"`{name}`", f"`{p.name}`", plain(option.expected), code(option.default))
-            for p in known for name, option in p.options.items()
-        )))  # fmt: skip
+        text.append(
+            table(
+                (*ROWS_OF_POLICIES, "in papers"),
+                (
+                    (f"`{p.name}`", plain(p.summary), plain(p.source), row.printed.get(p.name, ""))
+                    for p in known
+                ),
+            )
+        )
+        text.append(
+            table(
+                ("option", "of", "what it takes", "default"),
+                (
+                    (f"`{name}`", f"`{p.name}`", plain(option.expected), code(option.default))
+                    for p in known
+                    for name, option in p.options.items()
+                ),
+            )
+        )
     return "".join(text)
 
 
@@ -250,8 +275,10 @@ def generators() -> str:
     """Every generator with its options."""
     from schedopt.problems import problems
 
-    text = ["# Generators\n\n`schedopt generate PROBLEM --generator NAME --seed N`: the same seed "
-            "makes the same instance.\n\n"]  # fmt: skip
+    text = [
+        "# Generators\n\n`schedopt generate PROBLEM --generator NAME --seed N`: the same seed "
+        "makes the same instance.\n\n"
+    ]
     for row in problems():
         for name, recipe in row.generators().items():
             text.append(f"## {row.name}: {name}\n\n{plain(recipe.summary)}. Source: ")
@@ -294,31 +321,63 @@ def archive() -> str:
         f"proven optimal; {total['certified']} bounds are re-proved from certificates, the others "
         "believed. [How to use and cite it](../howto/archive.md).\n\n"
     ]
-    text.append(table(("group", "what", "instances", "proven", "re-proved", "open"), (
-        (f"`{line['group']}`", plain(line["title"]), *(str(line[key]) for key in
-         ("instances", "proven", "certified", "open")))
-        for line in lines
-    )))  # fmt: skip
+    text.append(
+        table(
+            ("group", "what", "instances", "proven", "re-proved", "open"),
+            (
+                (
+                    f"`{line['group']}`",
+                    plain(line["title"]),
+                    *(str(line[key]) for key in ("instances", "proven", "certified", "open")),
+                )
+                for line in lines
+            ),
+        )
+    )
     text.append("## Sources and licences\n\n")
-    text.append(table(("group", "version", "source", "licence"), (
-        (f"`{name}`", own.version, plain(own.source), own.licence)
-        for name in groups() for own in (group(name),)
-    )))  # fmt: skip
-    text.append("## What is open\n\nThe widest gap first. `schedopt archive submit` takes a better "
-                "solution or a better bound that a certificate proves.\n\n")  # fmt: skip
-    text.append(table(("instance", "gap", "best known", "bound", "by", "on"), (
-        (f"`{name}/{e.name}`", percent(e.gap), number(e.objective), number(e.bound),
-         e.objective_by.by, e.objective_by.date)
-        for name, e in ranked()
-    )))  # fmt: skip
+    text.append(
+        table(
+            ("group", "version", "source", "licence"),
+            (
+                (f"`{name}`", own.version, plain(own.source), own.licence)
+                for name in groups()
+                for own in (group(name),)
+            ),
+        )
+    )
+    text.append(
+        "## What is open\n\nThe widest gap first. `schedopt archive submit` takes a better "
+        "solution or a better bound that a certificate proves.\n\n"
+    )
+    text.append(
+        table(
+            ("instance", "gap", "best known", "bound", "by", "on"),
+            (
+                (
+                    f"`{name}/{e.name}`",
+                    percent(e.gap),
+                    number(e.objective),
+                    number(e.bound),
+                    e.objective_by.by,
+                    e.objective_by.date,
+                )
+                for name, e in ranked()
+            ),
+        )
+    )
     return "".join(text)
 
 
 PAGES = {
-    "command-line": command_line, "formats": formats, "constraints": constraints,
-    "policies": policies, "formulations": formulations, "generators": generators,
-    "converters": converters, "archive": archive,
-}  # fmt: skip
+    "command-line": command_line,
+    "formats": formats,
+    "constraints": constraints,
+    "policies": policies,
+    "formulations": formulations,
+    "generators": generators,
+    "converters": converters,
+    "archive": archive,
+}
 
 
 def write(app: Any) -> None:

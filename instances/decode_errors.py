@@ -22,9 +22,14 @@ TOO_DEEP = "brackets nested thousands deep"
 _LONG = re.compile(rb"[\d.]{16,}(?:[eE][+-]?\d+)?|[\d.]+[eE]-\d{3,}")
 """Matches numbers that a double may not hold as written."""
 _WORDS = {
-    "float": "a number", "int": "a whole number", "str": "a string", "bool": "true or false",
-    "array": "a list", "object": "an object", "null": "null",
-}  # fmt: skip
+    "float": "a number",
+    "int": "a whole number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
 
 
 class _Step(NamedTuple):

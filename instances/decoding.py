@@ -170,9 +170,14 @@ def _tags_added(wanted: Any) -> frozenset[bytes] | None:
     from msgspec import inspect
 
     plain = (
-        inspect.NoneType, inspect.BoolType, inspect.IntType, inspect.FloatType, inspect.StrType,
-        inspect.LiteralType, inspect.AnyType,
-    )  # fmt: skip
+        inspect.NoneType,
+        inspect.BoolType,
+        inspect.IntType,
+        inspect.FloatType,
+        inspect.StrType,
+        inspect.LiteralType,
+        inspect.AnyType,
+    )
     seen: set[type] = set()
     tags: set[bytes] = set()
 

@@ -18,9 +18,19 @@ from schedopt.instances.files import check_rows
 
 ENDING = ".xlsx"
 _STRANGE = (
-    BadZipFile, zlib.error, KeyError, ValueError, TypeError, AttributeError, SyntaxError, OSError,
-    IndexError, NotImplementedError, RuntimeError, OverflowError,
-)  # fmt: skip
+    BadZipFile,
+    zlib.error,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OSError,
+    IndexError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
 """What the reader raises where a workbook is damaged; SyntaxError is that of XML."""
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

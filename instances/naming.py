@@ -51,8 +51,10 @@ def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
 
 def groups_of(codes: Mapping[str, Codes]) -> dict[str, dict[str, list[int]]]:
     """Return, for each grouping and each of its groups, the positions of its jobs."""
-    return {by: dict(zip(names, split(own, len(names)), strict=True))
-            for by, (names, own) in codes.items()}  # fmt: skip
+    return {
+        by: dict(zip(names, split(own, len(names)), strict=True))
+        for by, (names, own) in codes.items()
+    }
 
 
 def split(codes: NDArray[np.intp], groups: int) -> Iterator[list[int]]:

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
 WHOLE = 2**53
 """All whole numbers up to this are exact as doubles."""
-_KINDS = bytes(ord("0") if chr(byte).isascii() and chr(byte).isdigit()
-               else {"e": 101, "E": 101, "-": 45}.get(chr(byte), 32)
-               for byte in range(256))  # fmt: skip
+_KINDS = bytes(
+    ord("0")
+    if chr(byte).isascii() and chr(byte).isdigit()
+    else {"e": 101, "E": 101, "-": 45}.get(chr(byte), 32)
+    for byte in range(256)
+)
 """Every digit as 0, e and E as e, the minus as it is, and all else as a space."""
 
 _WHOLES = bytes(48 if 48 <= byte < 58 else 46 if byte == 46 else 32 for byte in range(256))

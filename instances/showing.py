@@ -18,8 +18,10 @@ class Shown(Framed):
 
     def __repr__(self) -> str:
         """Return its kind and name, its numbers, and how long its lists are."""
-        facts = [f"{value} {key}" if counted else f"{key} {value}"
-                 for key, value, counted in self._facts()]  # fmt: skip
+        facts = [
+            f"{value} {key}" if counted else f"{key} {value}"
+            for key, value, counted in self._facts()
+        ]
         name = str(getattr(self, "name", ""))[:MOST_NAME]
         return f"<{self.__struct_config__.tag} {name!r}: {', '.join(facts)}>"
 

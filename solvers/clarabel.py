@@ -122,8 +122,11 @@ class Cones:
         count = len(z[0][0])
         corners = [[*x, *y], [(at, 2.0 * value) for at, value in z]]
         corners.append([*x, *((at, -value) for at, value in y)])
-        parts = [(3 * row + i, column, -value) for i, corner in enumerate(corners)
-                 for row, column, value in [_of(corner)]]  # fmt: skip
+        parts = [
+            (3 * row + i, column, -value)
+            for i, corner in enumerate(corners)
+            for row, column, value in [_of(corner)]
+        ]
         row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True))
         self._take(np.zeros(3 * count), (row, column, value), [("second-order", 3)] * count)
 

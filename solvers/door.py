@@ -121,9 +121,13 @@ def _hurried(model: Formulation, limits: Limits) -> Result:
         raise unmet(absent)
     run = Run(limits)
     return make_result(
-        model, run, solver=AT_ONCE, version=plain_version(), stopped="time-limit",
+        model,
+        run,
+        solver=AT_ONCE,
+        version=plain_version(),
+        stopped="time-limit",
         message="so many columns are written in no time that is left: this took no search",
-    )  # fmt: skip
+    )
 
 
 def _in_hand(

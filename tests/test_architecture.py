@@ -147,20 +147,19 @@ def test_no_file_is_too_long_to_read() -> None:
 LONG_FOR_A_REASON = {
     "policies.msfq.kernels.advance": "one event loop, compiled as a whole: calls cost speed",
     "validation.reproduce.cycle_kernels.cycles": "one compiled loop through the phases of a cycle",
-    "cli.comparing.bench": "a verb's parameters are its flags, each with its help",
 }
-"""Functions over 60 lines, docstrings apart, and why they are one."""
+"""Functions of over 60 lines, signatures and docstrings apart, and why they are one."""
 
 
 def functions(path: Path) -> dict[str, int]:
-    """Return the lines of each function in a file, docstrings apart."""
+    """Return the lines of the body of each function in a file, docstrings apart."""
     found = {}
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef) and node.end_lineno:
             first = node.body[0]
             text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
             told = (first.end_lineno or 0) - first.lineno + 1 if text else 0
-            length = node.end_lineno - node.lineno + 1 - told
+            length = node.end_lineno - first.lineno + 1 - told
             found[f"{module_name(path)}.{node.name}".removeprefix("schedopt.")] = length
     return found
 
@@ -225,9 +224,12 @@ def test_formulations_declare_and_solve_nothing(path: Path) -> None:
         layer_of(name) if name.startswith("schedopt.") else name.split(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom)
-                     else [alias.name for alias in node.names])
-    }  # fmt: skip
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+        )
+    }
     assert not imported & {"highspy", "clarabel", "numba", "solvers"}
 
 

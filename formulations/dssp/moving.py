@@ -218,12 +218,15 @@ def _forward(
     tasks, lengths = moving.night.tasks, moving.grid.lengths
     uses = [(use.room, asked) for use, asked in zip(moving.uses, taken, strict=True)]
     uses += [
-        (Room(rule.capacity, []), {
-            k: rule.use.get(moving.night.jobs[j].name, 0)
-            for k, j in enumerate(moving.schedule._job_of)
-        })
+        (
+            Room(rule.capacity, []),
+            {
+                k: rule.use.get(moving.night.jobs[j].name, 0)
+                for k, j in enumerate(moving.schedule._job_of)
+            },
+        )
         for rule in moving.schedule.seats
-    ]  # fmt: skip
+    ]
     held: list[list[tuple[int, int, int]]] = [list(room.away) for room, _ in uses]
     begin = list(begin)
     ended: dict[int, int] = defaultdict(int)

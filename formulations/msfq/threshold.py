@@ -115,8 +115,11 @@ class Threshold:
         taken: list[ResponseTime] = []
         for constraint in constraints:
             if not isinstance(constraint, ResponseTime):
-                raise InputError("a kind that a threshold takes (one of 'response-time')",
-                                 found=shown(constraint.kind()), place="constraints")  # fmt: skip
+                raise InputError(
+                    "a kind that a threshold takes (one of 'response-time')",
+                    found=shown(constraint.kind()),
+                    place="constraints",
+                )
             taken.append(constraint)
         check_added(self.instance, [*self.added, *taken])
         self.added = (*self.added, *taken)

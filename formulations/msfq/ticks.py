@@ -62,10 +62,12 @@ class Ticks:
         total = Fraction(len(jobs))
         if weighted:
             total = sum(
-                (n * as_written(p) * scale
-                 for n, p in zip(need.tolist(), jobs.run.tolist(), strict=True)),
+                (
+                    n * as_written(p) * scale
+                    for n, p in zip(need.tolist(), jobs.run.tolist(), strict=True)
+                ),
                 Fraction(0),
-            )  # fmt: skip
+            )
         return cls(
             servers=queue.servers,
             submit=submit - submit[0],

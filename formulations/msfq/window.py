@@ -69,9 +69,10 @@ class Window(Unruled, WholeModel):
     inexact: ClassVar[str] = "among schedules on a grid that rounds times"
     known_options: ClassVar[Mapping[str, Option]] = {
         "first": Option(0, "a row of the log, from 0", lambda v: type(v) is int and v >= 0),
-        "count": Option(None, f"a whole number from 1 to {MOST_JOBS}",
-                        lambda v: is_count(v) and v <= MOST_JOBS),
-    }  # fmt: skip
+        "count": Option(
+            None, f"a whole number from 1 to {MOST_JOBS}", lambda v: is_count(v) and v <= MOST_JOBS
+        ),
+    }
 
     def __init__(self, queue: Instance, *, first: int = 0, count: int | None = None) -> None:
         given = {"first": first} | ({} if count is None else {"count": count})

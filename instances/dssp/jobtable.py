@@ -158,10 +158,22 @@ def convert(
         With the file, the line and the column, what was found and what was expected.
     """
     check_given(
-        "table", OPTIONS, name=name, processors=processors, deadline=deadline, start=start,
-        unit=unit, reward=reward, groups=groups, capacity=capacity, down=down, end=end,
-        history=history, priority=priority, **held,
-    )  # fmt: skip
+        "table",
+        OPTIONS,
+        name=name,
+        processors=processors,
+        deadline=deadline,
+        start=start,
+        unit=unit,
+        reward=reward,
+        groups=groups,
+        capacity=capacity,
+        down=down,
+        end=end,
+        history=history,
+        priority=priority,
+        **held,
+    )
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
     clock, due = _clock(start, unit, deadline, processors or sizes or None)
     machine = _machine(clock, capacity, sizes, down, end)

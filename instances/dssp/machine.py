@@ -107,8 +107,9 @@ class Steps:
         total = NONE
         for span in self.spans():
             if span.start < time:
-                total += span.amount * (time - span.start if span.end is None
-                                        else min(time, span.end) - span.start)  # fmt: skip
+                total += span.amount * (
+                    time - span.start if span.end is None else min(time, span.end) - span.start
+                )
         return total
 
     def reached(self, start: Fraction, work: Fraction) -> Fraction | None:

@@ -71,8 +71,9 @@ def check_machine(night: Instance) -> None:
     _check_times(night)
     if not night.beyond and not any(map(attrgetter("pools"), night.jobs)):
         return
-    expect(night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights,
-           "nights")  # fmt: skip
+    expect(
+        night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights, "nights"
+    )
     for n in {None, *(down.night for down in night.down)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
@@ -121,8 +122,12 @@ def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
     before = -1.0
     for i, (time, amount) in enumerate(points):
         expected = "a time >= 0" if i == 0 else f"a time after {before:g}"
-        expect(max(before, 0 if i == 0 else before) <= time < float("inf") and time != before,
-               expected, time, f"{place}[{i}][0]")  # fmt: skip
+        expect(
+            max(before, 0 if i == 0 else before) <= time < float("inf") and time != before,
+            expected,
+            time,
+            f"{place}[{i}][0]",
+        )
         expect(0 <= amount < float("inf"), "a finite amount >= 0", amount, f"{place}[{i}][1]")
         expect_held(time, f"{place}[{i}][0]")
         expect_held(amount, f"{place}[{i}][1]")

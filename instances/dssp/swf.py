@@ -74,9 +74,16 @@ def convert(
         With the file, the line, what was found and what was expected.
     """
     check_given(
-        "swf", OPTIONS, name=name, deadline=deadline, reward=reward, predicted=predicted,
-        nights=nights, patience=patience, **window,
-    )  # fmt: skip
+        "swf",
+        OPTIONS,
+        name=name,
+        deadline=deadline,
+        reward=reward,
+        predicted=predicted,
+        nights=nights,
+        patience=patience,
+        **window,
+    )
     if deadline is None:
         raise InputError("option 'deadline', which a log cannot tell", place="option")
     if patience and nights == 1:

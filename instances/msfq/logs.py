@@ -240,10 +240,14 @@ def defects(  # noqa: PLR0917 - columns
         ("a submit time that is no number >= 0", "submit times >= 0", early, submit),
         ("a submit time before the one above", "submit times in order", submit < before, submit),
         ("a need below 1", "needs of 1 or more", need < 1, need),
-        (f"a need of more than {widest}", f"needs of at most {widest}, all servers",
-         need > widest, need),
+        (
+            f"a need of more than {widest}",
+            f"needs of at most {widest}, all servers",
+            need > widest,
+            need,
+        ),
         ("a run time that is no number > 0", "run times > 0", ~(np.isfinite(run) & (run > 0)), run),
-    ]  # fmt: skip
+    ]
     if estimate is not None:
         bad = ~np.isnan(estimate) & ~(np.isfinite(estimate) & (estimate > 0))
         kinds.append(("an estimate that is no number > 0", "estimates > 0", bad, estimate))

@@ -191,11 +191,14 @@ class Quotas(Record, kw_only=True, omit_defaults=True):
                     expected = f"at most {MOST_LEVELS} levels of cohorts, and no circle"
                     raise InputError(expected, found="more", place="cohorts")
         most = [
-            [None if node.cohort is not None and r not in node.borrowing_limit
-             else own + node.borrowing_limit.get(r, 0) * (node.cohort is not None)
-             for r, own in zip(resources, held, strict=True)]
+            [
+                None
+                if node.cohort is not None and r not in node.borrowing_limit
+                else own + node.borrowing_limit.get(r, 0) * (node.cohort is not None)
+                for r, own in zip(resources, held, strict=True)
+            ]
             for node, held in zip(nodes, total, strict=True)
-        ]  # fmt: skip
+        ]
         return Tree((*self.queues, *cohorts), parent, total, most)
 
 

@@ -62,9 +62,16 @@ def simulate(
     """
     completions = len(work.demand) - work.jobs
     responses, elapsed = closed(
-        CODES[policy], work.nodes, inequity, work.jobs, work.demand, work.beta, work.minimum, warm,
+        CODES[policy],
+        work.nodes,
+        inequity,
+        work.jobs,
+        work.demand,
+        work.beta,
+        work.minimum,
+        warm,
         static,
-    )  # fmt: skip
+    )
     return responses / (completions - warm), work.jobs * elapsed / (completions - warm)
 
 

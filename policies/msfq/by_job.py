@@ -23,10 +23,11 @@ from schedopt.policies.registry import NotApplicableError
     summary="FCFS; others may pass the first if by their estimates they end before it can start",
     suits="alone",
     overestimate=Option(
-        0.0, "a number >= 0; estimates are sizes times 1 up to 1 and this", lambda v: is_number(v)
-        and v >= 0,
+        0.0,
+        "a number >= 0; estimates are sizes times 1 up to 1 and this",
+        lambda v: is_number(v) and v >= 0,
     ),
-)  # fmt: skip
+)
 class Backfilling(Rule):
     """Jobs may pass the first that does not fit if they are to end before it can start.
 

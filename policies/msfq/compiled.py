@@ -52,9 +52,13 @@ def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Exper
     busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
     began = 0.0 if run.trace is None else float(run.trace.times[0])
     return Measured(
-        **found._asdict(), time=float(now - real[kernels.BEGAN]), busy=float(busy),
-        most=int(whole[kernels.MOST]), elapsed=float(now - began), oldest=oldest,
-    )  # fmt: skip
+        **found._asdict(),
+        time=float(now - real[kernels.BEGAN]),
+        busy=float(busy),
+        most=int(whole[kernels.MOST]),
+        elapsed=float(now - began),
+        oldest=oldest,
+    )
 
 
 def nothing_yet(run: Experiment, count: int) -> Counters:
@@ -139,12 +143,21 @@ def _kept(queue: Instance, rule: Rule, run: Experiment) -> SimulatorState:
     real[kernels.NEXT_TURN] = exponential(turn) * (rule.holding[0] if rule.holding else np.inf)
     base = np.cumsum([0, *slots(queue)])
     return kernels.SimulatorState(
-        whole=whole, real=real, draw=draw, when=when, turn=turn,
-        gaps=np.zeros(ahead), picks=np.zeros(ahead),
-        first=np.full(count, -1), last=np.full(count, -1), since=np.zeros(count),
-        base=base, served=np.zeros(base[-1], np.int64),
-        ends=np.zeros(k + 1), ended=np.zeros(k + 1, np.int64),
-    )  # fmt: skip
+        whole=whole,
+        real=real,
+        draw=draw,
+        when=when,
+        turn=turn,
+        gaps=np.zeros(ahead),
+        picks=np.zeros(ahead),
+        first=np.full(count, -1),
+        last=np.full(count, -1),
+        since=np.zeros(count),
+        base=base,
+        served=np.zeros(base[-1], np.int64),
+        ends=np.zeros(k + 1),
+        ended=np.zeros(k + 1, np.int64),
+    )
 
 
 def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Trace:
@@ -155,7 +168,16 @@ def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Tra
     of, own = given_of(queue, Rule(), run), 8 * replication
     drawn = Trace(np.empty(arrivals), np.empty(arrivals, np.int64), np.empty(arrivals))
     jobs(
-        stream(seed, own + 1), stream(seed, own + 2), of.total_rate, of.rates, of.services,
-        of.shapes, of.values, of.starts, drawn.times, drawn.classes, drawn.sizes,
-    )  # fmt: skip
+        stream(seed, own + 1),
+        stream(seed, own + 2),
+        of.total_rate,
+        of.rates,
+        of.services,
+        of.shapes,
+        of.values,
+        of.starts,
+        drawn.times,
+        drawn.classes,
+        drawn.sizes,
+    )
     return drawn

@@ -29,9 +29,11 @@ def ready(function: Any, **parts: Any) -> Any:
         if isinstance(of, FunctionType) and of is not function and name not in parts
     }
     own = FunctionType(
-        function.__code__, {**function.__globals__, **called, **parts}, function.__name__,
+        function.__code__,
+        {**function.__globals__, **called, **parts},
+        function.__name__,
         function.__defaults__,
-    )  # fmt: skip
+    )
     return _njit(_nrt=False, error_model="numpy", forceinline=True)(own)
 
 

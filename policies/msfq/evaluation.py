@@ -63,17 +63,29 @@ def evaluated(
         read, region = None, require_stable(queue, plan.name)
         load = region.load
         runs = replicated(
-            queue, plan, arrivals=arrivals, seed=seed, jobs=jobs, watch=watch, estimates=estimates,
+            queue,
+            plan,
+            arrivals=arrivals,
+            seed=seed,
+            jobs=jobs,
+            watch=watch,
+            estimates=estimates,
             replications=replications or usual(queue, plan, arrivals, load),
-        )  # fmt: skip
+        )
         for part in runs.done:
             require_settled(queue, plan.name, part, proven=region.exact)
         arrivals, played = runs.arrivals, pooled(runs.done)
     note = "; ".join(filter(None, (rule.note, _note(queue, plan, played, arrivals, runs))))
     solution = summary(
-        queue, played, arrivals, threshold=rule.threshold, trace=read, load=load,
-        replications=len(runs.done) if runs else 1, note=note,
-    )  # fmt: skip
+        queue,
+        played,
+        arrivals,
+        threshold=rule.threshold,
+        trace=read,
+        load=load,
+        replications=len(runs.done) if runs else 1,
+        note=note,
+    )
     if runs and len(runs.done) < runs.of:
         raise InterruptedRunError(solution)
     return solution

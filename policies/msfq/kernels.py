@@ -114,8 +114,7 @@ def advance_by(twin: Twin, lean: bool = False) -> Any:
     """
     module = import_module(twin.module)
     after = getattr(module, twin.after_arrival) if twin.after_arrival else ask_the_rule
-    words = ("advance", twin.next_start, twin.after_arrival, "phases" * twin.phases,
-             "lean" * lean)  # fmt: skip
+    words = ("advance", twin.next_start, twin.after_arrival, "phases" * twin.phases, "lean" * lean)
     parts = {
         "next_start": ready(getattr(module, twin.next_start)),
         "after_arrival": ready(after),

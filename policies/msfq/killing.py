@@ -123,10 +123,14 @@ class _Killing(Rule):
     source=f"{SOURCE}: KillSmart",
     summary="FCFS that stops a few small jobs for a large one; together they begin anew later",
     suits="alone",
-    k=Option(None, "a whole number >= 2: after k - 1 stops all begin anew (10, or fewer where they "
-             "would not fit together)", lambda v: is_count(v) and v > 1),
+    k=Option(
+        None,
+        "a whole number >= 2: after k - 1 stops all begin anew (10, or fewer where they "
+        "would not fit together)",
+        lambda v: is_count(v) and v > 1,
+    ),
     v=Option(1, "a whole number >= 1: busy servers up to which jobs are stopped", is_count),
-)  # fmt: skip
+)
 class KillSmart(_Killing):
     """Where at most ``v`` servers are busy and the first in line needs more, who runs is stopped.
 
@@ -179,9 +183,12 @@ class KillSmart(_Killing):
     source=f"{SOURCE}: DualKill",
     summary="FCFS that in turn stops small jobs for large ones, and large jobs for small ones",
     suits="alone",
-    k=Option(CYCLES, "a whole number >= 2: after k - 1 stops all begin anew",
-             lambda v: is_count(v) and v > 1),
-)  # fmt: skip
+    k=Option(
+        CYCLES,
+        "a whole number >= 2: after k - 1 stops all begin anew",
+        lambda v: is_count(v) and v > 1,
+    ),
+)
 class DualKill(_Killing):
     """Small jobs are stopped for one of the largest need, until k - 1 stops; then it turns round.
 

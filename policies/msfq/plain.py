@@ -29,9 +29,16 @@ class Times:
 
 
 def times(
-    queue: Instance, name: str, rule: Rule, trace: Trace, *,
-    to_the_end: bool, seed: int = 0, estimates: bool = False, replication: int = 0,
-) -> Times:  # fmt: skip
+    queue: Instance,
+    name: str,
+    rule: Rule,
+    trace: Trace,
+    *,
+    to_the_end: bool,
+    seed: int = 0,
+    estimates: bool = False,
+    replication: int = 0,
+) -> Times:
     """Play jobs by a fresh rule, for messages under a name; ``to_the_end`` until none can start."""
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
@@ -136,9 +143,15 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Mea
         n = run.arrivals
         trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
     outcome = times(
-        queue, name, rule, trace, to_the_end=run.each, seed=run.seed, estimates=run.estimates,
+        queue,
+        name,
+        rule,
+        trace,
+        to_the_end=run.each,
+        seed=run.seed,
+        estimates=run.estimates,
         replication=run.replication,
-    )  # fmt: skip
+    )
     return _counted(queue, trace, outcome, run)
 
 

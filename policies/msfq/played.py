@@ -85,5 +85,8 @@ class Measured(NamedTuple):
 
 def fault(name: str, found: str) -> InputError:
     """Return the error about a rule that starts a job that it may not."""
-    return InputError("a job that waits and fits into the idle servers", found=found,
-                      place=f"admission rule {name}")  # fmt: skip
+    return InputError(
+        "a job that waits and fits into the idle servers",
+        found=found,
+        place=f"admission rule {name}",
+    )

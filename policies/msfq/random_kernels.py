@@ -147,9 +147,18 @@ def size_of(u: float, v: float, shapes: Any, c: int, values: Any, starts: Any) -
 
 @compiled
 def jobs(
-    draw: Any, when: Any, total: float, rates: Any, services: Any, shapes: Any, values: Any,
-    starts: Any, times: Any, classes: Any, sizes: Any,
-) -> None:  # fmt: skip
+    draw: Any,
+    when: Any,
+    total: float,
+    rates: Any,
+    services: Any,
+    shapes: Any,
+    values: Any,
+    starts: Any,
+    times: Any,
+    classes: Any,
+    sizes: Any,
+) -> None:
     """Fill in jobs just as the simulator draws them where sizes come with the jobs."""
     now = exponential(when) / total
     for i in range(times.size):

@@ -212,9 +212,16 @@ def _run(
     if arrivals is None:
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
     return evaluated(
-        queue, chosen, seed=seed, arrivals=arrivals, replications=replications, trace=trace,
-        estimates=estimates == "exact", jobs=jobs, watch=watch,
-    )  # fmt: skip
+        queue,
+        chosen,
+        seed=seed,
+        arrivals=arrivals,
+        replications=replications,
+        trace=trace,
+        estimates=estimates == "exact",
+        jobs=jobs,
+        watch=watch,
+    )
 
 
 def _replayed(

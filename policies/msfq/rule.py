@@ -112,8 +112,16 @@ class FlatRule(Rule):
         """Return the class of which a job starts next, or None."""
         first = [state.head(kind) for kind in range(len(state.needs))]
         head = [NONE if job is None else job.number for job in first]
-        seen = Seen(self.memory, self.numbers, state.needs, self._slots, self._by_need,
-                    state.waiting, state.running, head)  # fmt: skip
+        seen = Seen(
+            self.memory,
+            self.numbers,
+            state.needs,
+            self._slots,
+            self._by_need,
+            state.waiting,
+            state.running,
+            head,
+        )
         kind = self._next_start(seen, state.free)
         return None if kind < 0 else kind
 

@@ -74,8 +74,11 @@ def better(a: float, b: float, sign: float) -> bool:
 
 def reference_seconds(rows: Iterable[Row]) -> float:
     """Return what the references took, each counted once for the rows that share it."""
-    return sum({(row.file, row.reference, row.reference_seconds): row.reference_seconds
-                for row in rows}.values())  # fmt: skip
+    return sum(
+        {
+            (row.file, row.reference, row.reference_seconds): row.reference_seconds for row in rows
+        }.values()
+    )
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,14 +37,51 @@ WORDS = {
 }
 """How a row without a gap ended, where another word reads better."""
 
-STANDING = ("policy", "mean gap", "95% interval", "median", "worst", "on", "wins", "optimal",
-            "time", "no gap")  # fmt: skip
-PRINTED_STANDING = ("policy", "mean gap", "95% interval", "SGM gap", "median", "worst", "best on",
-                    "optimal", "SGM time")  # fmt: skip
-BESIDE = ("beside", "instances", "left out", "better", "equal", "worse", "mean advantage",
-          "95% interval")  # fmt: skip
-PRINTED_PAIR = ("problem", "a", "b", "instances", "left out", "better", "equal", "worse",
-                "mean advantage of a", "95% interval")  # fmt: skip
+STANDING = (
+    "policy",
+    "mean gap",
+    "95% interval",
+    "median",
+    "worst",
+    "on",
+    "wins",
+    "optimal",
+    "time",
+    "no gap",
+)
+PRINTED_STANDING = (
+    "policy",
+    "mean gap",
+    "95% interval",
+    "SGM gap",
+    "median",
+    "worst",
+    "best on",
+    "optimal",
+    "SGM time",
+)
+BESIDE = (
+    "beside",
+    "instances",
+    "left out",
+    "better",
+    "equal",
+    "worse",
+    "mean advantage",
+    "95% interval",
+)
+PRINTED_PAIR = (
+    "problem",
+    "a",
+    "b",
+    "instances",
+    "left out",
+    "better",
+    "equal",
+    "worse",
+    "mean advantage of a",
+    "95% interval",
+)
 
 MOST_MEASURED = 12  # measured instances that have a table of their own
 MOST_SHARES = 6  # groups whose shares a terminal shows

@@ -87,8 +87,11 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
         ("formulation", entry.formulation, result.formulation or ""),
         ("sense", entry.sense, result.sense),
     )
-    wrong = [f"{what}: {ours}, where the result says {theirs}"
-             for what, ours, theirs in told if ours != theirs]  # fmt: skip
+    wrong = [
+        f"{what}: {ours}, where the result says {theirs}"
+        for what, ours, theirs in told
+        if ours != theirs
+    ]
     wrong += [f"question: {what}" for what in _other_question(entry, result)]
     wrong += [
         f"{shown(word)} has characters that do not print"

@@ -150,8 +150,11 @@ def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
     import polars as pl
 
     types: dict[type, type[pl.DataType]] = {
-        str: pl.String, float: pl.Float64, int: pl.Int64, bool: pl.Boolean,
-    }  # fmt: skip
+        str: pl.String,
+        float: pl.Float64,
+        int: pl.Int64,
+        bool: pl.Boolean,
+    }
     return pl.DataFrame(
         {column.title: column.cells for column in columns},
         schema={column.title: types[column.kind] for column in columns},

@@ -17,9 +17,18 @@ from schedopt.report.drawings import Picture
 from schedopt.sweep.rows import Row
 
 COLUMNS = (
-    "instance", "problem", "policy", "seed", "objective", "reference", "gap", "proven", "seconds",
-    "note", "case",
-)  # fmt: skip
+    "instance",
+    "problem",
+    "policy",
+    "seed",
+    "objective",
+    "reference",
+    "gap",
+    "proven",
+    "seconds",
+    "note",
+    "case",
+)
 """What the script knows of a row; `case` is its instance's place in the list of them."""
 
 
@@ -58,9 +67,18 @@ def data(
 def _values(row: Row, case: int) -> list[Any]:
     note = "; ".join([*row.violations, *([row.message] if row.message else [])])
     return [
-        row.instance, row.problem, row.policy, row.seed, row.objective, row.reference, row.gap,
-        row.reference_proven, row.seconds, note, case,
-    ]  # fmt: skip
+        row.instance,
+        row.problem,
+        row.policy,
+        row.seed,
+        row.objective,
+        row.reference,
+        row.gap,
+        row.reference_proven,
+        row.seconds,
+        note,
+        case,
+    ]
 
 
 def _certificate(file: str, row: Row) -> dict[str, Any]:

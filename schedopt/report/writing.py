@@ -113,8 +113,14 @@ def _drawn(
 
 
 SCRIPTS = (
-    "base.js", "theme.js", "sorting.js", "tables.js", "cases.js", "charts.js", "start.js",
-)  # fmt: skip
+    "base.js",
+    "theme.js",
+    "sorting.js",
+    "tables.js",
+    "cases.js",
+    "charts.js",
+    "start.js",
+)
 """The parts of the page's script, in their order; they share one scope."""
 
 

@@ -23,8 +23,17 @@ from schedopt.verbs.solve import solve
 
 FORMATS = (".jsonl", ".csv")
 WHAT = "rows of a what-if"
-SAME = ("instance", "problem", "termination", "solution_status", "objective", "bound", "gap",
-        "violations", "conflict")  # fmt: skip
+SAME = (
+    "instance",
+    "problem",
+    "termination",
+    "solution_status",
+    "objective",
+    "bound",
+    "gap",
+    "violations",
+    "conflict",
+)
 """What a row says as the result's document does."""
 
 FLAT = ("objective", "bound", "gap", "termination", "solution_status", "seconds")

@@ -100,11 +100,16 @@ def replanned(made: Replanned) -> None:
     out.print()
     say(", ".join(f"{count[what]:,} {what}" for what in ("kept", "moved", "added", "dropped")))
     rows = tuple(
-        (change.job, change.change,
-         change.was_time or ("" if change.was is None else number(change.was)),
-         change.now_time or ("" if change.now is None else number(change.now)), change.why)
-        for change in made.changes if change.change != "kept"
-    )  # fmt: skip
+        (
+            change.job,
+            change.change,
+            change.was_time or ("" if change.was is None else number(change.was)),
+            change.now_time or ("" if change.now is None else number(change.now)),
+            change.why,
+        )
+        for change in made.changes
+        if change.change != "kept"
+    )
     if rows:
         heads = ("job", "change", "was to start", "starts", "why")
         show(ShownTable(title="", heads=heads, rows=rows[:CHANGED]).filled())

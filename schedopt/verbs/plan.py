@@ -83,9 +83,11 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
     if ending == ".parquet":
         table_of(table).write_parquet(buffer)
     else:
-        named = table.to_dict(as_series=False) if not isinstance(table, tuple) else {
-            column.title: column.cells for column in table
-        }  # fmt: skip
+        named = (
+            table.to_dict(as_series=False)
+            if not isinstance(table, tuple)
+            else {column.title: column.cells for column in table}
+        )
         buffer.write(excel.written(named) if ending == excel.ENDING else written(named))
     write_bytes(path, buffer.getvalue())
 

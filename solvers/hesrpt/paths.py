@@ -131,9 +131,17 @@ class Rents:
             path, jobs = self._path(times, own), np.flatnonzero(self.payers == row)
             for first in range(0, len(jobs), some):
                 total += all_cheapest(
-                    self.curves, path, self.sizes, self.costs, jobs[first : first + some], part,
-                    self.ends, self.prices, use[row], *self.room,
-                )  # fmt: skip
+                    self.curves,
+                    path,
+                    self.sizes,
+                    self.costs,
+                    jobs[first : first + some],
+                    part,
+                    self.ends,
+                    self.prices,
+                    use[row],
+                    *self.room,
+                )
                 yield
         lengths = np.diff(times)
         above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)

@@ -221,9 +221,15 @@ def cost_of(costs: Floats, ends: Floats) -> float:
 
 @njit(cache=True)
 def replay(
-    c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, ends: Floats,
-    times: Floats, shares: Floats,
-) -> int:  # fmt: skip
+    c: Curves,
+    sizes: Floats,
+    lam: Floats,
+    starts: Floats,
+    groups: Ints,
+    ends: Floats,
+    times: Floats,
+    shares: Floats,
+) -> int:
     """Serve jobs so that they always earn the most at given prices; return the number of epochs.
 
     Each job leaves when it is done, in whatever order: so this is a policy that can be carried out,
@@ -477,8 +483,13 @@ def play_some(c: Curves, lam: Floats, play: Play, epochs: int) -> bool:
     The jobs present always earn the most at their prices, which are positive.
     """
     left, jobs, times, rents, record, at = (
-        play.left, play.jobs, play.times, play.rents, play.record, play.at
-    )  # fmt: skip
+        play.left,
+        play.jobs,
+        play.times,
+        play.rents,
+        play.record,
+        play.at,
+    )
     shares, rates = play.shares, play.rates
     for _ in range(epochs):
         epoch, count = at[0], at[1]

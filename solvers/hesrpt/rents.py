@@ -149,9 +149,15 @@ class RentSearch:
         levels, hint = np.cumsum(self.costs[order]), 1.0
         for place in range(first, len(order), self._some):
             hint = price_some(
-                self.curves, self.costs, order, levels, prices,
-                place, min(place + self._some, len(order)), hint,
-            )  # fmt: skip
+                self.curves,
+                self.costs,
+                order,
+                levels,
+                prices,
+                place,
+                min(place + self._some, len(order)),
+                hint,
+            )
             yield
 
     def _play(self, prices: Floats) -> Generator[None, None, float]:

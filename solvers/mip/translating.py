@@ -26,9 +26,21 @@ def translate(model: pyo.ConcreteModel) -> Matrix:
 
 
 PLAIN = frozenset(
-    (pyo.Var, pyo.Constraint, pyo.Objective, pyo.Param, pyo.Expression, pyo.Block, pyo.Set,
-     pyo.RangeSet, pyo.SetOf, pyo.Suffix, pyo.BuildAction, pyo.BuildCheck)
-)  # fmt: skip
+    (
+        pyo.Var,
+        pyo.Constraint,
+        pyo.Objective,
+        pyo.Param,
+        pyo.Expression,
+        pyo.Block,
+        pyo.Set,
+        pyo.RangeSet,
+        pyo.SetOf,
+        pyo.Suffix,
+        pyo.BuildAction,
+        pyo.BuildCheck,
+    )
+)
 """Components that are translated, or ask for nothing by themselves."""
 
 

@@ -229,9 +229,15 @@ def phases(queue: Instance, most: int) -> Phases:
         raise TooManyPhasesError(most)
     shape = len(blocked), len(met)
     return Phases(
-        shares, free, blocked, met, stay,
-        start.matrix(*shape), drawn.matrix(*reversed(shape)), passed.matrix(shape[1], shape[1]),
-    )  # fmt: skip
+        shares,
+        free,
+        blocked,
+        met,
+        stay,
+        start.matrix(*shape),
+        drawn.matrix(*reversed(shape)),
+        passed.matrix(shape[1], shape[1]),
+    )
 
 
 class _Entries(list[tuple[int, int, float]]):

@@ -192,8 +192,12 @@ def _orders(facts: Facts, chosen: Sequence[str], step: Fraction) -> Iterator[lis
         else:
             yield [
                 PlacedTask(
-                    job=facts.night.jobs[j].name, stage=s, task=i, processor=0,
-                    start=float(start), end=float(start + lengths[j, s, i]),
+                    job=facts.night.jobs[j].name,
+                    stage=s,
+                    task=i,
+                    processor=0,
+                    start=float(start),
+                    end=float(start + lengths[j, s, i]),
                 )
                 for (j, s, i), start in starts.items()
-            ]  # fmt: skip
+            ]

@@ -32,10 +32,12 @@ def delicate(seed: int, most: int = 12) -> Instance:
         replaced = zip(jobs, paths, strict=True)
         jobs = tuple(msgspec.structs.replace(job, critical_path=path) for job, path in replaced)
     rules = [
-        rule for rule in night.constraints
-        if not isinstance(rule, Seats) and not getattr(rule, "each", None)
+        rule
+        for rule in night.constraints
+        if not isinstance(rule, Seats)
+        and not getattr(rule, "each", None)
         and not getattr(rule, "past", None)
-    ]  # fmt: skip
+    ]
     return msgspec.structs.replace(night, jobs=jobs, constraints=tuple(rules))
 
 
@@ -103,8 +105,11 @@ class _Night:
                 use = [a for name, a in rule.use.items() if self.place[name] in chosen]
                 kept = sum(map(written, use), Fraction(0)) <= written(rule.capacity)
             case Seats():
-                held = [rule.use.get(name, 0) * self.demand[j] for name, j in self.place.items()
-                        if j in chosen]  # fmt: skip
+                held = [
+                    rule.use.get(name, 0) * self.demand[j]
+                    for name, j in self.place.items()
+                    if j in chosen
+                ]
                 kept = sum(held, Fraction(0)) <= rule.capacity * self.deadline
             case _:
                 raise AssertionError(rule)

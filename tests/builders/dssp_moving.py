@@ -169,8 +169,10 @@ class Slots:
             self.resources[name] = level
         self.due = {n: self.slot(job.deadline or night.deadline) for n, job in self.jobs.items()}
         self.release = {n: self.slot(job.release) for n, job in self.jobs.items()}
-        self.allowed = {n: [p for p in self.pools if not job.pools or p in job.pools]
-                        for n, job in self.jobs.items()}  # fmt: skip
+        self.allowed = {
+            n: [p for p in self.pools if not job.pools or p in job.pools]
+            for n, job in self.jobs.items()
+        }
 
     def slot(self, time: float) -> int:
         return int(Fraction(repr(float(time))) / self.unit)

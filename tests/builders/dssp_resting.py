@@ -78,19 +78,28 @@ class Facts:
         self.ends: dict[str, dict[tuple[int, int], float]] = {}
         pools = night.pools or {"": night.processors}
         self.there = {
-            name: [size - sum(d.processors for d in night.down
-                              if (d.pool or "") == name and d.start <= t < d.end)
-                   for t in range(2 * HORIZON)]
+            name: [
+                size
+                - sum(
+                    d.processors
+                    for d in night.down
+                    if (d.pool or "") == name and d.start <= t < d.end
+                )
+                for t in range(2 * HORIZON)
+            ]
             for name, size in pools.items()
-        }  # fmt: skip
+        }
         self.there = {name: [max(0, n) for n in level] for name, level in self.there.items()}
         pool_of = [name for name, level in self.there.items() for _ in range(max(level))]
         on = {(t.job, t.stage, t.task): pool_of[t.processor] for t in tasks}
         self.spent: Counter[str] = Counter()
         self.rows: list[dict[str, Any]] = []
         for job in night.jobs:
-            begun = {(t.stage, t.task): (t.start, t.end) for t in tasks
-                     if t.job == job.name and t.start < self.now}  # fmt: skip
+            begun = {
+                (t.stage, t.task): (t.start, t.end)
+                for t in tasks
+                if t.job == job.name and t.start < self.now
+            }
             if not begun:
                 continue
             lasting = [key for key, (_, end) in begun.items() if end > self.now]
@@ -193,9 +202,12 @@ def _can(facts: Facts, chosen: frozenset[str]) -> bool:
     jobs = [night.jobs[night.index[name]] for name in sorted(chosen)]
     seats = next((rule for rule in night.constraints if isinstance(rule, Seats)), None)
     todo = tuple(
-        (job.name, s, i) for job in jobs for s, stage in enumerate(job.stages or ())
-        for i, _ in enumerate(stage) if (s, i) not in facts.ends.get(job.name, {})
-    )  # fmt: skip
+        (job.name, s, i)
+        for job in jobs
+        for s, stage in enumerate(job.stages or ())
+        for i, _ in enumerate(stage)
+        if (s, i) not in facts.ends.get(job.name, {})
+    )
     running = tuple(
         (name, s, end) for name, ends in facts.ends.items() for (s, _), end in ends.items()
     )
@@ -229,9 +241,10 @@ def _can(facts: Facts, chosen: frozenset[str]) -> bool:
         if not left:
             return True
         if any(
-            t + max((by_name[n].stages or ())[s]) > _due(night, n) for n, s, _ in left
+            t + max((by_name[n].stages or ())[s]) > _due(night, n)
+            for n, s, _ in left
             if len({*(by_name[n].stages or ())[s]}) == 1
-        ):  # fmt: skip
+        ):
             return False
         if t > HORIZON + 1:
             return False

@@ -205,8 +205,10 @@ def best_moving_season(season: Instance) -> float:
         nights = [frozenset(j.name for j, m in on if m == n + 1) for n in range(season.nights)]
         worth = sum(job.reward for job, n in on if n)
         if worth > best and all(map(set.__contains__, fits, nights)):
-            used = [sum(demands[j.name] for j, m in on if m == n + 1 and j.groups["team"] == "x")
-                    for n in range(season.nights)]  # fmt: skip
+            used = [
+                sum(demands[j.name] for j, m in on if m == n + 1 and j.groups["team"] == "x")
+                for n in range(season.nights)
+            ]
             best = worth if all(_capped(rule, used, rooms) for rule in season.constraints) else best
     return best
 

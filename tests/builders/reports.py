@@ -10,9 +10,9 @@ EVIL = (
     "</script><script>window.pwned = 1</script>",
     "<img src=x onerror='window.pwned = 2'>",
     '"><b onclick="window.pwned = 3">bold</b>',
-    "<a href=\"javascript:window.pwned = 4\">link</a>",
+    '<a href="javascript:window.pwned = 4">link</a>',
     "%{x} &lt;i&gt; $a_b$",
-)  # fmt: skip
+)
 
 
 def row(**words: Any) -> Row:

@@ -5,9 +5,17 @@ from pathlib import Path
 
 HEADER = "; Version: 2.2\n; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n; Note: made up\n"
 PLACES = {
-    "wait": 2, "asked": 7, "planned": 8, "status": 10, "user": 11, "group": 12, "queue": 14,
-    "nodes": 20, "memory": 9, "partition": 15,
-}  # fmt: skip
+    "wait": 2,
+    "asked": 7,
+    "planned": 8,
+    "status": 10,
+    "user": 11,
+    "group": 12,
+    "queue": 14,
+    "nodes": 20,
+    "memory": 9,
+    "partition": 15,
+}
 
 
 def line(number: int, submit: float, run: float, used: float = 1, **more: float) -> str:

@@ -178,8 +178,12 @@ def test_a_conflict_is_smallest(name: str, solver: str) -> None:
         named = dict(zip((label(rule, i) for i, rule in enumerate(rules)), rules, strict=True))
         bare = msgspec.structs.replace(model.instance, constraints=())
 
-        def holds(names: tuple[str, ...], model: Formulation = model, bare: Any = bare,
-                  named: dict[str, Any] = named) -> bool:  # fmt: skip
+        def holds(
+            names: tuple[str, ...],
+            model: Formulation = model,
+            bare: Any = bare,
+            named: dict[str, Any] = named,
+        ) -> bool:
             some = type(model)(bare, **_settings(model)).add(*(named[name] for name in names))
             return solve(some, solver="model", threads=1).termination != "infeasible"
 

@@ -118,8 +118,10 @@ def test_jobs_that_differ_in_size_and_weight_alone_keep_their_order() -> None:
     result = schedopt.solve(instance)
     assert result.proven
     for some in (range(10), range(10, 20)):
-        ends = [[result.solution.completion[f"j{j}"] for j in some if x[j] == size]
-                for size in sorted(set(x))]  # fmt: skip
+        ends = [
+            [result.solution.completion[f"j{j}"] for j in some if x[j] == size]
+            for size in sorted(set(x))
+        ]
         assert all(max(a) <= min(b) * (1 + 1e-9) for a, b in pairwise(ends))
 
 

@@ -29,9 +29,14 @@ def bare(instance: Instance) -> Instance:
 
 def test_the_files_are_those_expected() -> None:
     assert [path.name for path in FILES] == [
-        "conflict.json", "constraints.json", "evening.json", "greedy-trap.json", "night.json.gz",
-        "predictions.json", "two-shots.json",
-    ]  # fmt: skip
+        "conflict.json",
+        "constraints.json",
+        "evening.json",
+        "greedy-trap.json",
+        "night.json.gz",
+        "predictions.json",
+        "two-shots.json",
+    ]
 
 
 def test_two_shots_is_the_contract_s() -> None:

@@ -33,23 +33,29 @@ TWICE = {
     "in a job": (
         f'{{{HEAD},"jobs":[{{"name":"a","reward":1,"stages":[[1]]}},'
         '{"name":"b","reward":1,"stages":[[1]],"reward":2}]}',
-        "jobs[1]", "'reward'",
+        "jobs[1]",
+        "'reward'",
     ),
     "equal values": (f'{{{HEAD},"deadline":10,"jobs":[]}}', "", "'deadline'"),
     "in a dictionary": (
         f'{{{HEAD},"jobs":[{{"name":"a","reward":1,"stages":[[1]],'
         '"groups":{"team":"x","show":"s","team":"y"}}]}',
-        "jobs[0].groups", "'team'",
+        "jobs[0].groups",
+        "'team'",
     ),
     "escaped": (f'{{{HEAD},"jobs":[],"\\u006eame":"y"}}', "", "'name'"),
     "an escaped colon makes up for it": (
-        f'{{{HEAD},"jobs":[],"description":"\\u003a\\u003A","deadline":9}}', "", "'deadline'",
+        f'{{{HEAD},"jobs":[],"description":"\\u003a\\u003A","deadline":9}}',
+        "",
+        "'deadline'",
     ),
     "colons in what is lost": (
-        f'{{{HEAD},"jobs":[],"description":"a:b","description":"c"}}', "", "'description'",
+        f'{{{HEAD},"jobs":[],"description":"a:b","description":"c"}}',
+        "",
+        "'description'",
     ),
     "the problem": (f'{{"problem":"dssp",{HEAD},"jobs":[]}}', "", "'problem'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", TWICE)
@@ -140,7 +146,8 @@ WHOLE = {
     "dssp": ('{"problem":"dssp","name":"x","processors":%s,"deadline":9,"jobs":[]}', "processors"),
     "hesrpt": (
         '{"problem":"hesrpt","name":"x","servers":%s,"speedup":{"kind":"power","p":1.0},'
-        '"jobs":[{"name":"a","size":1.5}]}', "servers",
+        '"jobs":[{"name":"a","size":1.5}]}',
+        "servers",
     ),
     "epoch": (
         '{"problem":"epoch","name":"x","nodes":8,"inequity":1,"jobs":[{"name":"a","minimum":%s}]}',
@@ -148,9 +155,10 @@ WHOLE = {
     ),
     "msfq": (
         '{"problem":"msfq","name":"x","servers":8,"classes":'
-        '[{"need":%s,"arrival_rate":1,"service_rate":0.5}]}', "classes[0].need",
+        '[{"need":%s,"arrival_rate":1,"service_rate":0.5}]}',
+        "classes[0].need",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("problem", WHOLE)

@@ -21,11 +21,17 @@ def test_a_table(tmp_path: Path) -> None:
         processors=2,
         deadline=10.0,
         jobs=(
-            Job(name="a", reward=5.0, priority=120.0, groups={"team": "lighting"}, demand=9.0,
-                critical_path=7.0),
+            Job(
+                name="a",
+                reward=5.0,
+                priority=120.0,
+                groups={"team": "lighting"},
+                demand=9.0,
+                critical_path=7.0,
+            ),
             Job(name="b", reward=4.5, demand=10.0, critical_path=0.5),
         ),
-    )  # fmt: skip
+    )
 
 
 PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
@@ -96,9 +102,21 @@ def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "field",
-    ["due", "DUE", "end", "late", "stages", "groups", "constraints",
-     "arrival", "size", "weight", "Due Date", "description"],
-)  # fmt: skip
+    [
+        "due",
+        "DUE",
+        "end",
+        "late",
+        "stages",
+        "groups",
+        "constraints",
+        "arrival",
+        "size",
+        "weight",
+        "Due Date",
+        "description",
+    ],
+)
 @pytest.mark.parametrize("cell", ["5", "tonight"])
 def test_a_field_of_any_name_is_a_grouping_only_if_asked(
     tmp_path: Path, field: str, cell: str
@@ -171,47 +189,74 @@ WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
     "blank": ("\n , \n", "", None, "a header"),
     "not utf-8": (b"name\n\xff", "line 2", "bytes that are not", "UTF-8"),
     "no reward": (
-        "name,demand,critical_path\n", "line 1", "'name', 'demand', 'critical_path'",
+        "name,demand,critical_path\n",
+        "line 1",
+        "'name', 'demand', 'critical_path'",
         "a column 'reward' (or option 'reward')",
     ),
     "no demand": ("name,reward,critical_path\n", "line 1", None, "a column 'demand'"),
     "misspelt": (HEADER.replace("demand", "demnd"), "line 1", "'demnd'", "a column 'demand'"),
     "misspelt priority": (
-        HEADER.replace("priority", "Priorty".lower()), "line 1", "'priorty'", "a column 'priority'",
+        HEADER.replace("priority", "Priorty".lower()),
+        "line 1",
+        "'priorty'",
+        "a column 'priority'",
     ),
     "column twice": (
-        HEADER.replace("team", "Name"), "line 1", "'name' twice", "each column once",
+        HEADER.replace("team", "Name"),
+        "line 1",
+        "'name' twice",
+        "each column once",
     ),
     "column without title": (HEADER.replace("team", ""), "line 1, cell 6", "none", "a title"),
     "too few cells": (HEADER + LINE + "b,5\n", "line 3", "2", "6 cells"),
     "too many cells": (HEADER + "b,5,1,1,1,fx,2\n", "line 2", "7", "6 cells"),
     "no name": (HEADER + ",5,1,1,1,fx\n", "line 2, column 'name'", "an empty cell", "a name"),
     "name twice": (
-        HEADER + LINE + "\n" + LINE, "line 4, column 'name'", "'a'", "line 2 has it already",
+        HEADER + LINE + "\n" + LINE,
+        "line 4, column 'name'",
+        "'a'",
+        "line 2 has it already",
     ),
     "open quote": (HEADER + '"a,5,1,1,1,fx\n', "line 2", None, "CSV"),
     "text after a quote": (HEADER + '"a"b,5,1,1,1,fx\n', "line 2", None, "CSV"),
     "below 0": (
-        PLAIN.replace("2", "-1"), "line 2, column 'demand'", "'-1'", "a finite number >= 0",
+        PLAIN.replace("2", "-1"),
+        "line 2, column 'demand'",
+        "'-1'",
+        "a finite number >= 0",
     ),
     "a decimal comma": (
-        "name;demand;critical_path;reward\na;1,5;1;1\n", "line 2, column 'demand'", "'1,5'",
+        "name;demand;critical_path;reward\na;1,5;1;1\n",
+        "line 2, column 'demand'",
+        "'1,5'",
         "with a decimal point",
     ),
     "a priority in words": (
-        HEADER + "a,1,high,1,1,\n", "line 2, column 'priority'", "'high'", "a finite number",
+        HEADER + "a,1,high,1,1,\n",
+        "line 2, column 'priority'",
+        "'high'",
+        "a finite number",
     ),
     "after a quoted break": (
-        HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n', "line 4, column 'reward'", "'x'", "a finite",
+        HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n',
+        "line 4, column 'reward'",
+        "'x'",
+        "a finite",
     ),
     "a huge cell": (
-        HEADER + "x" * 200_000 + ",1,1,1,1,fx\n", "line 2",
-        "field larger than field limit (131072)", "CSV",
+        HEADER + "x" * 200_000 + ",1,1,1,1,fx\n",
+        "line 2",
+        "field larger than field limit (131072)",
+        "CSV",
     ),
     "overflow": (
-        HEADER + "a,1e308,1,1,1,fx\nb,1e308,1,1,1,fx\n", "jobs", "an overflow", "finite sums",
+        HEADER + "a,1e308,1,1,1,fx\nb,1e308,1,1,1,fx\n",
+        "jobs",
+        "an overflow",
+        "finite sums",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

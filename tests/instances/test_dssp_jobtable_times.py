@@ -39,14 +39,24 @@ def test_tasks_times_and_seats(tmp_path: Path) -> None:
         processors=2,
         deadline=36000.0,
         jobs=(
-            Job(name="a", reward=5.0, groups={"team": "fx"}, deadline=36000.0,
-                stages=((1800.0,) * 12, (7200.0,))),
-            Job(name="b", reward=4.0, groups={"team": "light"}, release=9000.0,
-                stages=((7200.0, 1200.0, 1200.0, 1200.0),)),
+            Job(
+                name="a",
+                reward=5.0,
+                groups={"team": "fx"},
+                deadline=36000.0,
+                stages=((1800.0,) * 12, (7200.0,)),
+            ),
+            Job(
+                name="b",
+                reward=4.0,
+                groups={"team": "light"},
+                release=9000.0,
+                stages=((7200.0, 1200.0, 1200.0, 1200.0),),
+            ),
             Job(name="c", reward=3.0, deadline=9000.0, stages=((2700.0,),)),
         ),
         constraints=(Seats(name="houdini", capacity=2, use={"a": 1, "c": 2}),),
-    )  # fmt: skip
+    )
     assert lines == [
         "columns 'name', 'reward', 'tasks', 'release', 'deadline': fields of the jobs",
         "column 'seats:houdini': a side constraint of seats; 2 of 3 jobs hold some",
@@ -80,8 +90,10 @@ def test_predictions_beside_tasks(tmp_path: Path) -> None:
     text = "name,reward,tasks,demand,critical_path\na,1,2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m\n"
     night, _ = told(tmp_path, text, deadline="1h")
     assert [(job.demand, job.stages) for job in night.jobs] == [
-        (180.0, ((60.0, 60.0),)), (None, ((60.0, 60.0),)), (180.0, None),
-    ]  # fmt: skip
+        (180.0, ((60.0, 60.0),)),
+        (None, ((60.0, 60.0),)),
+        (180.0, None),
+    ]
 
 
 def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
@@ -235,8 +247,11 @@ def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> Non
     path = tmp_path / "jobs.csv"
     path.write_text(FARM.replace("22:30", "2026-11-22T22:30").replace("06:00", "10h"))
     given: dict[str, Any] = {
-        "processors": 2, "deadline": "10h", "start": "2026-11-22T20:00", "seats:houdini": 2,
-    }  # fmt: skip
+        "processors": 2,
+        "deadline": "10h",
+        "start": "2026-11-22T20:00",
+        "seats:houdini": 2,
+    }
     night = convert(path, **given)
     stamps = {"release": pl.String, "deadline": pl.String}
     frame = pl.read_csv(path, schema_overrides=stamps).with_columns(

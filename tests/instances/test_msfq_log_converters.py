@@ -60,8 +60,14 @@ def test_every_job_of_a_log(tmp_path: Path) -> None:
 RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] = [
     ({}, [5, 8], [2, 1], [9, 4], "1 left out, wider than the machine's 8 processors"),
     ({"wide": "clip"}, [4, 5, 8], [8, 2, 1], [3, 9, 4], "taken to need all of them"),
-    ({}, [5, 8], [2, 1], [9, 4], "1 submitted before a job above (1 times the log goes back by an "
-     "hour or less, as clocks may in autumn), put in order"),
+    (
+        {},
+        [5, 8],
+        [2, 1],
+        [9, 4],
+        "1 submitted before a job above (1 times the log goes back by an "
+        "hour or less, as clocks may in autumn), put in order",
+    ),
     ({"unordered": "raise"}, [8, 8], [1, 2], [4, 9], "taken to come with that one"),
     ({"zero": "one"}, [5, 8, 9], [2, 1, 1], [9, 4, 1], "1 of no run time, taken to be 1"),
     ({"overrun": "clip"}, [5, 8], [2, 1], [9, 3], "longer than their estimate, cut off there"),
@@ -72,7 +78,7 @@ RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] =
     ({"jobs": 1}, [5], [2], [9], "1 left out, of a run time below 0"),
     ({"start": 6, "end": 9}, [8], [1], [4], "1 left out, wider"),
     ({"processors": 9}, [4, 5, 8], [9, 2, 1], [3, 9, 4], "1 left out, of a run time below 0"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("options", "submit", "need", "run", "words"), RULES)
@@ -96,8 +102,9 @@ def test_a_rule_does_what_it_says(  # noqa: PLR0917
     assert any(words in note for note in said(queue)), said(queue)
 
 
-@pytest.mark.parametrize("rule", ["wide", "negative", "missing", "zero", "unordered", "overrun",
-                                  "unestimated"])  # fmt: skip
+@pytest.mark.parametrize(
+    "rule", ["wide", "negative", "missing", "zero", "unordered", "overrun", "unestimated"]
+)
 def test_a_rule_may_refuse(tmp_path: Path, rule: str) -> None:
     rows = {
         "wide": "9,9,1,1",

@@ -38,12 +38,23 @@ def dumped() -> list[str]:
 
     def row(job: str, part: str, state: str, minute: int, held: str, **more: str) -> None:
         cells = {
-            "JobID": job, "JobName": "x", "User": f"u{minute % 3}", "Account": "a",
-            "Partition": part, "State": state, "Submit": f"2024-03-01T10:{minute:02}:00",
-            "Start": f"2024-03-01T11:{minute:02}:00", "End": f"2024-03-01T12:{minute:02}:00",
-            "Elapsed": "01:00:00", "AllocCPUS": "4", "AllocNodes": "1", "ReqMem": "8Gn",
-            "ReqTRES": "", "AllocTRES": held, "NodeList": "n1",
-        } | more  # fmt: skip
+            "JobID": job,
+            "JobName": "x",
+            "User": f"u{minute % 3}",
+            "Account": "a",
+            "Partition": part,
+            "State": state,
+            "Submit": f"2024-03-01T10:{minute:02}:00",
+            "Start": f"2024-03-01T11:{minute:02}:00",
+            "End": f"2024-03-01T12:{minute:02}:00",
+            "Elapsed": "01:00:00",
+            "AllocCPUS": "4",
+            "AllocNodes": "1",
+            "ReqMem": "8Gn",
+            "ReqTRES": "",
+            "AllocTRES": held,
+            "NodeList": "n1",
+        } | more
         rows.append("|".join(cells[title] for title in SACCT.split("|")))
 
     never = {"Start": "Unknown", "End": "Unknown", "Elapsed": "00:00:00", "AllocCPUS": "0"}
@@ -95,8 +106,11 @@ def test_every_line_of_a_dump_is_accounted_for(tmp_path: Path) -> None:
         "no estimates",
     ]
     assert told[0] == queue.description
-    for words in ("alloctres: need:memory, need:gpu:a100, need:gpu", "jobname: not taken",
-                  "partition: queue, partition"):  # fmt: skip
+    for words in (
+        "alloctres: need:memory, need:gpu:a100, need:gpu",
+        "jobname: not taken",
+        "partition: queue, partition",
+    ):
         assert words in told[1]
     jobs = queue.jobs
     needs = dict(zip(jobs.needs.names, jobs.needs.amounts.T.tolist(), strict=True))
@@ -126,10 +140,15 @@ def test_workloads_and_pods(tmp_path: Path) -> None:
         return {
             "kind": "Workload",
             "metadata": {"name": name, "namespace": "team", "creationTimestamp": at(0)},
-            "spec": {"queueName": "q", "priority": 3, "podSets": [
-                {"count": count, "template": {"spec": {"containers": [{"resources": asked}]}}}]},
+            "spec": {
+                "queueName": "q",
+                "priority": 3,
+                "podSets": [
+                    {"count": count, "template": {"spec": {"containers": [{"resources": asked}]}}}
+                ],
+            },
             "status": {"conditions": conditions, "admission": {"clusterQueue": "main"}},
-        }  # fmt: skip
+        }
 
     over = [{"state": {"terminated": {"finishedAt": at(9)}}}]
     pod = {
@@ -138,8 +157,14 @@ def test_workloads_and_pods(tmp_path: Path) -> None:
         "spec": {"containers": [{"resources": {"requests": {"cpu": 2, "memory": "1Gi"}}}]},
         "status": {"startTime": at(4), "containerStatuses": over},
     }
-    flat = {"requests": {"cpu": "1500m", "gpu": 2}, "queue": "q", "priority": 1, "created": at(2),
-            "started": at(3), "finished": at(4)}  # fmt: skip
+    flat = {
+        "requests": {"cpu": "1500m", "gpu": 2},
+        "queue": "q",
+        "priority": 1,
+        "created": at(2),
+        "started": at(3),
+        "finished": at(4),
+    }
     rows = [workload("a", 4, 1, 6), workload("b", 1, 5), workload("c", 1), pod, flat]
     path, told = tmp_path / "kueue.jsonl", list[str]()
     path.write_bytes(b"\n".join(msgspec.json.encode(row) for row in rows))

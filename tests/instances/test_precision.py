@@ -34,13 +34,24 @@ from schedopt.sweep.varying import Vary
 from schedopt.verbs import plan
 
 LOST = [
-    "9007199254740993", "0.12345678901234567890", "123456789012345678.5", "1e-400", "4e-324",
+    "9007199254740993",
+    "0.12345678901234567890",
+    "123456789012345678.5",
+    "1e-400",
+    "4e-324",
     "12345678901234567891e-5",
-]  # fmt: skip
+]
 KEPT = [
-    "0.1", "9007199254740992", "1e22", "1e23", "5e-324", "0.30000000000000004",
-    "1.50000000000000000", "1000000000000000000000", "0.00000000000000000000000000000000000001",
-]  # fmt: skip
+    "0.1",
+    "9007199254740992",
+    "1e22",
+    "1e23",
+    "5e-324",
+    "0.30000000000000004",
+    "1.50000000000000000",
+    "1000000000000000000000",
+    "0.00000000000000000000000000000000000001",
+]
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False) | st.floats(allow_nan=False))
@@ -112,7 +123,7 @@ READERS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("k.toml", 'paths = ["x.json"]\ntime_limit = @\n', read_sweep, "time_limit"),
     ("l.jsonl", JSONL, read_rows, "row 1.objective"),
     ("m.csv", PLAN, plan.read, "row 1, column 'reward'"),
-]  # fmt: skip
+]
 """Files of every sort with a number in the place of @: what reads each, and the place named."""
 
 

@@ -38,7 +38,7 @@ READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
     ("f.csv", b"time,need,size\n" + b"1,1,1\n" * 10_000, _trace),
     ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, Cells.of),
     ("h.json", b'{"problem": "dssp"}' + b" " * 2**20, load),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "data", "read"), READERS, ids=[name for name, _, _ in READERS])
@@ -111,9 +111,12 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(door))
         kinds = {
-            fifo: "a pipe by name", folder: "a directory", door: "a socket",
-            Path("/dev/zero"): "a device", Path("/dev/null"): "a device",
-        }  # fmt: skip
+            fifo: "a pipe by name",
+            folder: "a directory",
+            door: "a socket",
+            Path("/dev/zero"): "a device",
+            Path("/dev/null"): "a device",
+        }
         for path, found in kinds.items():
             for read in (load, _log, read_log, Cells.of, partial(read_jobs, servers=4)):
                 assert refusal(read, path).found == found

@@ -76,8 +76,13 @@ BAD: list[tuple[str, str, Any, str, str]] = [
     ("epoch", "jobs.1.name", "a", "jobs[1].name", "jobs[0] has it"),
     ("epoch", "jobs.0", {"name": "a", "minimun": 1}, "jobs[0]", "did you mean 'minimum'?"),
     ("epoch", "constraints", [REQUIRE], "constraints[0].kind", "together"),
-    ("epoch", "constraints", [REQUIRE | {"kind": "apart", "jobs": ["a", "c"]}],
-     "constraints[0].jobs[1]", "'c'"),
+    (
+        "epoch",
+        "constraints",
+        [REQUIRE | {"kind": "apart", "jobs": ["a", "c"]}],
+        "constraints[0].jobs[1]",
+        "'c'",
+    ),
     ("hesrpt", "servers", 0, "servers", "found 0"),
     ("hesrpt", "servers", 2.5, "servers", "2.5"),
     ("hesrpt", "jobs", [], "jobs", ">= 1"),
@@ -103,11 +108,21 @@ BAD: list[tuple[str, str, Any, str, str]] = [
     ("hesrpt", "speedup", table([0, 0]), "speedup.points", "a point with servers"),
     ("hesrpt", "speedup", table(), "speedup.points", ">= 1"),
     ("hesrpt", "objective", "mean", "objective", "'mean'"),
-    ("hesrpt", "constraints", [SHARE | {"jobs": ["c"], "at_most": 1}], "constraints[0].jobs[0]",
-     "'c'"),
+    (
+        "hesrpt",
+        "constraints",
+        [SHARE | {"jobs": ["c"], "at_most": 1}],
+        "constraints[0].jobs[0]",
+        "'c'",
+    ),
     ("hesrpt", "constraints", [SHARE], "constraints[0]", "at_most"),
-    ("hesrpt", "constraints", [SHARE | {"at_least": 0.5, "at_most": 0.2}],
-     "constraints[0].at_least", "at most 0.2"),
+    (
+        "hesrpt",
+        "constraints",
+        [SHARE | {"at_least": 0.5, "at_most": 0.2}],
+        "constraints[0].at_least",
+        "at most 0.2",
+    ),
     ("hesrpt", "constraints", [FAIR | {"at_most": {"f": 1}}], "constraints[0].at_most.f", "'fx'"),
     ("hesrpt", "constraints", [FAIR | {"of": "selected"}], "constraints[0].of", "no `of`"),
     ("hesrpt", "constraints", [FAIR | {"window": 2}], "constraints[0].window", "at every moment"),
@@ -124,13 +139,18 @@ BAD: list[tuple[str, str, Any, str, str]] = [
     ("msfq", "classes", [], "classes", ">= 1"),
     ("msfq", "classes.0.sizes", {"kind": "lognormal", "scv": 0}, "classes[0].sizes.scv", "> 0"),
     ("msfq", "classes.0.sizes", {"kind": "pareto"}, "classes[0].sizes.kind", "bounded-pareto"),
-    ("msfq", "classes.0.sizes", {"kind": "empirical", "values": [1, 0]},
-     "classes[0].sizes.values[1]", "> 0"),
+    (
+        "msfq",
+        "classes.0.sizes",
+        {"kind": "empirical", "values": [1, 0]},
+        "classes[0].sizes.values[1]",
+        "> 0",
+    ),
     ("msfq", "classes.0.rate", 1, "classes[0]", "'rate'"),
     ("msfq", "objective", "median", "objective", "'median'"),
     ("msfq", "constraints", [TIME | {"need": 3}], "constraints[0].need", "'3'"),
     ("msfq", "constraints", [TIME | {"at_most": 0}], "constraints[0].at_most", "> 0"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("problem", "key", "value", "place", "words"), BAD)

@@ -71,9 +71,17 @@ def test_a_job_has_stages_or_both_predictions() -> None:
 def test_every_kind_of_constraint_is_in_it() -> None:
     kinds = schema.schema("dssp")["$defs"]["Instance"]["properties"]["constraints"]["items"]
     assert sorted(kinds["discriminator"]["mapping"]) == [
-        "apart", "at-least", "at-most", "fair-share", "forbid", "imply", "require", "resource",
-        "seats", "together",
-    ]  # fmt: skip
+        "apart",
+        "at-least",
+        "at-most",
+        "fair-share",
+        "forbid",
+        "imply",
+        "require",
+        "resource",
+        "seats",
+        "together",
+    ]
 
 
 def test_an_unknown_problem() -> None:
@@ -98,15 +106,69 @@ ACROSS = re.compile(
 """What only loading can refuse: references, names, sums, one number beside another."""
 
 POOL: list[Any] = [
-    None, True, 0, 1, -1, 2, 0.5, 1.0, 2.0, 1.5, 1e-300, 1e300, -0.0, 10**30, "", "x", "fx", "team",
-    [], ["a"], [[1]], [[0, 1]], [1, 2], {}, {"fx": 0.5}, {"fx": 2}, {"": 1}, "power", "capacity",
-    "selected", "each", "jobs.parquet", "a/b.csv", {"kind": "power", "p": 1}, "finance",
-]  # fmt: skip
+    None,
+    True,
+    0,
+    1,
+    -1,
+    2,
+    0.5,
+    1.0,
+    2.0,
+    1.5,
+    1e-300,
+    1e300,
+    -0.0,
+    10**30,
+    "",
+    "x",
+    "fx",
+    "team",
+    [],
+    ["a"],
+    [[1]],
+    [[0, 1]],
+    [1, 2],
+    {},
+    {"fx": 0.5},
+    {"fx": 2},
+    {"": 1},
+    "power",
+    "capacity",
+    "selected",
+    "each",
+    "jobs.parquet",
+    "a/b.csv",
+    {"kind": "power", "p": 1},
+    "finance",
+]
 KEYS = [
-    "name", "by", "group", "jobs", "at_most", "at_least", "of", "count", "log", "classes",
-    "speedup", "stages", "demand", "critical_path", "groups", "priority", "late", "whole", "weight",
-    "arrival", "sizes", "objective", "constraints", "description", "other",
-]  # fmt: skip
+    "name",
+    "by",
+    "group",
+    "jobs",
+    "at_most",
+    "at_least",
+    "of",
+    "count",
+    "log",
+    "classes",
+    "speedup",
+    "stages",
+    "demand",
+    "critical_path",
+    "groups",
+    "priority",
+    "late",
+    "whole",
+    "weight",
+    "arrival",
+    "sizes",
+    "objective",
+    "constraints",
+    "description",
+    "other",
+]
 
 
 @cache
@@ -178,15 +240,25 @@ def test_they_agree_on_mutated_instances() -> None:
 
 
 VALUES: dict[str, list[Any]] = {
-    "by": ["team", None], "group": ["fx", None], "jobs": [["a"], [], None],
-    "count": [1, 1.0, 1.5, -1], "at_most": [{"fx": 0.5}, {}, {"fx": 2}, 0.5, None],
-    "at_least": [{"fx": 0.2}, {}, 0.2, None], "of": ["capacity", "selected", "all"],
-    "if": ["a"], "then": ["a", 1], "capacity": [1, -1], "use": [{"a": 1}, {"a": -1}, {}],
-    "need": [1, 1.0, 0], "name": ["n", "", None],
+    "by": ["team", None],
+    "group": ["fx", None],
+    "jobs": [["a"], [], None],
+    "count": [1, 1.0, 1.5, -1],
+    "at_most": [{"fx": 0.5}, {}, {"fx": 2}, 0.5, None],
+    "at_least": [{"fx": 0.2}, {}, 0.2, None],
+    "of": ["capacity", "selected", "all"],
+    "if": ["a"],
+    "then": ["a", 1],
+    "capacity": [1, -1],
+    "use": [{"a": 1}, {"a": -1}, {}],
+    "need": [1, 1.0, 0],
+    "name": ["n", "", None],
     "each": [{"at_most": 0.5}, {"at_least": 0.2, "at_most": None}, {"at_least": None}, {}, None],
-    "past": [{"fx": 3}, {"fx": -1}, {}], "past_total": [5, -1, None], "window": [2, 0, 1.5, None],
+    "past": [{"fx": 3}, {"fx": -1}, {}],
+    "past_total": [5, -1, None],
+    "window": [2, 0, 1.5, None],
     "half_life": [1, 0.5, 0, None],
-}  # fmt: skip
+}
 ABSENT = object()
 MOST = effort.examples(3000) if effort.ALL else 400
 

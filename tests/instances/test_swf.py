@@ -236,16 +236,21 @@ def test_the_verb(tmp_path: Path, problem: str, more: list[str]) -> None:
 
 
 def test_days_become_nights(tmp_path: Path) -> None:
-    lines = [line(1, 0, 60, user=3), line(2, 90_000, 50, user=4), line(3, 180_000, 40, user=3),
-             line(4, 300_000, 30, user=4)]  # fmt: skip
+    lines = [
+        line(1, 0, 60, user=3),
+        line(2, 90_000, 50, user=4),
+        line(3, 180_000, 40, user=3),
+        line(4, 300_000, 30, user=4),
+    ]
     path = saved(tmp_path, *lines)
     season = nights.convert(path, deadline=100, nights=3, patience=1)
     assert season.nights == 3
     assert [(job.first_night, job.last_night) for job in season.jobs] == [(1, 2), (2, 3), (3, 3)]
     later = nights.convert(path, deadline=100, nights=2, start=86_400)
     assert [(job.name, job.first_night, job.last_night) for job in later.jobs] == [
-        ("2", 1, 1), ("3", 2, 2),
-    ]  # fmt: skip
+        ("2", 1, 1),
+        ("3", 2, 2),
+    ]
     assert schedopt.solve(season).formulation == "season"
     with pytest.raises(InputError, match="option 'nights'"):
         nights.convert(path, deadline=100, patience=1)

@@ -165,13 +165,18 @@ def test_ties_are_decided_by_file_order(name: str) -> None:
 
 EVERY = ("greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core")
 TRAPS: list[tuple[list[tuple[float, float]], float, dict[str, tuple[float, ...]]]] = [
-    *[([(2, 1), (big, big)], big, {"greedy": (2,), **dict.fromkeys(EVERY, (big,))})
-      for big in (10.0, 1e6)],
+    *[
+        ([(2, 1), (big, big)], big, {"greedy": (2,), **dict.fromkeys(EVERY, (big,))})
+        for big in (10.0, 1e6)
+    ],
     ([(2, 1), (1e9, 1e9)], 1e9, {"greedy": (2,), "greedy-half": (1e9,), "core": (1e9,)}),
-    ([(2, 1), *[(1000, 1000)] * 2], 2000, {"greedy-half": (1002,),
-                                           "greedy-three-quarters": (2000,)}),
+    (
+        [(2, 1), *[(1000, 1000)] * 2],
+        2000,
+        {"greedy-half": (1002,), "greedy-three-quarters": (2000,)},
+    ),
     ([(2, 1), *[(1000, 1000)] * 4], 4000, {"greedy-three-quarters": (3002, 4000)}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("jobs", "room", "gets"), TRAPS)

@@ -39,11 +39,16 @@ def test_exact_methods_are_exact_and_heuristics_no_better(instance: Instance) ->
 @pytest.mark.parametrize(
     ("name", "policy", "overhead"),
     [
-        ("fig3", "buddy", 36), ("fig7", "equi-epoch", 3 * 140), ("fig7", "dp", 2 * 140),
-        ("fig8", "equi-epoch", 2 * 16), ("fig8", "heuristic-epoch", 3 * 16),
-        ("three-wide", "buddy", 16), ("fig7", "buddy", None), ("fig8", "buddy", None),
+        ("fig3", "buddy", 36),
+        ("fig7", "equi-epoch", 3 * 140),
+        ("fig7", "dp", 2 * 140),
+        ("fig8", "equi-epoch", 2 * 16),
+        ("fig8", "heuristic-epoch", 3 * 16),
+        ("three-wide", "buddy", 16),
+        ("fig7", "buddy", None),
+        ("fig8", "buddy", None),
     ],
-)  # fmt: skip
+)
 def test_the_papers_examples(name: str, policy: str, overhead: float | None) -> None:
     assert got(load(f"instances/epoch/{name}.json"), policy) == overhead
 
@@ -51,8 +56,15 @@ def test_the_papers_examples(name: str, policy: str, overhead: float | None) -> 
 def test_figure_3_in_full() -> None:
     pieces = POLICIES["buddy"].run(load("instances/epoch/fig3.json")).rectangles
     assert {name: piece.nodes for name, piece in pieces.items()} == {
-        "j8": 8, "j3": 8, "j4": 4, "j5": 4, "j6": 4, "j7": 4, "j2": 2, "j1": 2,
-    }  # fmt: skip
+        "j8": 8,
+        "j3": 8,
+        "j4": 4,
+        "j5": 4,
+        "j6": 4,
+        "j7": 4,
+        "j2": 2,
+        "j1": 2,
+    }
     assert next(iter(pieces)) == "j8"
     assert (pieces["j3"].first, pieces["j3"].start, pieces["j3"].end) == (0, 0.25, 0.5)
 

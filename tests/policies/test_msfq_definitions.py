@@ -162,9 +162,10 @@ class ByThresholds:
         waiting = {need: now.waits(need) for need in now.needs if now.waits(need)}
         if self.draining:
             again = [
-                need for need, jobs in waiting.items()
+                need
+                for need, jobs in waiting.items()
                 if len(jobs) >= (self.rest[need] + 1 if need in self.left else self.call[need])
-            ]  # fmt: skip
+            ]
             if again and max(again) > now.free:
                 return None
             self.draining = False
@@ -190,18 +191,32 @@ CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
     ("first-fit", {}, lambda: first_fit),
     ("msf", {}, lambda: msf),
     ("adaptive-quickswap", {}, Adaptive),
-    *[("msfq", {"threshold": l, "variant": v}, Msfq)
-      for l in (0, 2, 5) for v in ("literal", "lazy")],
+    *[
+        ("msfq", {"threshold": l, "variant": v}, Msfq)
+        for l in (0, 2, 5)
+        for v in ("literal", "lazy")
+    ],
     ("two-threshold", {"threshold": 4, "b0": inf, "b1": 0.0, "b2": inf}, TwoThreshold),
     ("two-threshold", {"threshold": 3, "b0": 2.0, "b1": 1.5, "b2": 3.0}, TwoThreshold),
-    *[("static-quickswap", {"handover": h, "order": o}, Static)
-      for h in ("overlap", "drain") for o in ("ascending", "descending")],
-    *[("class-thresholds", {"leave": leave, "rest": rest, "call": call, "first": first},
-       ByThresholds)
-      for leave, rest, call in (("6,3,1", "0,0,0", "1,1,1"), ("2,1,0", "1,0,1", "2,1,1"),
-                                ("1,1,1", "0,2,0", "1,2,2"))
-      for first in ("most", "least")],
-]  # fmt: skip
+    *[
+        ("static-quickswap", {"handover": h, "order": o}, Static)
+        for h in ("overlap", "drain")
+        for o in ("ascending", "descending")
+    ],
+    *[
+        (
+            "class-thresholds",
+            {"leave": leave, "rest": rest, "call": call, "first": first},
+            ByThresholds,
+        )
+        for leave, rest, call in (
+            ("6,3,1", "0,0,0", "1,1,1"),
+            ("2,1,0", "1,0,1", "2,1,1"),
+            ("1,1,1", "0,2,0", "1,2,2"),
+        )
+        for first in ("most", "least")
+    ],
+]
 
 
 def test_every_rule_of_the_house_has_a_definition() -> None:
@@ -259,8 +274,10 @@ def test_a_rule_is_its_definition(
     need = [classes[kind][0] for kind in kinds.tolist()]
     expected = responses(6, trace, need, definition(**options), together=False)
     chosen = plan(queue, name, **options)
-    found = [play(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
-             for plainly in (False, True)]  # fmt: skip
+    found = [
+        play(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
+        for plainly in (False, True)
+    ]
     for one in found:
         np.testing.assert_array_equal(np.nan_to_num(one.responses, nan=inf), expected)
     for part in ("counts", "levels", "came", "oldest"):
@@ -268,9 +285,10 @@ def test_a_rule_is_its_definition(
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "definition"), [case for case in CASES if case[0] != "two-threshold"],
+    ("name", "options", "definition"),
+    [case for case in CASES if case[0] != "two-threshold"],
     ids=said,
-)  # fmt: skip
+)
 @settings(max_examples=examples(40), deadline=None)
 @given(jobs=jobs_of)
 def test_a_rule_on_a_log_is_its_definition(
@@ -304,8 +322,11 @@ def drawn(queue: Instance, seed: int, jobs: int) -> Trace:
     """Draw a trace with ties."""
     rng = np.random.default_rng(seed)
     kinds = rng.integers(0, len(queue.classes), jobs)
-    return Trace(np.sort(rng.integers(0, jobs, jobs)).astype(float), kinds,
-                 rng.integers(1, 8, jobs).astype(float))  # fmt: skip
+    return Trace(
+        np.sort(rng.integers(0, jobs, jobs)).astype(float),
+        kinds,
+        rng.integers(1, 8, jobs).astype(float),
+    )
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -324,16 +345,27 @@ def test_backfilling_is_its_definition(seed: int, overestimate: float) -> None:
             return waiting[0] if waiting else None
         believed = {j: now.starts[j] + trace.sizes[j] * factor[j] for j in now.running}
         start = min(
-            t for t in believed.values()
+            t
+            for t in believed.values()
             if 15 - sum(need[j] for j, e in believed.items() if e > t) >= need[waiting[0]]
-        )  # fmt: skip
+        )
         return next(
-            (j for j in waiting[1:]
-             if need[j] <= now.free and now.time + trace.sizes[j] * factor[j] <= start), None
-        )  # fmt: skip
+            (
+                j
+                for j in waiting[1:]
+                if need[j] <= now.free and now.time + trace.sizes[j] * factor[j] <= start
+            ),
+            None,
+        )
 
-    found = play(FOUR, plan(FOUR, "backfilling", overestimate=overestimate), arrivals=60,
-                 trace=trace, each=True, estimates=True)  # fmt: skip
+    found = play(
+        FOUR,
+        plan(FOUR, "backfilling", overestimate=overestimate),
+        arrivals=60,
+        trace=trace,
+        each=True,
+        estimates=True,
+    )
     np.testing.assert_array_equal(found.responses, responses(15, trace, need, choose, False))
 
 
@@ -359,8 +391,9 @@ def test_balanced_splitting_is_its_definition(seed: int, psi: float) -> None:
                 return j
         return None
 
-    found = play(MIXED, plan(MIXED, "balanced-splitting", psi=psi), arrivals=60, trace=trace,
-                 each=True)  # fmt: skip
+    found = play(
+        MIXED, plan(MIXED, "balanced-splitting", psi=psi), arrivals=60, trace=trace, each=True
+    )
     np.testing.assert_array_equal(found.responses, responses(15, trace, need, choose, False))
 
 

@@ -47,8 +47,14 @@ def trace(needs: tuple[int, ...], seed: int, jobs: int = 400, load: float = 0.8)
 
 def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Trace) -> Measured:
     queue = of_classes(8, *zip(needs, SHARES[needs], strict=True))
-    return play(queue, plan(queue, name, **options), arrivals=len(jobs.times), trace=jobs,
-                each=True, estimates=True)  # fmt: skip
+    return play(
+        queue,
+        plan(queue, name, **options),
+        arrivals=len(jobs.times),
+        trace=jobs,
+        each=True,
+        estimates=True,
+    )
 
 
 @pytest.mark.parametrize(("name", "options", "two", "four"), RUNS + BY_SIZES)

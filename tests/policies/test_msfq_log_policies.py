@@ -38,18 +38,42 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *[(name, {}) for name in LOG_POLICIES],
     *[(name, {"fill": fill}) for name in ("sjf", "wfp3") for fill in ("skip", "easy")],
     ("saf", {"fill": "easy"}),
-    ("multifactor", {"age": 1.0, "size": 2.0, "fair_share": 3.0, "max_age": 20.0, "half_life": 9.0,
-                     "fill": "stop"}),
+    (
+        "multifactor",
+        {
+            "age": 1.0,
+            "size": 2.0,
+            "fair_share": 3.0,
+            "max_age": 20.0,
+            "half_life": 9.0,
+            "fill": "stop",
+        },
+    ),
     ("fair-share-decay", {"half_life": 5.0, "fill": "skip"}),
-    ("weighted", {"priority": """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4,
+    (
+        "weighted",
+        {
+            "priority": """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4,
         "qos": 2}, "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
-        "qos": {"3": 1.5}, "backfill": "easy"}"""}),
-    ("weighted", {"priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
-        "max_age": 20, "backfill": "skip"}"""}),
-    ("weighted", {"priority": """{"weights": {"area": -1, "usage": -1},
-        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""}),
+        "qos": {"3": 1.5}, "backfill": "easy"}"""
+        },
+    ),
+    (
+        "weighted",
+        {
+            "priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
+        "max_age": 20, "backfill": "skip"}"""
+        },
+    ),
+    (
+        "weighted",
+        {
+            "priority": """{"weights": {"area": -1, "usage": -1},
+        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""
+        },
+    ),
     ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
@@ -88,17 +112,24 @@ def random_quotas(draw: np.random.Generator, amounts: dict[str, int]) -> Quotas:
 
     return Quotas(
         queues={
-            f"q{i}": Queue(nominal=some(False), borrowing_limit=some(True),
-                           cohort=draw.choice(["inner", "outer"]), strict=bool(draw.random() < 0.3))
+            f"q{i}": Queue(
+                nominal=some(False),
+                borrowing_limit=some(True),
+                cohort=draw.choice(["inner", "outer"]),
+                strict=bool(draw.random() < 0.3),
+            )
             for i in range(3)
         },
         cohorts={
             "inner": Cohort(nominal=some(False), borrowing_limit=some(True), cohort="outer"),
-            "outer": Cohort(nominal=amounts if draw.random() < 0.5 else
-                            {name: 2 * most for name, most in amounts.items()}),
+            "outer": Cohort(
+                nominal=amounts
+                if draw.random() < 0.5
+                else {name: 2 * most for name, most in amounts.items()}
+            ),
         },
         priority={"high": 5.0, "low": -1.0},
-    )  # fmt: skip
+    )
 
 
 def held_within(jobs: Jobs, starts: Any, queue: Instance, quotas: Quotas) -> bool:
@@ -137,8 +168,11 @@ def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) 
 
 
 @settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "sjf", "multifactor", "wfp3"]),
-       several=st.booleans())  # fmt: skip
+@given(
+    seed=SEEDS,
+    name=st.sampled_from(["easy", "easy-sjbf", "sjf", "multifactor", "wfp3"]),
+    several=st.booleans(),
+)
 def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bool) -> None:
     one = random_parts(seed, 25).parts()[0].queue if several else queue_of(*random_jobs(seed))
     first = seed % len(one.jobs)

@@ -37,10 +37,17 @@ def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: An
     classes = tuple(msgspec.structs.replace(job, sizes=sizes) for job in few.classes)
     queue = msgspec.structs.replace(few, classes=classes)
     found = [
-        play(queue, plan(queue, name), arrivals=5000, seed=7, common=True, plainly=plainly,
-             grid=np.arange(10.0, 400.0, 7.0))
+        play(
+            queue,
+            plan(queue, name),
+            arrivals=5000,
+            seed=7,
+            common=True,
+            plainly=plainly,
+            grid=np.arange(10.0, 400.0, 7.0),
+        )
         for plainly in (False, True)
-    ]  # fmt: skip
+    ]
     agree(*found)
     assert found[0].levels.sum() > 0
     assert found[0].samples.sum() > 0

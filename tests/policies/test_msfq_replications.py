@@ -188,9 +188,18 @@ def test_one_run_on_two_cores_from_the_command_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1e9", 10**9), ("2.5E4", 25_000), ("-1e2", -100), ("1e-3", 0.001), ("4.0", 4.0),
-     ("1e300", 1e300), ("1e400", "1e400"), ("true", True), ("name", "name")],
-)  # fmt: skip
+    [
+        ("1e9", 10**9),
+        ("2.5E4", 25_000),
+        ("-1e2", -100),
+        ("1e-3", 0.001),
+        ("4.0", 4.0),
+        ("1e300", 1e300),
+        ("1e400", "1e400"),
+        ("true", True),
+        ("name", "name"),
+    ],
+)
 def test_a_whole_number_may_have_an_exponent(text: str, value: object) -> None:
     found = split([f"arrivals={text}"])["arrivals"]
     assert found == value

@@ -84,8 +84,10 @@ def test_what_a_file_registers_is_evaluated(tmp_path: Path) -> None:
 
 
 def test_a_rule_of_a_file_may_bring_its_compiled_twin(tmp_path: Path) -> None:
-    plainly = RULE.replace("next((job for job in state.jobs if job.need <= state.free), None)",
-                           "next(iter(state.fitting()), None)")  # fmt: skip
+    plainly = RULE.replace(
+        "next((job for job in state.jobs if job.need <= state.free), None)",
+        "next(iter(state.fitting()), None)",
+    )
     queue = load_instance(QUEUE).scaled(1.0)
     slow = evaluate(queue, "any-fit", policy_files=[write(tmp_path, plainly)])
     quick = evaluate(queue, "any-fit", policy_files=[write(tmp_path, TWIN)])

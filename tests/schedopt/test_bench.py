@@ -90,8 +90,10 @@ def test_a_clock_that_jumps_changes_no_limit_and_no_row(
     hard = generate("hesrpt", "mixed", seed=1, options={"jobs": 18})
     late = solve(hard, time_limit=0.2)
     assert (late.termination, late.solution_status, late.checked) == (
-        "time-limit", "feasible", True,
-    )  # fmt: skip
+        "time-limit",
+        "feasible",
+        True,
+    )
     assert 0.0 <= late.seconds.solve < 86_400
 
 

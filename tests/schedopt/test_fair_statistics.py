@@ -14,10 +14,22 @@ from schedopt.sweep.sources import generated, replicated
 from tests.builders.cli import run
 
 ROW = Row(
-    instance="i", problem="msfq", policy="p", objective=2.0, reference=1.0, reference_bound=1.0,
-    reference_proven=True, gap=1.0, seconds=0.1, seed=0, violations=(), message=None, file="f",
-    reference_seconds=1.0, key="",
-)  # fmt: skip
+    instance="i",
+    problem="msfq",
+    policy="p",
+    objective=2.0,
+    reference=1.0,
+    reference_bound=1.0,
+    reference_proven=True,
+    gap=1.0,
+    seconds=0.1,
+    seed=0,
+    violations=(),
+    message=None,
+    file="f",
+    reference_seconds=1.0,
+    key="",
+)
 
 
 def row(policy: str, seed: int, objective: float | None, **more: object) -> Row:

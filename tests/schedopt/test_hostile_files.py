@@ -115,13 +115,25 @@ def test_no_cell_is_a_formula_and_rows_are_read_back(tmp_path: Path) -> None:
 def test_any_text_in_a_row_is_read_back(name: str, violation: str) -> None:
     row = msgspec.convert(
         {
-            "instance": name, "problem": "dssp", "policy": name, "objective": -1.5,
-            "reference": None, "reference_bound": None, "reference_proven": False, "gap": None,
-            "seconds": 0.0, "seed": 0, "violations": [violation], "message": violation or None,
-            "file": name, "reference_seconds": 0.0, "key": "k", "options": {name: violation},
+            "instance": name,
+            "problem": "dssp",
+            "policy": name,
+            "objective": -1.5,
+            "reference": None,
+            "reference_bound": None,
+            "reference_proven": False,
+            "gap": None,
+            "seconds": 0.0,
+            "seed": 0,
+            "violations": [violation],
+            "message": violation or None,
+            "file": name,
+            "reference_seconds": 0.0,
+            "key": "k",
+            "options": {name: violation},
         },
         Row,
-    )  # fmt: skip
+    )
     for suffix in FORMATS:
         with tempfile.NamedTemporaryFile(suffix=suffix) as file:
             Path(file.name).write_bytes(table([row], suffix))

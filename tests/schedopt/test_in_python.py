@@ -61,8 +61,10 @@ def test_rows_of_other_policies_stay_when_ones_file_is_mended(tmp_path: Path) ->
     bench = partial(
         schedopt.bench,
         generated=generated("dssp", "uncorrelated", seeds=[1, 2], options={"jobs": 20}),
-        policies=["greedy", "mine-of-test"], policy_files=[mine], output=rows,
-    )  # fmt: skip
+        policies=["greedy", "mine-of-test"],
+        policy_files=[mine],
+        output=rows,
+    )
     mine.write_text(POLICY.format(count=1))
     run(*words)
     before = bench()

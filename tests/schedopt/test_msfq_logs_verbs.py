@@ -35,8 +35,14 @@ def test_from_a_log_to_starts_that_are_checked(log: Path, tmp_path: Path) -> Non
     words = ("--policy=easy", "--option", f"starts={starts}", "--json", "-o", tmp_path / "r.json")
     document = json.loads(run("evaluate", log, *words).stdout)
     assert document["solution"]["estimates"] == "given"
-    assert {"mean_response_time", "mean_wait", "mean_bounded_slowdown", "utilization", "jobs", "by",
-            } <= document["solution"].keys()  # fmt: skip
+    assert {
+        "mean_response_time",
+        "mean_wait",
+        "mean_bounded_slowdown",
+        "utilization",
+        "jobs",
+        "by",
+    } <= document["solution"].keys()
     assert document["checked"]
     assert len(starts.read_text().splitlines()) == 61
     assert "holds" in run("check", log, tmp_path / "r.json").stdout
@@ -56,9 +62,10 @@ def test_a_table_or_a_dump_is_a_log_where_that_is_asked_for(tmp_path: Path) -> N
     more = ("--option", "submit=when", "--option", "need=cpus", "-o", tmp_path / "j.json")
     assert "2 of 2 jobs" in run("convert", tmp_path / "jobs.csv", *words, *more).stderr
     (tmp_path / "dump.txt").write_text("JobID|Submit|Elapsed|NCPUS\n1|100|00:05|2\n")
-    assert "1 of 1 jobs" in run(
-        "convert", tmp_path / "dump.txt", *words, "-o", tmp_path / "d.json"
-    ).stderr  # fmt: skip
+    assert (
+        "1 of 1 jobs"
+        in run("convert", tmp_path / "dump.txt", *words, "-o", tmp_path / "d.json").stderr
+    )
 
 
 def test_several_policies_in_a_sweep(log: Path, tmp_path: Path) -> None:
@@ -117,8 +124,16 @@ def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
     assert "end or to" in refused(*words, "--option=to=2", "--option=end=3")
     assert "date" in refused(*words, "--option=from=soon")
     (tmp_path / "jobs.csv").write_text("submit,need,run\n0,1,5\n2,2,5\n")
-    plain = ["convert", tmp_path / "jobs.csv", "--option", "as=jobs", "--option", "processors=4",
-             "-o", tmp_path / "p.json"]  # fmt: skip
+    plain = [
+        "convert",
+        tmp_path / "jobs.csv",
+        "--option",
+        "as=jobs",
+        "--option",
+        "processors=4",
+        "-o",
+        tmp_path / "p.json",
+    ]
     assert "no dates" in refused(*plain, "--option=from=2024-01-01")
     assert "from 0 to 2" in refused(*plain, "--option=from=3")
 

@@ -81,14 +81,16 @@ def test_an_own_deadline_after_the_files_is_told() -> None:
 
 def test_what_there_is_room_for_is_not_outbid() -> None:
     night = Instance(
-        name="room", processors=2, deadline=10,
+        name="room",
+        processors=2,
+        deadline=10,
         jobs=(
             Job(name="a", reward=5, stages=((8,),)),
             Job(name="b", reward=4, stages=((8,),)),
             Job(name="c", reward=3, stages=((4,),)),
             Job(name="d", reward=0, stages=((1,),)),
         ),
-    )  # fmt: skip
+    )
     found = left_out(Selection(night), Selected(selected=("c",), demand=4, capacity=20, shares={}))
     assert {name: (str(reason), reason.words) for name, reason in found.items()} == {
         "a": ("overlooked", "there is room for it"),

@@ -54,8 +54,16 @@ OVER = [
     ["solve", "soft.json", "-o", "night.json"],
     ["solve", "night.json", "--constraints", "rules.json", "-o", "rules.json"],
     ["evaluate", "night.json", "--policy", "greedy", "-o", "night.json"],
-    ["evaluate", "night.json", "--policy", "greedy", "--constraints", "rules.json",
-     "-o", "rules.json"],
+    [
+        "evaluate",
+        "night.json",
+        "--policy",
+        "greedy",
+        "--constraints",
+        "rules.json",
+        "-o",
+        "rules.json",
+    ],
     ["convert", "flow.json", "-o", "flow.json"],
     ["plot", "night.json", "-o", "plot.png"],
     ["plot", "queue.json", "--instance", "night.json", "-o", "plot.png"],
@@ -68,7 +76,7 @@ OVER = [
     ["bench", "night.json", "--constraints", "rules.json", "--output", "into.csv"],
     ["bench", "queue.json", "--option", "trace=arrivals.csv", "--output", "arrivals.csv"],
     ["convert", "log.swf.csv", "--option", "problem=msfq", "--option", "trace=log.swf.csv"],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("words", OVER, ids=" ".join)

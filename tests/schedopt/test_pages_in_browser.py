@@ -103,9 +103,13 @@ def test_the_page_of_one_night(chromium: Browser, tmp_path: Path) -> None:
     for _ in opened(chromium, target):
         titles = [head.text for head in chromium.find_elements(By.TAG_NAME, "h2")]
         assert titles == [
-            "In short", "When it runs", "Who gets what", "Who loses what to which rule",
-            "What is left out, and why", "All jobs",
-        ]  # fmt: skip
+            "In short",
+            "When it runs",
+            "Who gets what",
+            "Who loses what to which rule",
+            "What is left out, and why",
+            "All jobs",
+        ]
         assert chromium.title == EVIL[0]
         table = chromium.find_elements(By.CSS_SELECTOR, "table.sortable")[-1]
         cells = "return [...arguments[0].tBodies[0].rows].map(row => row.cells[0].textContent)"

@@ -107,9 +107,17 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert len(rows) == len(jobs) + 1
     assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert rows[0][4:-5] == [
-        "'=1+1", "'@x", "'+y", "'-z", "''q", 'a"b,c', "<b>&", "grouping job", "grouping start",
+        "'=1+1",
+        "'@x",
+        "'+y",
+        "'-z",
+        "''q",
+        'a"b,c',
+        "<b>&",
+        "grouping job",
+        "grouping start",
         r"\u202ex",
-    ]  # fmt: skip
+    ]
     write(table, tmp_path / "plan.parquet")
     assert pl.read_parquet(tmp_path / "plan.parquet").equals(table)
     with pytest.raises(InputError, match=r"ending in .csv, .parquet, .xlsx"):
@@ -173,8 +181,10 @@ def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
         (axes,) = plot(path).axes
         assert [label.get_text() for label in axes.get_yticklabels()] == [
             *table.filter("run").sort("start", "end", "job")["job"],
-            "director's cut", "pyro test", "turntable",
-        ]  # fmt: skip
+            "director's cut",
+            "pyro test",
+            "turntable",
+        ]
         assert axes.get_title() == "5 jobs run, 0 late; 3 left out"
     predicted = Job(name="a", reward=1, demand=3, critical_path=3)
     night = Instance(name="predicted", processors=1, deadline=9, jobs=(predicted,))
@@ -200,19 +210,27 @@ def season(seed: int, nights: int = 3) -> Instance:
         ]
         jobs.append(
             {
-                "name": f"j{j}", "reward": draw.randint(1, 20), "stages": stages,
+                "name": f"j{j}",
+                "reward": draw.randint(1, 20),
+                "stages": stages,
                 "groups": {"team": draw.choice(("fx", "light")), "night": "grouping"},
-                "release": release, "deadline": draw.choice((6, 8, 10)),
-                "first_night": first, "last_night": draw.randint(first, nights),
+                "release": release,
+                "deadline": draw.choice((6, 8, 10)),
+                "first_night": first,
+                "last_night": draw.randint(first, nights),
             }
-        )  # fmt: skip
+        )
     rules = [
         {"kind": "fair-share", "name": "cap", "by": "team", "at_most": {"fx": 0.3}, "window": 2},
         {"kind": "seats", "name": "pool", "capacity": 2, "use": {"j0": 1, "j1": 2, "j2": 2}},
     ]
     document = {
-        "problem": "dssp", "name": f"s{seed}", "processors": 3, "deadline": 10, "nights": nights,
-    }  # fmt: skip
+        "problem": "dssp",
+        "name": f"s{seed}",
+        "processors": 3,
+        "deadline": 10,
+        "nights": nights,
+    }
     return files.parse(files.encode({**document, "jobs": jobs, "constraints": rules}))
 
 
@@ -332,9 +350,13 @@ def test_from_the_command_line_to_plan_picture_and_page(tmp_path: Path) -> None:
     assert axes.get_yticklabels()[0].get_text().startswith("night 1: ")
     text = page.read_text()
     for section in (
-        "When it runs", "Who gets what", "What is left out, and why", "All jobs",
-        "Why, and at what price", "What if",
-    ):  # fmt: skip
+        "When it runs",
+        "Who gets what",
+        "What is left out, and why",
+        "All jobs",
+        "Why, and at what price",
+        "What if",
+    ):
         assert f"<h2>{section}</h2>" in text
     said = refused("solve", path, "--vary", "processors=3,4")
     assert "--report FILE.html beside it" in said

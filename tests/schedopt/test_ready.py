@@ -29,8 +29,9 @@ def test_a_table_tells_who_starts(tmp_path: Path) -> None:
 
 def test_json_lines_come_by_standard_input_and_nothing_heavy_is_loaded() -> None:
     rows = ['{"name": "a", "priority": 1, "cores": 2}', "", '{"name": "b", "cores": 1}']
-    told = started("ready", "-", "--capacity", "cores=3", "--order", "priority,cores",
-                   input="\n".join(rows))  # fmt: skip
+    told = started(
+        "ready", "-", "--capacity", "cores=3", "--order", "priority,cores", input="\n".join(rows)
+    )
     assert told.stdout == "a\nb\n"
     code = "import sys; import schedopt; schedopt.ready; print(*sys.modules)"
     names = process(sys.executable, "-c", code)
@@ -50,14 +51,29 @@ def test_a_frame_columns_and_rows_say_the_same() -> None:
 
 def test_text_that_is_read_all_at_once_says_what_cells_one_by_one_say() -> None:
     rng = np.random.default_rng(11)
-    cells = ["0", "7", "-3", "12345678", "123456789", "0.25", "-1.5", "", "000012", "3.", ".5",
-             "123456789.125", "-0", "99999999"]  # fmt: skip
+    cells = [
+        "0",
+        "7",
+        "-3",
+        "12345678",
+        "123456789",
+        "0.25",
+        "-1.5",
+        "",
+        "000012",
+        "3.",
+        ".5",
+        "123456789.125",
+        "-0",
+        "99999999",
+    ]
     odd = ["1e3", "-", ".", "1.2.3", "--1", "+5", "1-2", "1/2", "1:2", "nan", "\u0661", "1_0", " 4"]
     for turn in range(400):
         count = int(rng.integers(1, 40))
         pool = cells[: int(rng.integers(1, len(cells) + 1))]
-        rows = [[f"é{i}" * int(rng.integers(1, 5)), *rng.choice(pool, 2), "text"]
-                for i in range(count)]  # fmt: skip
+        rows = [
+            [f"é{i}" * int(rng.integers(1, 5)), *rng.choice(pool, 2), "text"] for i in range(count)
+        ]
         if turn % 4 == 0:
             rows[int(rng.integers(count))][int(rng.integers(1, 3))] = str(rng.choice(odd))
         order = rng.permutation(4)
@@ -96,7 +112,7 @@ def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:
         ('{"name": "a", "p": 1}\n', "found it in none; expected 'cores' in some row"),
         ('{"name": "a", "p": 1,\n', "line 1"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_gets_one_message(tmp_path: Path, text: str, words: str) -> None:
     table = tmp_path / "jobs.csv"
     table.write_text(text)
@@ -129,10 +145,14 @@ def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
             queue.remove([name])
             del jobs[name]
         more = [
-            {"name": f"{turn}-{i}", "priority": int(rng.integers(0, 4)),
-             "cores": int(rng.integers(1, 5)), "mem": float(rng.integers(0, 100)) / 10}
+            {
+                "name": f"{turn}-{i}",
+                "priority": int(rng.integers(0, 4)),
+                "cores": int(rng.integers(1, 5)),
+                "mem": float(rng.integers(0, 100)) / 10,
+            }
             for i in range(3)
-        ]  # fmt: skip
+        ]
         queue.add(more)
         jobs |= {str(job["name"]): job for job in more}
         fresh = schedopt.ready(list(jobs.values()), queue.capacity, queue.order)

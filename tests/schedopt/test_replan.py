@@ -116,8 +116,11 @@ def test_what_fails_and_what_comes_is_said_with_why() -> None:
     made = replan(plan, at="23:30", state=state("c,failed", ",,,3"), instance=night)
     by = {change.job: change for change in made.changes}
     assert {name: change.change for name, change in by.items()} == {
-        "a": "kept", "b": "moved", "c": "dropped", "d": "added",
-    }  # fmt: skip
+        "a": "kept",
+        "b": "moved",
+        "c": "dropped",
+        "d": "added",
+    }
     assert by["c"].why.startswith("failed; ")
     assert by["d"].now_time.startswith("2026-10-2")
     assert made.plan is not None
@@ -162,9 +165,14 @@ def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)
     assert not replan(plan, at=0.5, instance=night).notes
     told = pl.DataFrame(
-        {"job": [first, ""], "status": ["running", ""], "start": ["0", ""],
-         "processors": ["1", "1"], "pool": ["gpu", "cpu"]}
-    )  # fmt: skip
+        {
+            "job": [first, ""],
+            "status": ["running", ""],
+            "start": ["0", ""],
+            "processors": ["1", "1"],
+            "pool": ["gpu", "cpu"],
+        }
+    )
     made = replan(rows, at=0.5, instance=night, state=told)
     assert not any(f"{first} is taken" in note for note in made.notes)
     assert made.rest.pools == {"cpu": ((0, 0), (3, 1)), "gpu": ((0, 0), (2, 1))}

@@ -142,9 +142,14 @@ def test_a_zone_knows_when_clocks_are_put_back_and_forward(start: str, says: str
 
 
 @pytest.mark.parametrize(
-    "start", ["2026-10-24T20:00", "20:00", "2026-10-24T20:00[Europe/Nowhere]",
-              "2026-10-24T20:00+05:00[Europe/Berlin]"],
-)  # fmt: skip
+    "start",
+    [
+        "2026-10-24T20:00",
+        "20:00",
+        "2026-10-24T20:00[Europe/Nowhere]",
+        "2026-10-24T20:00+05:00[Europe/Berlin]",
+    ],
+)
 def test_a_start_without_a_zone_or_with_two_is_refused(start: str) -> None:
     with pytest.raises(InputError) as caught:
         Instance(name="n", processors=1, deadline=9, jobs=(), start=start)

@@ -145,8 +145,17 @@ def test_no_two_of_many_lines_look_alike() -> None:
 def test_names_are_sorted_as_people_number_them() -> None:
     names = ["team19", "team2", "a", "team18b3", "10", "team18b12", "team", "", "9", "9" * 5000]
     assert sorted(names, key=natural) == [
-        "", "9", "10", "9" * 5000, "a", "team", "team2", "team18b3", "team18b12", "team19",
-    ]  # fmt: skip
+        "",
+        "9",
+        "10",
+        "9" * 5000,
+        "a",
+        "team",
+        "team2",
+        "team18b3",
+        "team18b12",
+        "team19",
+    ]
 
 
 def test_it_says_how_many_runs_there_were(monkeypatch: pytest.MonkeyPatch) -> None:

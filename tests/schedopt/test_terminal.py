@@ -95,8 +95,11 @@ def split(line: str) -> list[str]:
 
 def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
     mine = night()
-    found = evaluate(mine, "greedy", constraints=[FairShare(by="[i]team", at_most={EVIL[7]: 0.1},
-                                                            at_least={EVIL[0]: 0.9})])  # fmt: skip
+    found = evaluate(
+        mine,
+        "greedy",
+        constraints=[FairShare(by="[i]team", at_most={EVIL[7]: 0.1}, at_least={EVIL[0]: 0.9})],
+    )
     (table,) = dssp.tables(mine, found)
     assert table.title == "[i]team"
     held = {cells[0]: cells[-1] for cells in table.rows}
@@ -180,9 +183,13 @@ def test_queues_say_each_classs_response_time() -> None:
 
 def blank(**more: Any) -> Result:
     told: dict[str, Any] = {
-        "instance": "i", "problem": "dssp", "policy": "p", "termination": "completed",
-        "solution_status": "feasible", "sense": "maximize",
-    }  # fmt: skip
+        "instance": "i",
+        "problem": "dssp",
+        "policy": "p",
+        "termination": "completed",
+        "solution_status": "feasible",
+        "sense": "maximize",
+    }
     return Result(**(told | more))
 
 
@@ -224,8 +231,16 @@ def test_bench_tables_take_any_name(screen: StringIO) -> None:
 def test_listings_take_any_name(screen: StringIO) -> None:
     listings.contents({"[b]": [{"name": n, "options": list(EVIL)} for n in EVIL]})
     claim = {"says": EVIL[0], "paper": EVIL[1], "ours": EVIL[3], "holds": False}
-    entry = {"name": "n", "title": EVIL[2], "source": "s", "workload": "w", "claims": [claim],
-             "plot": None, "seconds": 0.1, "verdict": EVIL[0]}  # fmt: skip
+    entry = {
+        "name": "n",
+        "title": EVIL[2],
+        "source": "s",
+        "workload": "w",
+        "claims": [claim],
+        "plot": None,
+        "seconds": 0.1,
+        "verdict": EVIL[0],
+    }
     listings.reproductions([entry])
     listings.ledger([entry])
     assert any(EVIL[2] in line for line in seen(screen))

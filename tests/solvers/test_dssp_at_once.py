@@ -68,8 +68,9 @@ def test_where_rows_take_longer_than_there_is_no_engine_is_asked(
 ) -> None:
     season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
     if name == "dssp/selection":
-        jobs = tuple(msgspec.structs.replace(job, first_night=1, last_night=None)
-                     for job in season.jobs)  # fmt: skip
+        jobs = tuple(
+            msgspec.structs.replace(job, first_night=1, last_night=None) for job in season.jobs
+        )
         season = msgspec.structs.replace(season, nights=1, jobs=jobs)
     rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
     best = solve(season, constraints=rules, threads=1, gap=0.01)

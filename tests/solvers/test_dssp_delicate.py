@@ -140,13 +140,16 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     assert result.violations == ()
 
 
-@pytest.mark.parametrize(("sizes", "near"), [
-    ([10**10 + 3, 10**10 + 4, 2 * 10**10 + 4], True),
-    ([3 * 10**8, 5 * 10**8, 8 * 10**8 + 1], True),
-    ([10**10, 2 * 10**10, 3 * 10**10], False),
-    ([1001, 1002, 2003], False),
-    ([7348123451, 1981276723, 5512873911, 9918273641], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sizes", "near"),
+    [
+        ([10**10 + 3, 10**10 + 4, 2 * 10**10 + 4], True),
+        ([3 * 10**8, 5 * 10**8, 8 * 10**8 + 1], True),
+        ([10**10, 2 * 10**10, 3 * 10**10], False),
+        ([1001, 1002, 2003], False),
+        ([7348123451, 1981276723, 5512873911, 9918273641], False),
+    ],
+)
 def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
     from schedopt.solvers.dssp.selection.binary.scaled import alike
 

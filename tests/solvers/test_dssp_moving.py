@@ -102,10 +102,7 @@ def test_dispatchers_start_what_trial_starts(keys: tuple[str, ...]) -> None:
         result = schedopt.evaluate(night, "first")
         assert result.violations == ()
         starts = dispatched_in_slots(night, [job.name for job in night.jobs])
-        tasks = {
-            job.name: sum(map(len, job.stages or ()))
-            for job in night.jobs
-        }  # fmt: skip
+        tasks = {job.name: sum(map(len, job.stages or ())) for job in night.jobs}
         done = {n for n, count in tasks.items() if sum(k[0] == n for k in starts) == count}
         expected = {key: start for key, start in starts.items() if key[0] in done}
         assert isinstance(result.solution, Scheduled)

@@ -138,9 +138,11 @@ def test_prices_of_two_resources_prove_more_than_of_either() -> None:
     split = draw.random(n) < 0.5  # one half is short of GPUs, the other of servers
     need = np.where(split, draw.integers(1, 3, n), draw.integers(2, 17, n))
     jobs = Jobs.of(
-        np.sort(draw.integers(0, 1000, n)), need, draw.integers(1, 40, n),
+        np.sort(draw.integers(0, 1000, n)),
+        need,
+        draw.integers(1, 40, n),
         needs={"gpu": np.where(split, draw.integers(1, 5, n), 0)},
-    )  # fmt: skip
+    )
     queue = queue_of(jobs, 32, resources={"gpu": 8})
     model = LogBound(queue)
     result = schedopt.solve(model, certificate=True)
@@ -157,8 +159,9 @@ def test_prices_of_two_resources_prove_more_than_of_either() -> None:
 
 def test_what_prices_rule_out_costs_too_much() -> None:
     draw = np.random.default_rng(3)
-    jobs = Jobs.of(np.sort(draw.integers(0, 50, 20)), draw.integers(1, 4, 20),
-                   draw.integers(1, 15, 20))  # fmt: skip
+    jobs = Jobs.of(
+        np.sort(draw.integers(0, 50, 20)), draw.integers(1, 4, 20), draw.integers(1, 15, 20)
+    )
     model = Window(queue_of(jobs, 8))
     before = [max(v.domain) - min(v.domain) for v in model.model.proto.variables]
     known = model.scheduled(list(range(20)))

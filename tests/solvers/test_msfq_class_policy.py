@@ -32,8 +32,9 @@ def several(
 
 def test_bound_and_policy_meet_within_a_hundredth() -> None:
     queue = several(4, (1, 2, 4), 0.4)
-    result = solve(queue, formulation="optimal-policy", options={"tolerance": 0.01},
-                   certificate=True)  # fmt: skip
+    result = solve(
+        queue, formulation="optimal-policy", options={"tolerance": 0.01}, certificate=True
+    )
     assert result.gap is not None
     assert result.gap < 0.01
     assert result.checked
@@ -128,8 +129,11 @@ def test_few_states_and_side_constraints_are_refused() -> None:
     with pytest.raises(InputError, match="option most"):
         solve(queue, formulation="optimal-policy", options={"most": 10})
     with pytest.raises(InputError, match="no side constraints"):
-        solve(queue, formulation="optimal-policy",
-              constraints=[ResponseTime(name="soon", need=1, at_most=2.0)])  # fmt: skip
+        solve(
+            queue,
+            formulation="optimal-policy",
+            constraints=[ResponseTime(name="soon", need=1, at_most=2.0)],
+        )
 
 
 def test_a_seed_makes_the_simulation() -> None:

@@ -61,9 +61,14 @@ def moments_by_iteration(system: System, l: int) -> dict[str, float]:
             break
         n2 = new
     n1 = h2.of(s_large) * h3.of(s_large) * h4.of(s_large)
-    return {"n1": n1.terms[1], "n1_2": n1.terms[2], "n2": n2.terms[1], "n2_2": n2.terms[2],
-            **{f"h{i}": -h.terms[1] for i, h in ((2, h2), (3, h3), (4, h4))},
-            "d2": (h2 * h3 * h4).terms[2]}  # fmt: skip
+    return {
+        "n1": n1.terms[1],
+        "n1_2": n1.terms[2],
+        "n2": n2.terms[1],
+        "n2_2": n2.terms[2],
+        **{f"h{i}": -h.terms[1] for i, h in ((2, h2), (3, h3), (4, h4))},
+        "d2": (h2 * h3 * h4).terms[2],
+    }
 
 
 def paper_by_iteration(system: System, l: int) -> tuple[float, float]:

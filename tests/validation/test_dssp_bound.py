@@ -209,9 +209,12 @@ def test_a_window_that_ends_before_it_starts_closes_nothing() -> None:
         Job(name="b", reward=4, release=3, **given),
     )
     night = Instance(
-        name="windows", processors=1, deadline=5, jobs=jobs,
+        name="windows",
+        processors=1,
+        deadline=5,
+        jobs=jobs,
         constraints=(Seats(name="seats", capacity=1, use={"a": 1}),),
-    )  # fmt: skip
+    )
     result = solve(night, certificate=True)
     assert result.bound_checked and result.objective == 9
     for row in ("capacity from 3 to 2", "seats: energy from 3 to 2"):
@@ -226,9 +229,12 @@ def test_objectives_that_follow_are_re_proved_where_all_are_selected() -> None:
     )
     for deadline in (6, 5):
         night = Instance(
-            name="all", processors=1, deadline=deadline, jobs=jobs,
+            name="all",
+            processors=1,
+            deadline=deadline,
+            jobs=jobs,
             objectives=("reward", "demand", "x"),
-        )  # fmt: skip
+        )
         result = solve(night, certificate=True)
         assert result.bound_checked and len(result.certificate["later"]) == 2  # type: ignore[index,arg-type]
         report = check(night, result)

@@ -56,8 +56,11 @@ def runs(night: Instance, tasks: list[dict[str, Any]]) -> bool:
     spans = [(t, round(t["start"] / slots.unit), round(t["end"] / slots.unit)) for t in tasks]
     for task, start, _ in spans:
         job = slots.jobs[task["job"]]
-        before = [end for t, _, end in spans if t["job"] in job.after
-                  or (t["job"] == job.name and t["stage"] < task["stage"])]  # fmt: skip
+        before = [
+            end
+            for t, _, end in spans
+            if t["job"] in job.after or (t["job"] == job.name and t["stage"] < task["stage"])
+        ]
         if start < max([slots.release[job.name], *before]):
             return False
     for now in range(max(end for _, _, end in spans)):

@@ -191,11 +191,16 @@ def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
         processors=1,
         deadline=30,
         jobs=tuple(
-            Job(name=f"j{i}", reward=draw.randint(1, 9), demand=draw.randint(4, 11),
-                critical_path=draw.randint(3, 28), spread=Lognormal(sigma=0.5))
+            Job(
+                name=f"j{i}",
+                reward=draw.randint(1, 9),
+                demand=draw.randint(4, 11),
+                critical_path=draw.randint(3, 28),
+                spread=Lognormal(sigma=0.5),
+            )
             for i in range(6)
         ),
-    )  # fmt: skip
+    )
     asked = {"risk": draw.choice(MEASURES[:2]), "scenarios": 8, "seed": draw.randint(0, 99)}
     model = schedopt.dssp.Selection(night, **asked)
     best, sample = best_at_risk(model), model.sample

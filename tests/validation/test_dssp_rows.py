@@ -37,30 +37,38 @@ def some_rule(draw: Random, names: list[str]) -> Any:
     more: dict[str, Any] = {"of": draw.choice(("capacity", "selected"))}
     if draw.random() < 0.3:
         more["past"] = {"a": float(draw.randint(0, 4)), "b": 2.0}
-    return draw.choice((
-        Apart(jobs=tuple(two)), Together(jobs=tuple(two)), Imply(if_=two[0], then=two[1]),
-        Require(jobs=(two[0],)), Forbid(jobs=(two[0],)),
-        AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
-        AtLeast(by="team", group="a", count=draw.randint(0, 2)),
-        Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
-        *(Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
-        *(FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
-        *(FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
-        FairShare(by="team", each=Each(at_most=share, at_least=share / 3), **more),
-    ))  # fmt: skip
+    return draw.choice(
+        (
+            Apart(jobs=tuple(two)),
+            Together(jobs=tuple(two)),
+            Imply(if_=two[0], then=two[1]),
+            Require(jobs=(two[0],)),
+            Forbid(jobs=(two[0],)),
+            AtMost(jobs=tuple(names[:3]), count=draw.randint(0, 2)),
+            AtLeast(by="team", group="a", count=draw.randint(0, 2)),
+            Resource(name=f"disk {draw.random()}", capacity=draw.randint(0, 5), use=use),
+            *(Seats(capacity=draw.randint(1, 3), use=use) for _ in range(3)),
+            *(FairShare(by="team", at_most={"a": share}, **more) for _ in range(2)),
+            *(FairShare(by="team", at_least={"b": share}, **more) for _ in range(2)),
+            FairShare(by="team", each=Each(at_most=share, at_least=share / 3), **more),
+        )
+    )
 
 
 def some_night(draw: Random) -> Instance:
     windowed = draw.random() < 0.7
     jobs = tuple(
         Job(
-            name=f"j{i}", reward=1, demand=draw.choice((0, 1, 1.5, 2, 3, 4, 6)),
-            critical_path=draw.randint(0, 5), groups={"team": "ab"[i % 2]},
+            name=f"j{i}",
+            reward=1,
+            demand=draw.choice((0, 1, 1.5, 2, 3, 4, 6)),
+            critical_path=draw.randint(0, 5),
+            groups={"team": "ab"[i % 2]},
             release=draw.choice((0, 0, 1, 2.5)) if windowed else 0,
             deadline=draw.choice((None, None, 2, 4, 5, 9)) if windowed else None,
         )
         for i in range(draw.randint(2, 5))
-    )  # fmt: skip
+    )
     rules = [some_rule(draw, [job.name for job in jobs]) for _ in range(draw.randint(0, 2))]
     return Instance(
         name="rows", processors=draw.randint(1, 2), deadline=5, jobs=jobs, constraints=tuple(rules)
@@ -84,11 +92,17 @@ def holds(program: Program, columns: list[str], chosen: set[str]) -> bool:
 def found(night: Instance, formulation: str, fill: float, solution: Any) -> list[str]:
     """Return what the checker finds of a selection."""
     claim = Document(
-        instance="rows", problem="dssp", formulation=formulation, solver="highs",
-        termination="completed", solution_status="feasible", sense="maximize",
-        objective=night.objective_of(solution), options={"fill": fill},
+        instance="rows",
+        problem="dssp",
+        formulation=formulation,
+        solver="highs",
+        termination="completed",
+        solution_status="feasible",
+        sense="maximize",
+        objective=night.objective_of(solution),
+        options={"fill": fill},
         solution=msgspec.to_builtins(solution),
-    )  # fmt: skip
+    )
     return check(night, claim).violations
 
 
@@ -127,11 +141,14 @@ def test_rows_of_seasons_hold_where_the_checker_finds_nothing(seed: int) -> None
     memory = draw.choice(({}, {"window": 2}, {"half_life": 1.0}, {"window": 1}))
     jobs = tuple(
         msgspec.structs.replace(
-            job, release=0, deadline=None, first_night=draw.randint(1, 2),
+            job,
+            release=0,
+            deadline=None,
+            first_night=draw.randint(1, 2),
             last_night=draw.choice((None, 2)),
         )
         for job in some_night(draw).jobs[:4]
-    )  # fmt: skip
+    )
     rules = [some_rule(draw, [job.name for job in jobs]) for _ in range(draw.randint(0, 2))]
     rules = [
         msgspec.structs.replace(rule, **memory) if isinstance(rule, FairShare) else rule

@@ -165,9 +165,8 @@ def test_constraints_of_the_document_count_too() -> None:
 def test_seats_are_held_by_wide_tasks_for_less() -> None:
     for wide, right in ((1, False), (2, True)):
         jobs = tuple(
-            Job(name=f"j{i}", reward=1, stages=((8.0 / wide,),), processors=wide)
-            for i in range(2)
-        )  # fmt: skip
+            Job(name=f"j{i}", reward=1, stages=((8.0 / wide,),), processors=wide) for i in range(2)
+        )
         instance = Instance(name="n", processors=2, deadline=10, jobs=jobs)
         report = check(instance, choosing(instance, "j0", "j1"), [Seats(capacity=1, use=USE)])
         assert right == report.ok

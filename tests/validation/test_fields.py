@@ -15,9 +15,12 @@ from schedopt.instances.errors import InputError
 
 FREE = {
     "tested",  # how long a search of the paper took
-    "span", "truncation",  # of what its certificate shows, the two parts of a gap
-    "confidence", "estimates", "note",  # of a run that is not run again
-}  # fmt: skip
+    "span",
+    "truncation",  # of what its certificate shows, the two parts of a gap
+    "confidence",
+    "estimates",
+    "note",  # of a run that is not run again
+}
 """What nothing that is judged follows from."""
 
 LEFT_OUT = {("method", "area"), ("method", "paper"), ("order", "j0,j1,j2"), ("order", "j2,j1,j0")}

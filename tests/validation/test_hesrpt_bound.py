@@ -394,8 +394,15 @@ def best(ruled: bool) -> tuple[Instance, float, tuple[int, ...]]:
 
 def test_seven_jobs_of_capped_teams_are_re_proved() -> None:
     """Those that are alike complete in one order, so that 420 of 5,040 orders have prices."""
-    kinds = ((1.0, 0.5, "a"), (1.0, 0.5, "a"), (2.0, 0.7, "b"), (2.0, 0.7, "b"), (2.0, 0.7, "b"),
-             (3.0, 0.4, "a"), (0.5, 0.8, "b"))  # fmt: skip
+    kinds = (
+        (1.0, 0.5, "a"),
+        (1.0, 0.5, "a"),
+        (2.0, 0.7, "b"),
+        (2.0, 0.7, "b"),
+        (2.0, 0.7, "b"),
+        (3.0, 0.4, "a"),
+        (0.5, 0.8, "b"),
+    )
     jobs = tuple(
         Job(name=f"j{i}", size=size, speedup=Power(p=p), groups={"team": team})
         for i, (size, p, team) in enumerate(kinds)

@@ -39,8 +39,10 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "too many servers": (lambda d: share(d).update(j2=share(d)["j2"] + 0.01), "sum to 1.01"),
     "service when done": (lambda d: share(d, -1).update(j2=0.0001), "after it completes"),
     "no first epoch": (lambda d: d["solution"]["epochs"].pop(0), "starts at"),
-    "objective": (lambda d: d.update(objective=1.01 * d["objective"], bound=1.01 * d["objective"]),
-                  "objective"),
+    "objective": (
+        lambda d: d.update(objective=1.01 * d["objective"], bound=1.01 * d["objective"]),
+        "objective",
+    ),
     "completion": (lambda d: d["solution"]["completion"].update(j0=0.1), "completion"),
     "before time": (lambda d: d["solution"]["completion"].update(j2=-1.0), "j2 completes at -1"),
     "a share of nobody": (lambda d: share(d).update(ghost=0.0), "no job is called 'ghost'"),
@@ -49,13 +51,15 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "nobody": (lambda d: d["solution"]["completion"].update(j9=1.0), "j9"),
     "order": (lambda d: d["solution"].update(order=["j0", "j1", "j2"]), "order"),
     "another order": (lambda d: d["options"].update(order="j0,j1,j2"), "than was asked for"),
-    "a gap": (lambda d: d.update(bound=0.9 * d["bound"], gap=0.1, solution_status="feasible"),
-              "certified over all orders"),
+    "a gap": (
+        lambda d: d.update(bound=0.9 * d["bound"], gap=0.1, solution_status="feasible"),
+        "certified over all orders",
+    ),
     "a cap": (ruled(kind="share", name="cap", jobs=["j2"], at_most=0.5), "cap: j2 has"),
     "a floor": (ruled(kind="share", jobs=["j0"], at_least=0.3), "share[0]: j0 has"),
     "a team's floor": (ruled(kind="fair-share", by="team", at_least={"b": 0.9}), "[0]: b has"),
     "a team's cap": (ruled(kind="fair-share", by="team", at_most={"a": 0.5}), "[0]: a has"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("change", "says"), WRONG.values(), ids=WRONG)

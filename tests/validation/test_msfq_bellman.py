@@ -80,17 +80,18 @@ def test_numbers_that_overflow_show_nothing() -> None:
     ):
         forged = nothing | {"prices": prices, "bends": bends, "values": packed(values)}
         assert _judged(queue, result, **forged) is not None
-    classes = tuple(
-        JobClass(need=need, arrival_rate=0.3, service_rate=1.0) for need in (1, 2)
-    )  # fmt: skip
+    classes = tuple(JobClass(need=need, arrival_rate=0.3, service_rate=1.0) for need in (1, 2))
     queue = Instance(name="two", servers=3, classes=classes)
     for price, bend, value in product((0.0, MOST), (0.0, MOST), (0.0, MOST, np.nan)):
         shape = (4, 2, 6)
         values = np.where(np.indices(shape).sum(axis=0) % 2, value, -value)
         forged = {
-            "kind": "class-values", "most": [3, 1], "prices": [price, -price],
-            "bends": [[bend, 0.0], [0.0, bend]], "values": packed(values),
-        }  # fmt: skip
+            "kind": "class-values",
+            "most": [3, 1],
+            "prices": [price, -price],
+            "bends": [[bend, 0.0], [0.0, bend]],
+            "values": packed(values),
+        }
         assert bound.reproved(queue, (), forged, result.document()) is not None
 
 
@@ -168,9 +169,12 @@ def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> Non
     def judge(by: float) -> float:
         bends = [(by * w, b, e), (w, by * b, e), (w, b, by * e)][(2, 1, 0, 1)[which]]
         told = bellman.RelativeValues(
-            small_most=1, large_most=1, prices=(0.0, 0.0), bends=bends,
+            small_most=1,
+            large_most=1,
+            prices=(0.0, 0.0),
+            bends=bends,
             values=packed(np.zeros((2, 4, 2))),
-        )  # fmt: skip
+        )
         return bellman.shown(queue, told)
 
     judge(1 - 1e-9)

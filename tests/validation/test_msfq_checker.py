@@ -143,9 +143,14 @@ def test_what_is_simulated_passes_and_what_is_doubled_does_not(arrivals: int) ->
 
 
 SEEN = ClassTime(
-    need=1, mean_response_time=3.0, confidence=0.1, percentiles={}, jobs=1200, arrival_rate=2.0,
+    need=1,
+    mean_response_time=3.0,
+    confidence=0.1,
+    percentiles={},
+    jobs=1200,
+    arrival_rate=2.0,
     mean_number=6.0,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("edge", [7 / 0.85, 5 / 1.15])
@@ -169,9 +174,13 @@ def test_servers_are_as_busy_as_what_arrives_makes_them(sign: int) -> None:
     room = 0.01 + 6 * sqrt((1.0 * 0.5**2 * 2 + 0.5 * 4**2 * 2) / 100) / 4 + 4 * piled
     for by, holds in ((1e-6, False), (-1e-6, True)):
         run = Simulated(
-            mean_response_time=1.0, weighted_response_time=1.0, classes=classes, arrivals=150,
-            confidence=None, utilization=0.625 + sign * (room + by),
-        )  # fmt: skip
+            mean_response_time=1.0,
+            weighted_response_time=1.0,
+            classes=classes,
+            arrivals=150,
+            confidence=None,
+            utilization=0.625 + sign * (room + by),
+        )
         report = Report()
         simulated._balance(queue, run, 1.5, report)
         assert report.ok == holds
@@ -184,9 +193,13 @@ def test_what_is_looked_at_in_a_simulation() -> None:
     def judged(**changes: Any) -> list[str]:
         own = {key: changes.pop(key) for key in list(changes) if key in ClassTime.__struct_fields__}
         run = Simulated(
-            mean_response_time=1.0, weighted_response_time=1.0, arrivals=10_000, confidence=0.0,
-            utilization=0.5, classes=(msgspec.structs.replace(SEEN, **own),),
-        )  # fmt: skip
+            mean_response_time=1.0,
+            weighted_response_time=1.0,
+            arrivals=10_000,
+            confidence=0.0,
+            utilization=0.5,
+            classes=(msgspec.structs.replace(SEEN, **own),),
+        )
         report = Report()
         simulated.check(queue, msgspec.structs.replace(run, **changes), report)
         return [line.partition(":")[0] for line in [*report.violations, *report.unjudged]]

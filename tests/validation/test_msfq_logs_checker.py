@@ -39,10 +39,16 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
     value = solution.weighted_response_time if weighted else solution.mean_response_time
     policy = more.pop("policy", "x")
     document = Document(
-        instance=queue.name, problem="msfq", policy=policy, termination="completed",
-        solution_status="feasible", sense="minimize", objective=more.pop("objective", value),
-        solution=as_document(solution), **more,
-    )  # fmt: skip
+        instance=queue.name,
+        problem="msfq",
+        policy=policy,
+        termination="completed",
+        solution_status="feasible",
+        sense="minimize",
+        objective=more.pop("objective", value),
+        solution=as_document(solution),
+        **more,
+    )
     return check(queue, document, constraints)
 
 
@@ -96,16 +102,29 @@ LENT = """{"queues": {"a": {"nominal": {"servers": 2}, "cohort": "c", "borrowing
 @pytest.mark.parametrize(
     ("jobs", "servers", "starts", "options", "said"),
     [
-        *[(THREE, 2, [0, 5, 6], {"priority": SHORTEST % fill},
-           "job 0 starts, and job 1 of a higher") for fill in ("easy", "skip", "stop")],
+        *[
+            (
+                THREE,
+                2,
+                [0, 5, 6],
+                {"priority": SHORTEST % fill},
+                "job 0 starts, and job 1 of a higher",
+            )
+            for fill in ("easy", "skip", "stop")
+        ],
         (PASSING, 3, [0, 22, 2], {"priority": '{"weights": {"wait": 1}}'}, "delay it beyond 10"),
-        (THREE, 6, [0, 0, 0], {"priority": """{"limits": [{"longer_than": 2, "most": 0.5}]}"""},
-         "long jobs hold too much"),
+        (
+            THREE,
+            6,
+            [0, 0, 0],
+            {"priority": """{"limits": [{"longer_than": 2, "most": 0.5}]}"""},
+            "long jobs hold too much",
+        ),
         (THREE, 6, [0, 0, 3], {"quotas": LENT % 1}, "queue a uses 4 servers, and may use 3"),
         (THREE, 6, [0, 0, 0], {"quotas": LENT % 9}, "cohort c uses 6 servers, and may use 4"),
     ],
     ids=["easy", "skip", "stop", "reservation", "limit", "queue", "cohort"],
-)  # fmt: skip
+)
 def test_starts_against_priorities_or_quotas_are_refused(
     jobs: Jobs, servers: int, starts: list[float], options: dict[str, str], said: str
 ) -> None:
@@ -123,8 +142,9 @@ def moved(job: int, by: float) -> Replayed:
 
 
 def test_no_resource_of_a_partition_is_held_twice() -> None:
-    jobs = Jobs.of([0, 0, 0], [1, 1, 1], [4, 4, 4], partition=["a", "a", "b"],
-                   needs={"gpu": [2, 1, 0]})  # fmt: skip
+    jobs = Jobs.of(
+        [0, 0, 0], [1, 1, 1], [4, 4, 4], partition=["a", "a", "b"], needs={"gpu": [2, 1, 0]}
+    )
     parts = {"a": Partition(servers=2, resources={"gpu": 2}), "b": Partition(servers=1)}
     queue = queue_of(jobs, 3, partitions=parts)
     assert judged(queue, measured(queue, np.array([0.0, 4.0, 0.0]))).ok
@@ -147,9 +167,17 @@ def test_starts_that_cannot_be() -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ["mean_wait", "mean_response_time", "weighted_response_time", "mean_bounded_slowdown",
-     "utilization", "loss_of_capacity", "makespan", "fairness"],
-)  # fmt: skip
+    [
+        "mean_wait",
+        "mean_response_time",
+        "weighted_response_time",
+        "mean_bounded_slowdown",
+        "utilization",
+        "loss_of_capacity",
+        "makespan",
+        "fairness",
+    ],
+)
 def test_a_wrong_number_is_named(field: str) -> None:
     right = measured(QUEUE, STARTS)
     wrong = msgspec.structs.replace(right, **{field: getattr(right, field) + 1e-6})
@@ -169,8 +197,12 @@ def test_other_claims_are_checked() -> None:
     assert "schedule: found" in faults(schedule=b"x")
     assert "by: ['user']" in faults(by={"user": right.by["user"]})
     user = right.by["user"]
-    for key, value in (("jobs", 3), ("mean_wait", 9.0), ("mean_response_time", 1.0),
-                       ("mean_bounded_slowdown", 9.0)):  # fmt: skip
+    for key, value in (
+        ("jobs", 3),
+        ("mean_wait", 9.0),
+        ("mean_response_time", 1.0),
+        ("mean_bounded_slowdown", 9.0),
+    ):
         a = msgspec.structs.replace(user["a"], **{key: value})
         assert f"by user a: {key}" in faults(by=right.by | {"user": user | {"a": a}})
     assert "not the names" in faults(by=right.by | {"user": {"a": user["a"]}})
@@ -192,10 +224,13 @@ def test_side_constraints_are_judged() -> None:
 def test_a_window_is_checked() -> None:
     def window(first: int, starts: list[tuple[int, float]], mean: float) -> Windowed:
         return Windowed(
-            jobs=len(starts), mean_response_time=mean, weighted_response_time=weighted,
-            first=first, count=len(starts),
+            jobs=len(starts),
+            mean_response_time=mean,
+            weighted_response_time=weighted,
+            first=first,
+            count=len(starts),
             starts=tuple(Started(job=j, start=s) for j, s in starts),
-        )  # fmt: skip
+        )
 
     weighted = (12 * 6 + 15 * 9) / 27
     good = window(1, [(1, 0.0), (2, 6.0)], 7.5)
@@ -223,8 +258,13 @@ def test_what_preempts_is_checked_piece_by_piece() -> None:
     right = schedopt.evaluate(queue, "preemptive-srpt").solution
     assert isinstance(right, Preempted)
     assert judged(queue, right).ok
-    for key in ("mean_response_time", "weighted_response_time", "mean_bounded_slowdown",
-                "makespan", "preemptions"):  # fmt: skip
+    for key in (
+        "mean_response_time",
+        "weighted_response_time",
+        "mean_bounded_slowdown",
+        "makespan",
+        "preemptions",
+    ):
         wrong = msgspec.structs.replace(right, **{key: getattr(right, key) + 1})
         report = judged(queue, wrong, objective=right.mean_response_time)
         assert [line.partition(":")[0] for line in report.violations] == [key]
@@ -235,9 +275,11 @@ def test_what_preempts_is_checked_piece_by_piece() -> None:
 
     def told(rows: Any) -> list[str]:
         forged = msgspec.structs.replace(
-            right, pieces=packed(np.array(rows, dtype=float).T.ravel()), count=len(rows),
+            right,
+            pieces=packed(np.array(rows, dtype=float).T.ravel()),
+            count=len(rows),
             preemptions=len(rows) - 4,
-        )  # fmt: skip
+        )
         return judged(queue, forged, objective=right.mean_response_time).violations
 
     rows = np.array(right.intervals).T.tolist()
@@ -266,11 +308,22 @@ def test_what_preempts_is_checked_piece_by_piece() -> None:
 
 def test_a_solution_of_classes_is_none_for_a_log() -> None:
     document = Document(
-        instance="log", problem="msfq", policy="x", termination="completed",
-        solution_status="feasible", sense="minimize", objective=1.0,
-        solution={"mean_response_time": 1.0, "weighted_response_time": 1.0, "classes": [],
-                  "arrivals": 0, "confidence": None, "utilization": 0.0},
-    )  # fmt: skip
+        instance="log",
+        problem="msfq",
+        policy="x",
+        termination="completed",
+        solution_status="feasible",
+        sense="minimize",
+        objective=1.0,
+        solution={
+            "mean_response_time": 1.0,
+            "weighted_response_time": 1.0,
+            "classes": [],
+            "arrivals": 0,
+            "confidence": None,
+            "utilization": 0.0,
+        },
+    )
     assert "a solution of classes for a log" in str(check(QUEUE, document).violations)
 
 
@@ -305,7 +358,10 @@ def test_a_bound_is_re_proved_or_refused() -> None:
     solution = dict(document.solution)
     lower = solution | {"policies": solution["policies"] | {"oracle": 0.5}}
     above = solution | {"bounds": solution["bounds"] | {"prices": 1e9}}
-    for changed, words in ((lower, "the best"), (above, "greatest"),
-                           (solution | {"policy": "x"}, "not tried")):  # fmt: skip
+    for changed, words in (
+        (lower, "the best"),
+        (above, "greatest"),
+        (solution | {"policy": "x"}, "not tried"),
+    ):
         wrong = msgspec.structs.replace(document, solution=changed)
         assert words in str(check(queue, wrong).violations)

@@ -48,11 +48,18 @@ OPEN = {
 
 
 LONG = (
-    "epoch/table-2", "hesrpt/figure-4", "msfq/figure-6", "msfq/lemma-fractions",
+    "epoch/table-2",
+    "hesrpt/figure-4",
+    "msfq/figure-6",
+    "msfq/lemma-fractions",
     "msfq/theorem-renewal",
-    "epoch/figure-10", "epoch/figure-11",  # as figure 9, over other axes
-    "epoch/figure-13", "epoch/figure-15", "epoch/figure-16", "epoch/figure-17",  # as 14 and 18
-)  # fmt: skip
+    "epoch/figure-10",
+    "epoch/figure-11",  # as figure 9, over other axes
+    "epoch/figure-13",
+    "epoch/figure-15",
+    "epoch/figure-16",
+    "epoch/figure-17",  # as 14 and 18
+)
 """Entries that take half of the time of all: `make test-all`, and `reproduce --quick`."""
 DRAWN = ("dssp/figure-3", "epoch/figure-9", "hesrpt/theorem-1", "msfq/figure-2")
 """Entries of which plots are looked at: curves, or claims where there are none."""

@@ -63,8 +63,14 @@ class Branching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nodes: list[Node]
 
 
-class Branchings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind",
-                 tag="branchings", omit_defaults=True):  # fmt: skip
+class Branchings(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="kind",
+    tag="branchings",
+    omit_defaults=True,
+):
     """A certificate as a document holds it: a tree for the reward, and for objectives after it.
 
     In a tree of ``later`` a row ``objective: NAME`` holds each objective before at what the

@@ -147,8 +147,9 @@ class There:
                 return time
         return NEVER
 
-    def overfull(self, chosen: Collection[str], work: Mapping[str, Fraction],
-                 part: Fraction) -> Iterator[str]:  # fmt: skip
+    def overfull(
+        self, chosen: Collection[str], work: Mapping[str, Fraction], part: Fraction
+    ) -> Iterator[str]:
         """Say where pools, filled to a part, or resources, are too small for what is chosen."""
         for union in self.unions(chosen):
             inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}

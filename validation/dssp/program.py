@@ -134,8 +134,9 @@ class Program:
         self.facts, self._asked, self._season = facts, asked, season
         self._open = {n: frozenset(selectable(one).tolist()) for n, one in self._own.items()}
         self._usually = selectable(facts)
-        able = np.array(sorted(frozenset(self._usually.tolist()).union(*self._open.values())),
-                        dtype=np.intp)  # fmt: skip
+        able = np.array(
+            sorted(frozenset(self._usually.tolist()).union(*self._open.values())), dtype=np.intp
+        )
         self._nights = range(1, 2) if season is None else range(1, season.nights + 1)
         self._of_job = {} if season is None else nights_of(season)
         self.rows: dict[str, LinearRow] = {}

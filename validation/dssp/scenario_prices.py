@@ -28,8 +28,9 @@ from schedopt.solvers.result import Document
 from schedopt.validation.dssp.facts import Facts
 
 
-class ScenarioPrices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind",
-                     tag="scenario-prices"):  # fmt: skip
+class ScenarioPrices(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="scenario-prices"
+):
     """Whole prices, of which ``parts`` are one unit of reward, and whole weights of scenarios.
 
     ``planned`` is the price of all there is by planned times, ``prices`` of all in each scenario.

@@ -110,8 +110,9 @@ def _weights(queue: Instance, solution: Answer, claim: Document, report: Report)
         ("mean_response_time", solution.mean_response_time, False),
         ("weighted_response_time", solution.weighted_response_time, True),
     ):
-        part = [j.need * j.arrival_rate / j.service_rate if by_load else j.arrival_rate
-                for j, _ in seen]  # fmt: skip
+        part = [
+            j.need * j.arrival_rate / j.service_rate if by_load else j.arrival_rate for j, _ in seen
+        ]
         total = fsum(part)
         ours = fsum(p * t for p, (_, t) in zip(part, seen, strict=True)) / total if seen else 0.0
         report.expect(

@@ -21,9 +21,14 @@ NEAR = 1e-9
 
 
 def check_site(  # noqa: PLR0917
-    policy: object, options: Mapping[str, Any], jobs: Jobs, starts: Floats, estimates: str,
-    parts: Iterable[tuple[str, Mask, Partition]], report: Report,
-) -> None:  # fmt: skip
+    policy: object,
+    options: Mapping[str, Any],
+    jobs: Jobs,
+    starts: Floats,
+    estimates: str,
+    parts: Iterable[tuple[str, Mask, Partition]],
+    report: Report,
+) -> None:
     """Hold a replay under ``weighted`` or ``kueue`` to what its options say."""
     key = {"weighted": "priority", "kueue": "quotas"}.get(str(policy))
     if key is None:
@@ -73,9 +78,15 @@ def _above(node: Cohort, quotas: Quotas) -> list[str]:
 
 
 def _node(  # noqa: PLR0917
-    what: str, node: Cohort, within: list[Cohort], own: Mask, jobs: Jobs, starts: Floats,
-    needs: Mapping[str, NDArray[np.int64]], report: Report,
-) -> None:  # fmt: skip
+    what: str,
+    node: Cohort,
+    within: list[Cohort],
+    own: Mask,
+    jobs: Jobs,
+    starts: Floats,
+    needs: Mapping[str, NDArray[np.int64]],
+    report: Report,
+) -> None:
     times = np.concatenate([(starts + jobs.run)[own], starts[own]])
     order = np.lexsort((np.repeat([0, 1], int(own.sum())), times))
     for name, column in needs.items():
@@ -114,13 +125,18 @@ class _Judge:
         w, logs = said.weights, np.log10
         level = self._named(said.qos_by, said.qos, 0.0)
         self.fixed = (
-            w.size * size / part.servers + w.need * logs(size) + w.run * logs(self.planned)
-            + w.area * logs(size * self.planned) + w.qos * level
-        )  # fmt: skip
+            w.size * size / part.servers
+            + w.need * logs(size)
+            + w.run * logs(self.planned)
+            + w.area * logs(size * self.planned)
+            + w.qos * level
+        )
         labels = jobs.labels(said.by)
-        self.account = np.zeros(len(jobs), np.int64) if labels is None else (
-            np.where(labels.codes < 0, len(labels.names), labels.codes)
-        )  # fmt: skip
+        self.account = (
+            np.zeros(len(jobs), np.int64)
+            if labels is None
+            else (np.where(labels.codes < 0, len(labels.names), labels.codes))
+        )
         names = () if labels is None else labels.names
         self.share = np.array([*(said.shares.get(name, 1.0) for name in names), 1.0])
 

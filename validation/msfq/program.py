@@ -30,9 +30,13 @@ def optimum(
     right = np.zeros(matrix.shape[0])
     right[-1] = SCALE
     solution: Any = linprog(
-        costs, A_eq=matrix, b_eq=right, bounds=(0, None), method="highs-ipm",
+        costs,
+        A_eq=matrix,
+        b_eq=right,
+        bounds=(0, None),
+        method="highs-ipm",
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
-    )  # fmt: skip
+    )
     if solution.status != 0:
         raise RuntimeError(f"HiGHS: {solution.message}")
     return float(solution.fun / SCALE)

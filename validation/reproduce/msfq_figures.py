@@ -260,9 +260,14 @@ def borg_point(
     queue, (name, options) = borg(rate), COMPARED[label]
     chosen, load = plan(queue, name, **options), region(queue, name).load
     played = replicated(
-        queue, chosen, arrivals=arrivals, seed=1, jobs=jobs, watch=watch,
+        queue,
+        chosen,
+        arrivals=arrivals,
+        seed=1,
+        jobs=jobs,
+        watch=watch,
         replications=usual(queue, chosen, arrivals, load),
-    )  # fmt: skip
+    )
     if len(played.done) < played.of:
         raise KeyboardInterrupt
     return summary(queue, pooled(played.done), arrivals, load=load, replications=played.of)
@@ -365,9 +370,14 @@ def theorem_2(quick: bool) -> Answers:
     grown = {
         name: _left(far, plan(far, name), 4 * arrivals) / _left(far, plan(far, name), arrivals)
         for name in (
-            "fcfs", "msf", "first-fit", "nmsr", "adaptive-quickswap", "static-quickswap",
+            "fcfs",
+            "msf",
+            "first-fit",
+            "nmsr",
+            "adaptive-quickswap",
+            "static-quickswap",
         )
-    }  # fmt: skip
+    }
     shown = ", ".join(f"{name} {factor:.1f}" for name, factor in grown.items())
     ours = f"work left after four times as many arrivals, as a multiple: {shown}"
     return {"piles-up": (ours, min(grown.values()) > 2.5)}

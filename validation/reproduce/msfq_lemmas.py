@@ -159,10 +159,9 @@ def small_in_3(falling: bool = True) -> float:
     """Return E[T^S_3] by the lemma; `falling`: C_j from C_{j-1} beyond k, as its proof has it."""
     visits = {L + 1: (L1 + (L + 1) * M1) / ((L + 1) * M1)}
     for j in range(L + 2, K + 1):
-        visits[j] = (
-            visits[j - 1] * L1 * (L1 + j * M1) / (j * M1 * (L1 + (j - 1) * M1))
-            + (L1 + j * M1) / (j * M1) * (j <= K - 1)
-        )  # fmt: skip
+        visits[j] = visits[j - 1] * L1 * (L1 + j * M1) / (j * M1 * (L1 + (j - 1) * M1)) + (
+            L1 + j * M1
+        ) / (j * M1) * (j <= K - 1)
     for j in range(K + 1, K + 400):
         visits[j] = (visits[j - 1] if falling else visits[K]) * L1 / (K * M1)
     times = {j: c / (L1 + min(K, j) * M1) for j, c in visits.items()}

@@ -38,8 +38,18 @@ that have no estimate (``run``: it is the run time). ``refuse`` makes each of th
 """
 
 TIME = "a time of the log, 0 or more, or a date such as 2024-03-31 or 2024-03-31T02:30:00"
-COLUMNS = ("submit", "need", "run", "estimate", "line", "user", "group", "queue", "name",
-           "partition")  # fmt: skip
+COLUMNS = (
+    "submit",
+    "need",
+    "run",
+    "estimate",
+    "line",
+    "user",
+    "group",
+    "queue",
+    "name",
+    "partition",
+)
 
 
 def is_time(value: object) -> bool:
@@ -192,8 +202,13 @@ def _fit(raw: Raw, machine: Instance, rule: str) -> None:
         wide = raw.needs[name] > there_is
         if rule == "clip":
             raw.needs[name] = np.minimum(raw.needs[name], there_is)
-        _apply(raw, rule, wide, f"in need of more {name} than {where}",
-               clip=(", taken to need all of it", "", None))  # fmt: skip
+        _apply(
+            raw,
+            rule,
+            wide,
+            f"in need of more {name} than {where}",
+            clip=(", taken to need all of it", "", None),
+        )
         part = part if rule == "clip" else part[~wide]
 
 

@@ -27,9 +27,23 @@ from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import Labels
 
 OPTIONS = {"timezone": ZONE}
-_UNITS = {"": 1.0, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9,
-          "T": 1e12, "P": 1e15, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40,
-          "Pi": 2.0**50}  # fmt: skip
+_UNITS = {
+    "": 1.0,
+    "n": 1e-9,
+    "u": 1e-6,
+    "m": 1e-3,
+    "k": 1e3,
+    "K": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "P": 1e15,
+    "Ki": 2.0**10,
+    "Mi": 2.0**20,
+    "Gi": 2.0**30,
+    "Ti": 2.0**40,
+    "Pi": 2.0**50,
+}
 _QUANTITY = re.compile(r"([0-9.]+(?:[eE][0-9]+)?)([A-Za-z]*)")
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _TIMES = ("created", "started", "finished")
@@ -46,10 +60,11 @@ def read(path: str | Path, *, timezone: str | None = None) -> Raw:
     rows, lines, count = _rows(read_bytes(path, MOST_TABLE), titles, notes)
     at = np.array(lines, dtype=np.int64)
     clocks = {
-        key: points(pl.Series(key, [_text(row.get(key)) for row in rows], dtype=pl.String), at,
-                    timezone)
+        key: points(
+            pl.Series(key, [_text(row.get(key)) for row in rows], dtype=pl.String), at, timezone
+        )
         for key in _TIMES
-    }  # fmt: skip
+    }
     notes += clocks["created"].notes()
     submit, zero = clocks["created"].since_first("UTC" if timezone else "UTC, or as given", notes)
     held = [row["requests"] for row in rows]
@@ -119,8 +134,15 @@ def _flat(text: bytes, line: int, titles: dict[str, str]) -> dict[str, Any]:
         if row is not given:
             keys = {"metadata": "name, submit, user, queue", "spec": "requests", "status": "run"}
         else:
-            keys = {"name": "name", "queue": "queue", "user": "user", "partition": "partition",
-                    "created": "submit", "started": "run", "finished": "run"}  # fmt: skip
+            keys = {
+                "name": "name",
+                "queue": "queue",
+                "user": "user",
+                "partition": "partition",
+                "created": "submit",
+                "started": "run",
+                "finished": "run",
+            }
         titles |= {key: keys.get(key, "") for key in given if key != "requests"}
         asked = row["requests"]
         row["requests"] = {
@@ -156,8 +178,12 @@ def _summed(pairs: Iterator[tuple[str, float]]) -> dict[str, float]:
 def _meta(given: dict[str, Any]) -> dict[str, Any]:
     about = given["metadata"]
     queue = about.get("labels", {}).get(_QUEUE)
-    return {"name": about.get("name"), "user": about.get("namespace"), "queue": queue,
-            "created": about["creationTimestamp"]}  # fmt: skip
+    return {
+        "name": about.get("name"),
+        "user": about.get("namespace"),
+        "queue": queue,
+        "created": about["creationTimestamp"],
+    }
 
 
 def _pod(given: dict[str, Any]) -> dict[str, Any]:

@@ -36,9 +36,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 ENDED = (
-    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY",
-    "PREEMPTED", "REVOKED", "TIMEOUT", "LAUNCH_FAILED", "RECONFIG_FAIL",
-)  # fmt: skip
+    "BOOT_FAIL",
+    "CANCELLED",
+    "COMPLETED",
+    "DEADLINE",
+    "FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PREEMPTED",
+    "REVOKED",
+    "TIMEOUT",
+    "LAUNCH_FAILED",
+    "RECONFIG_FAIL",
+)
 """States of a job that has come to an end; all that ran are taken, however they ended."""
 _TRES = ("alloctres", "reqtres")
 _GRES = ("allocgres", "reqgres")
@@ -47,13 +57,26 @@ _SIZE = r"^([0-9.]+)([KMGTP]?)([nc]?)$"
 _MIB = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 _CPUS, _NODES = ("alloccpus", "ncpus", "reqcpus"), ("allocnodes", "nnodes", "reqnodes")
 BECAME = {
-    "submit": "submit", "user": "user", "uid": "user", "account": "group", "group": "group",
-    "gid": "group", "partition": "queue, partition", "jobid": "name; steps left out",
-    "start": "who never ran is left out", "state": "who has not ended is left out",
-    "end": "checked", "timelimit": "estimate", "timelimitraw": "estimate", "elapsed": "run",
-    "elapsedraw": "run", "reqmem": "need:memory", "nodelist": "nodes",
-    **dict.fromkeys((*_CPUS, *_NODES), "need"), **dict.fromkeys(_GRES, "need:gpu"),
-}  # fmt: skip
+    "submit": "submit",
+    "user": "user",
+    "uid": "user",
+    "account": "group",
+    "group": "group",
+    "gid": "group",
+    "partition": "queue, partition",
+    "jobid": "name; steps left out",
+    "start": "who never ran is left out",
+    "state": "who has not ended is left out",
+    "end": "checked",
+    "timelimit": "estimate",
+    "timelimitraw": "estimate",
+    "elapsed": "run",
+    "elapsedraw": "run",
+    "reqmem": "need:memory",
+    "nodelist": "nodes",
+    **dict.fromkeys((*_CPUS, *_NODES), "need"),
+    **dict.fromkeys(_GRES, "need:gpu"),
+}
 """What becomes of columns; what `_TRES` do is in them."""
 _HOUR = 3600.0
 
@@ -61,8 +84,11 @@ _HOUR = 3600.0
 RUNS, WAITS = ("RUNNING", "R", "COMPLETING", "CG", "SUSPENDED", "S"), ("PENDING", "PD")
 """States of who has not ended, also as `squeue` abbreviates them."""
 _QUEUED = {
-    "submit_time": "submit", "start_time": "start", "time_limit": "timelimit", "cpus": "ncpus",
-}  # fmt: skip
+    "submit_time": "submit",
+    "start_time": "start",
+    "time_limit": "timelimit",
+    "cpus": "ncpus",
+}
 """What `squeue` calls columns of `sacct`."""
 
 

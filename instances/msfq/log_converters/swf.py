@@ -19,14 +19,25 @@ OPTIONS = {"unit": UNIT}
 
 
 BECAME = {
-    "1 job": "name", "2 submit": "submit", "3 wait": "", "4 run time": "run",
-    "5 processors": "need", "6 CPU time": "", "7 used memory": "",
-    "8 requested processors": "need", "9 requested time": "estimate",
+    "1 job": "name",
+    "2 submit": "submit",
+    "3 wait": "",
+    "4 run time": "run",
+    "5 processors": "need",
+    "6 CPU time": "",
+    "7 used memory": "",
+    "8 requested processors": "need",
+    "9 requested time": "estimate",
     "10 requested memory": "need:memory, KB of all processors",
-    "11 status": "parts of others are left out", "12 user": "user", "13 group": "group",
-    "14 application": "", "15 queue": "queue", "16 partition": "partition",
-    "17 preceding job": "", "18 think time": "",
-}  # fmt: skip
+    "11 status": "parts of others are left out",
+    "12 user": "user",
+    "13 group": "group",
+    "14 application": "",
+    "15 queue": "queue",
+    "16 partition": "partition",
+    "17 preceding job": "",
+    "18 think time": "",
+}
 """What becomes of each field."""
 
 

@@ -21,8 +21,19 @@ from schedopt.instances.options import text
 if TYPE_CHECKING:
     import polars as pl
 
-_ROLES = ("submit", "need", "run", "began", "ended", "estimate", "user", "group", "queue",
-          "partition", "job")  # fmt: skip
+_ROLES = (
+    "submit",
+    "need",
+    "run",
+    "began",
+    "ended",
+    "estimate",
+    "user",
+    "group",
+    "queue",
+    "partition",
+    "job",
+)
 OPTIONS = dict.fromkeys(_ROLES, text("the title of a column")) | {"timezone": ZONE}
 """Which column is which; those not named are looked for under the role's own name. ``run`` may be
 left out where there are ``began`` and ``ended``."""

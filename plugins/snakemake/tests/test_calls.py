@@ -128,10 +128,13 @@ def test_a_resource_that_is_not_there_is_said_once_and_limits_none(caplog) -> No
 def test_of_twenty_thousand_jobs_no_other_scheduler_starts_more() -> None:
     pick = random.Random(5)
     jobs = [
-        Job(f"j{i}", {"_cores": pick.randint(1, 16), "mem_mb": pick.randint(500, 64_000)},
-            pick.randint(0, 100))
+        Job(
+            f"j{i}",
+            {"_cores": pick.randint(1, 16), "mem_mb": pick.randint(500, 64_000)},
+            pick.randint(0, 100),
+        )
         for i in range(20_000)
-    ]  # fmt: skip
+    ]
     free = {"_cores": 500, "mem_mb": 2_000_000}
     reached = []
     for scheduler in (
@@ -160,12 +163,16 @@ def test_something_starts_wherever_something_fits() -> None:
 
 def test_rules_cap_a_group_and_running_jobs_count(tmp_path, caplog) -> None:
     rules = tmp_path / "rules.json"
-    rules.write_text(json.dumps([
-        {"name": "half", "by": "rule", "at_most": {"a": 0.5}},
-        {"name": "ghost", "by": "rule", "at_most": {"nobody": 0.5}},
-        {"by": "colour", "at_most": {"a": 0.5}},
-        {"by": "rule", "at_most": {"a": 2}},
-    ]))  # fmt: skip
+    rules.write_text(
+        json.dumps(
+            [
+                {"name": "half", "by": "rule", "at_most": {"a": 0.5}},
+                {"name": "ghost", "by": "rule", "at_most": {"nobody": 0.5}},
+                {"by": "colour", "at_most": {"a": 0.5}},
+                {"by": "rule", "at_most": {"a": 2}},
+            ]
+        )
+    )
     jobs = [Job("a", {"_cores": 1}, 9) for _ in range(6)] + [
         Job("b", {"_cores": 1}) for _ in range(6)
     ]

@@ -56,10 +56,21 @@ rule total:
 
 def snakemake(folder: Path, *words: object) -> list[str]:
     return [
-        sys.executable, "-m", "snakemake", "-s", str(folder / "Snakefile"),
-        "--directory", str(folder),
-        "--cores", "4", "--resources", "mem_mb=300", "--scheduler", "schedopt", *map(str, words),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-s",
+        str(folder / "Snakefile"),
+        "--directory",
+        str(folder),
+        "--cores",
+        "4",
+        "--resources",
+        "mem_mb=300",
+        "--scheduler",
+        "schedopt",
+        *map(str, words),
+    ]
 
 
 def ran(folder: Path, *words: object, status: int = 0) -> str:
@@ -99,9 +110,11 @@ def test_a_workflow_that_looks_ahead_ends_too(tmp_path: Path) -> None:
 def test_killed_and_resumed(tmp_path: Path) -> None:
     folder = workflow(tmp_path, 12, slow="sleep 0.3; ")
     with subprocess.Popen(
-        snakemake(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        snakemake(folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
-    ) as running:  # fmt: skip
+    ) as running:
         end = time.monotonic() + 120
         while len(list(folder.glob("right/*"))) < 3 and running.poll() is None:
             assert time.monotonic() < end

@@ -274,8 +274,17 @@ def _joined(place: int, high: int, steps: Steps) -> Any:
 
 
 @compiled
-def change(start: float, end: float, sign: int, job: int, need: int, more: Any, low: int,
-           high: int, steps: Steps) -> Any:  # fmt: skip
+def change(
+    start: float,
+    end: float,
+    sign: int,
+    job: int,
+    need: int,
+    more: Any,
+    low: int,
+    high: int,
+    steps: Steps,
+) -> Any:
     """Free what a job needs between two times, or with -1 take it; return the place after the last.
 
     Steps that come to be alike are joined at the two ends, where alone that can happen.
@@ -295,8 +304,17 @@ def change(start: float, end: float, sign: int, job: int, need: int, more: Any, 
 
 
 @compiled
-def earliest(job: int, need: int, length: float, more: Any, before: float, place: int,
-             now: float, high: int, steps: Steps) -> Any:  # fmt: skip
+def earliest(
+    job: int,
+    need: int,
+    length: float,
+    more: Any,
+    before: float,
+    place: int,
+    now: float,
+    high: int,
+    steps: Steps,
+) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
     From ``before`` on it fits anyway: there it has a reservation, which is its own to give up.

@@ -32,8 +32,20 @@ from schedopt.policies.msfq.rule import Seen, Twin
 STOP, SKIP, EASY = range(3)
 """What is done once the first does not fit: see `rules.ordered`."""
 (
-    AGE, WAIT, STRETCH, SIZE, NEED, RUN, AREA, FAIR_SHARE, USAGE, QOS, MOST_AGE, HALF_LIFE, SERVERS,
-) = range(13)  # fmt: skip
+    AGE,
+    WAIT,
+    STRETCH,
+    SIZE,
+    NEED,
+    RUN,
+    AREA,
+    FAIR_SHARE,
+    USAGE,
+    QOS,
+    MOST_AGE,
+    HALF_LIFE,
+    SERVERS,
+) = range(13)
 """Places in ``weights``: the first are the fields of `instances.msfq.site.Weights`."""
 
 
@@ -301,9 +313,15 @@ def _any_fits(waiting: int, free: int, left: Any, jobs: Log, line: Any) -> Any:
 
 @compiled
 def _best(
-    waiting: int, now: float, free: int, left: Any, spare: int, time: float, jobs: Log,
+    waiting: int,
+    now: float,
+    free: int,
+    left: Any,
+    spare: int,
+    time: float,
+    jobs: Log,
     own: Changing,
-) -> Any:  # fmt: skip
+) -> Any:
     """Return where in the line the first is; with ``free`` the first of those that may start."""
     best, line, keys = -1, own.line, own.keys
     for i in range(waiting):

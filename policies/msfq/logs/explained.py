@@ -46,11 +46,18 @@ def explained(
         again = started_under(part.queue, policy, sooner, estimates, own)
         earlier = _earlier(mine, again, job, called)
     return Because(
-        job=called(job), policy=name, submit=submit, start=start, need=machine.need[job],
-        planned=machine.planned[job], running=int(running.sum()),
-        held=int(jobs.need[running].sum()), alone=seen.alone(job, running),
-        in_its_place=tuple(found), first=earlier,
-    )  # fmt: skip
+        job=called(job),
+        policy=name,
+        submit=submit,
+        start=start,
+        need=machine.need[job],
+        planned=machine.planned[job],
+        running=int(running.sum()),
+        held=int(jobs.need[running].sum()),
+        alone=seen.alone(job, running),
+        in_its_place=tuple(found),
+        first=earlier,
+    )
 
 
 class _Replayed:
@@ -154,7 +161,11 @@ def _earlier(starts: Floats, again: Floats, job: int, called: Callable[[int], st
     late[job] = 0.0
     most = int(np.argmax(late))
     return Sooner(
-        start=float(again[job]), later=int((others > 0).sum()),
-        delay=float(others[others > 0].sum()), gain=float(-others[others < 0].sum()),
-        most_delayed=called(most), longest=float(late[most]), change=float(changes.mean()),
-    )  # fmt: skip
+        start=float(again[job]),
+        later=int((others > 0).sum()),
+        delay=float(others[others > 0].sum()),
+        gain=float(-others[others < 0].sum()),
+        most_delayed=called(most),
+        longest=float(late[most]),
+        change=float(changes.mean()),
+    )

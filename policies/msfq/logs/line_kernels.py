@@ -93,9 +93,16 @@ def leave(job: int, log: Log, line: Line) -> None:
 
 @compiled
 def following(
-    at: int, free: int, left: Any, spare: int, over: Any, now: float, time: float, log: Log,
+    at: int,
+    free: int,
+    left: Any,
+    spare: int,
+    over: Any,
+    now: float,
+    time: float,
+    log: Log,
     line: Line,
-) -> Any:  # fmt: skip
+) -> Any:
     """Return the first place from ``at`` on whose job may start, or -1.
 
     It needs at most ``free`` servers and what is ``left`` of other resources, and at most ``spare``

@@ -164,20 +164,42 @@ def _run(
 FILLING = "Grosof, Harchol-Balter and Scheller-Wolf, Queueing Systems 102, 2022, section 3"
 OPTIMAL = "Grosof, Scully, Harchol-Balter and Scheller-Wolf, Proc. ACM SIGMETRICS, 2023"
 for _name, _choice, _needs, _source, _summary in (
-    ("server-filling", server_filling, "powers", FILLING,
-     "the widest first of the fewest oldest jobs that can fill all servers"),
-    ("server-filling-mem", server_filling, "any",
-     "ServerFilling with memory of the MJQM simulator of NeDS-Lab, which takes any needs",
-     "the widest first of the fewest oldest jobs that need all servers together"),
-    ("server-filling-srpt", server_filling_srpt, "powers", OPTIMAL,
-     "the widest first of the fewest jobs with least work left that can fill all servers"),
-    ("divisor-filling", divisor_filling, "divisors",
-     "after the same paper, which proves that k jobs can fill all servers; its choice differs",
-     "of the k oldest jobs those that fill most servers, the oldest of such"),
-    ("preemptive-srpt", least_work_left, "any",
-     "Schrage, Operations Research 16, 1968, for one server; here who does not fit is skipped",
-     "the least work left first"),
-):  # fmt: skip
+    (
+        "server-filling",
+        server_filling,
+        "powers",
+        FILLING,
+        "the widest first of the fewest oldest jobs that can fill all servers",
+    ),
+    (
+        "server-filling-mem",
+        server_filling,
+        "any",
+        "ServerFilling with memory of the MJQM simulator of NeDS-Lab, which takes any needs",
+        "the widest first of the fewest oldest jobs that need all servers together",
+    ),
+    (
+        "server-filling-srpt",
+        server_filling_srpt,
+        "powers",
+        OPTIMAL,
+        "the widest first of the fewest jobs with least work left that can fill all servers",
+    ),
+    (
+        "divisor-filling",
+        divisor_filling,
+        "divisors",
+        "after the same paper, which proves that k jobs can fill all servers; its choice differs",
+        "of the k oldest jobs those that fill most servers, the oldest of such",
+    ),
+    (
+        "preemptive-srpt",
+        least_work_left,
+        "any",
+        "Schrage, Operations Research 16, 1968, for one server; here who does not fit is skipped",
+        "the least work left first",
+    ),
+):
     register(
         Policy(
             name=_name,

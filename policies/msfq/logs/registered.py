@@ -67,25 +67,42 @@ for _name, _order, _summary, _section in (
 ):
     _policy(_name, _order, _summary, f"{PAPER}, section {_section}", plans=False, listed=False)
 
-_policy("easy", partial(Order, "arrival", "easy"),
-        "FCFS; others may pass the first if by plan they do not delay it", EASY)  # fmt: skip
-_policy("easy-sjbf", partial(Order, "arrival", "easy", "shortest"),
-        "EASY in which the shortest of those who may pass go first",
-        "Tsafrir, Etsion and Feitelson, IEEE TPDS 18, 2007")  # fmt: skip
-_policy("conservative", partial(Order, "conservative"),
-        "a reservation for every job, which is kept or moved forward",
-        "Feitelson and Weil, IPPS 1998; compression as in Mu'alem and Feitelson, IEEE TPDS 12",
-        )  # fmt: skip
+_policy(
+    "easy",
+    partial(Order, "arrival", "easy"),
+    "FCFS; others may pass the first if by plan they do not delay it",
+    EASY,
+)
+_policy(
+    "easy-sjbf",
+    partial(Order, "arrival", "easy", "shortest"),
+    "EASY in which the shortest of those who may pass go first",
+    "Tsafrir, Etsion and Feitelson, IEEE TPDS 18, 2007",
+)
+_policy(
+    "conservative",
+    partial(Order, "conservative"),
+    "a reservation for every job, which is kept or moved forward",
+    "Feitelson and Weil, IPPS 1998; compression as in Mu'alem and Feitelson, IEEE TPDS 12",
+)
 
 for _name, _key, _summary, _source in (
     ("sjf", "shortest", "the shortest job by estimate first", f"{TUNING}, as SPF"),
     ("saf", "smallest", "the smallest area, servers times estimate, first", f"{TUNING}, as SAF"),
     ("ljf", "longest", "the longest job by estimate first", f"{TUNING}, as LPF"),
-    ("f1", "f1", "log10(estimate)·servers + 870·log10(submit), the least first",
-     "Carastan-Santos and de Camargo, SC 2017, section 4.2; times in seconds"),
-    ("wfp3", "wfp3", "(wait / estimate)^3·servers, the most first",
-     "Tang, Lan, Desai and Buettner, IEEE Cluster 2009"),
-):  # fmt: skip
+    (
+        "f1",
+        "f1",
+        "log10(estimate)·servers + 870·log10(submit), the least first",
+        "Carastan-Santos and de Camargo, SC 2017, section 4.2; times in seconds",
+    ),
+    (
+        "wfp3",
+        "wfp3",
+        "(wait / estimate)^3·servers, the most first",
+        "Tang, Lan, Desai and Buettner, IEEE Cluster 2009",
+    ),
+):
     _policy(_name, partial(Order, _key), _summary, _source, fill=one_of("stop", FILLS))
 
 _policy(

@@ -140,9 +140,14 @@ def run(
         raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
     believed, note = _believed(queue, policy, estimates)
     return replayed(
-        queue, lambda other: started(other, name, believed, **own), estimates=believed, note=note,
-        starts=starts, slowdown_bound=slowdown_bound, resamples=resamples,
-    )  # fmt: skip
+        queue,
+        lambda other: started(other, name, believed, **own),
+        estimates=believed,
+        note=note,
+        starts=starts,
+        slowdown_bound=slowdown_bound,
+        resamples=resamples,
+    )
 
 
 def replayed(
@@ -160,9 +165,13 @@ def replayed(
     write(times, starts, queue)
     resampled = objectives(queue, resamples, begun)
     return measured(
-        queue, times, slowdown_bound=slowdown_bound, estimates=estimates, note=note,
+        queue,
+        times,
+        slowdown_bound=slowdown_bound,
+        estimates=estimates,
+        note=note,
         resampled=resampled,
-    )  # fmt: skip
+    )
 
 
 def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:

@@ -193,10 +193,15 @@ def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
     most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
     count, resources = most // (ROOM // 4) + 4 if fill == "easy" else 0, len(site.amounts)
     return Plan(
-        np.arange(count), np.empty(count * ROOM), np.empty(count * ROOM, np.int32),
-        np.empty(count * ROOM, np.int32), np.zeros(count, np.int64), np.zeros(count, np.int64),
-        np.empty((count * ROOM, resources), np.int64), np.zeros((count, resources), np.int64),
-    )  # fmt: skip
+        np.arange(count),
+        np.empty(count * ROOM),
+        np.empty(count * ROOM, np.int32),
+        np.empty(count * ROOM, np.int32),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.empty((count * ROOM, resources), np.int64),
+        np.zeros((count, resources), np.int64),
+    )
 
 
 def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
@@ -214,13 +219,22 @@ def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
     whole = sum(shares)
     count = len(known)
     state = kernels.Changing(
-        weighted=order.key == "weighted", fill=FILLS.index(order.fill), first=order.first,
-        weights=weights, constant=constant, shares=np.array([whole / share for share in shares]),
-        by_user=np.zeros(count), line=np.zeros(n, np.int32), keys=np.zeros(n),
-        user=user.astype(np.int32), usage=np.zeros(count), rates=np.zeros(count),
-        real=np.full(1, -np.inf), plan=_plan(jobs, site, order.fill),
+        weighted=order.key == "weighted",
+        fill=FILLS.index(order.fill),
+        first=order.first,
+        weights=weights,
+        constant=constant,
+        shares=np.array([whole / share for share in shares]),
+        by_user=np.zeros(count),
+        line=np.zeros(n, np.int32),
+        keys=np.zeros(n),
+        user=user.astype(np.int32),
+        usage=np.zeros(count),
+        rates=np.zeros(count),
+        real=np.full(1, -np.inf),
+        plan=_plan(jobs, site, order.fill),
         over=np.zeros(len(site.amounts), np.int64),
-    )  # fmt: skip
+    )
     return played(kernels.changing, log, machine_of(jobs, site), state)
 
 
@@ -244,10 +258,15 @@ def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
     above[above >= count] += 1
     free = [[2**62] * (1 + len(site.amounts))]
     nominal, most = (
-        np.array([[2**62 if one is None else min(one, 2**62) for one in node]
-                  for node in (*of[:count], *free, *of[count:])], np.int64)
+        np.array(
+            [
+                [2**62 if one is None else min(one, 2**62) for one in node]
+                for node in (*of[:count], *free, *of[count:])
+            ],
+            np.int64,
+        )
         for of in (tree.nominal, tree.most)
-    )  # fmt: skip
+    )
     at = {name: i for i, name in enumerate(quotas.queues)}
     names = jobs.labels(quotas.by)
     queue = np.full(n, count)
@@ -292,13 +311,17 @@ def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
     whole[[kernels.HIGH, kernels.FIRST, kernels.LAST]] = 1, -1, -1
     machine = machine._replace(whole=whole)
     own = kernels.Reserved(
-        reserved=np.full(n, np.inf), after=np.empty(n, np.int32), above=np.empty(n, np.int32),
-        alarms=np.empty(4096), alarm_jobs=np.empty(4096, np.int32),
+        reserved=np.full(n, np.inf),
+        after=np.empty(n, np.int32),
+        above=np.empty(n, np.int32),
+        alarms=np.empty(4096),
+        alarm_jobs=np.empty(4096, np.int32),
         steps=kernels.Steps(
             np.full(4096, -np.inf), np.full(4096, site.servers), np.tile(machine.left, (4096, 1))
         ),
-        places=np.empty(4096, np.int64), levels=np.empty(4096, np.int64),
-    )  # fmt: skip
+        places=np.empty(4096, np.int64),
+        levels=np.empty(4096, np.int64),
+    )
     while whole[CAME] < n or whole[WAITING]:
         kernels.advance(log, machine, own, SLICE)
         if whole[kernels.FULL]:
@@ -320,8 +343,9 @@ def _more(own: Reserved, whole: Any) -> Reserved:
     if 2 * (2 * jobs + 2 * kernels.SPARE) > len(own.places):
         own = own._replace(
             steps=kernels.Steps(*(np.concatenate([of, of]) for of in own.steps)),
-            places=np.tile(own.places, 2), levels=np.tile(own.levels, 2),
-        )  # fmt: skip
+            places=np.tile(own.places, 2),
+            levels=np.tile(own.levels, 2),
+        )
     if 2 * (whole[kernels.ALARMS] + jobs + kernels.SPARE) > len(own.alarms):
         alarms, alarm_jobs = np.tile(own.alarms, 2), np.tile(own.alarm_jobs, 2)
         own = own._replace(alarms=alarms, alarm_jobs=alarm_jobs)

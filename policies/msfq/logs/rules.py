@@ -113,9 +113,14 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
 
 
 KEYS: dict[str, Key] = {
-    "arrival": arrival, "shortest": shortest, "longest": longest, "smallest": smallest,
-    "widest": widest, "f1": f1, "wfp3": wfp3,
-}  # fmt: skip
+    "arrival": arrival,
+    "shortest": shortest,
+    "longest": longest,
+    "smallest": smallest,
+    "widest": widest,
+    "f1": f1,
+    "wfp3": wfp3,
+}
 
 
 def key_of(order: Order) -> Key | None:
@@ -192,8 +197,10 @@ class Conservative:
         def fits(at: float) -> bool:
             others = [j for start, end, j in busy if start <= at < end]
             free = machine.servers - sum(machine.need[j] for j in others)
-            left = [most - sum(machine.more[j][r] for j in others)
-                    for r, most in enumerate(machine.amounts)]  # fmt: skip
+            left = [
+                most - sum(machine.more[j][r] for j in others)
+                for r, most in enumerate(machine.amounts)
+            ]
             return machine.fits(job, free, left)
 
         for time in sorted({machine.now, *(end for _, end, _ in busy if end > machine.now)}):
@@ -230,8 +237,11 @@ class Borrowing:
         for line in lines.values():
             line.sort()
         while any(lines.values()):
-            turn = [(self._borrows(machine, line[0][1]), *line[0], name)
-                    for name, line in lines.items() if line]  # fmt: skip
+            turn = [
+                (self._borrows(machine, line[0][1]), *line[0], name)
+                for name, line in lines.items()
+                if line
+            ]
             fitting = {job for _, _, job, _ in turn if self._admits(machine, job)}
             for _, _, job, name in sorted(turn):
                 if self._admits(machine, job):
@@ -255,8 +265,13 @@ class Borrowing:
             for r, need in enumerate((machine.need[job], *machine.more[job])):
                 self.used[node][r] += sign * need
 
-    def _within(self, machine: Machine, job: int, limits: Sequence[Sequence[int | None]],
-                path: Sequence[int]) -> bool:  # fmt: skip
+    def _within(
+        self,
+        machine: Machine,
+        job: int,
+        limits: Sequence[Sequence[int | None]],
+        path: Sequence[int],
+    ) -> bool:
         needs = machine.need[job], *machine.more[job]
         return all(
             most is None or used + need <= most

@@ -86,8 +86,14 @@ class History:
     def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
         """Return run times longer than what has elapsed, shape (count, rows)."""
         draw = np.random.Generator(np.random.PCG64(seed))
-        alike = list(zip(self._users[rows].tolist(), self.jobs.need[rows].tolist(),
-                         self._asked[rows].tolist(), strict=True))  # fmt: skip
+        alike = list(
+            zip(
+                self._users[rows].tolist(),
+                self.jobs.need[rows].tolist(),
+                self._asked[rows].tolist(),
+                strict=True,
+            )
+        )
         known = {key: number for number, key in enumerate(dict.fromkeys(alike))}
         chance = draw.random((count, len(known)))
         runs = np.empty((count, len(rows)))

@@ -142,8 +142,9 @@ def _objective(queue: Instance, starts: Floats) -> float:
     return float(np.average(starts + jobs.run - jobs.submit, weights=weights))
 
 
-def _run(queue: Instance, *, train: float = 0.5, evaluations: int = 150, search: int = 0,
-         **more: Any) -> Replayed:  # fmt: skip
+def _run(
+    queue: Instance, *, train: float = 0.5, evaluations: int = 150, search: int = 0, **more: Any
+) -> Replayed:
     if queue.log is None:
         raise NotApplicableError("tuned replays logs: this instance holds classes of jobs")
     seen, _ = halves(queue, train)

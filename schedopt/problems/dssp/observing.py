@@ -225,8 +225,9 @@ def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[
         return Begun()
     if status == "failed":
         until = at if row.end is None else row.end
-        return Begun("waiting", lost=width * sum(max(0.0, min(t.end, until) - t.start)
-                                                 for t in begun))  # fmt: skip
+        return Begun(
+            "waiting", lost=width * sum(max(0.0, min(t.end, until) - t.start) for t in begun)
+        )
     if status == "done":
         return Begun("done", _ended(job, tasks, row, at), width)
     if not begun:

@@ -181,9 +181,15 @@ def _alone(
 
 def _nothing(capacity: float) -> Scheduled:
     return Scheduled(
-        selected=(), demand=0.0, capacity=capacity, shares={},
-        tasks=(), completion={}, makespan=0.0, utilization=0.0,
-    )  # fmt: skip
+        selected=(),
+        demand=0.0,
+        capacity=capacity,
+        shares={},
+        tasks=(),
+        completion={},
+        makespan=0.0,
+        utilization=0.0,
+    )
 
 
 def _best(

@@ -184,10 +184,15 @@ def _warm(rest: Rest, old: Old) -> Scheduled | None:
             break
         names -= late | {first for name, first in rest.parts.items() if name in late}
     document = Result(
-        instance=night.name, problem="dssp", policy="old-order", sense="maximize",
+        instance=night.name,
+        problem="dssp",
+        policy="old-order",
+        sense="maximize",
         termination="completed",
-        solution_status="feasible", objective=night.objective_of(made), solution=made,
-    )  # fmt: skip
+        solution_status="feasible",
+        objective=night.objective_of(made),
+        solution=made,
+    )
     return None if check(night, document.claim()).violations else made
 
 
@@ -229,18 +234,24 @@ class _Merging:
         change = changes(self.old.spans, spans)
         why = reasons(rest.instance, result)
         words = {name: self._why(name, what, rows, why, told) for name, what in change.items()}
-        new = Old(spans, {n: row["processors"] or 1 for n, row in runs.items()},
-                  {n: tasks[n] for n in runs if tasks[n]})  # fmt: skip
+        new = Old(
+            spans,
+            {n: row["processors"] or 1 for n, row in runs.items()},
+            {n: tasks[n] for n in runs if tasks[n]},
+        )
         return Replanned(
             columns=self._columns(columns, rows, change),
             result=result,
             rest=rest.instance,
             night=rest.night,
             old=new,
-            changes=tuple(self._told(name, change[name], rows, words[name])
-                          for name in self.night.index if name in change),
+            changes=tuple(
+                self._told(name, change[name], rows, words[name])
+                for name in self.night.index
+                if name in change
+            ),
             notes=tuple(self.notes),
-        )  # fmt: skip
+        )
 
     def _merge(self, job: Job, begun: Begun, rows: dict[str, PlanRow]) -> None:
         """Make of the rows of a job's parts one of the job."""
@@ -285,8 +296,11 @@ class _Merging:
         row = told.get(name)
         said = f"{row.status}" if row is not None else ""
         if change == "dropped":
-            reason = "ends too late" if rows[name]["reason"] == LATE else (
-                why[name].words if name in why else "")  # fmt: skip
+            reason = (
+                "ends too late"
+                if rows[name]["reason"] == LATE
+                else (why[name].words if name in why else "")
+            )
             return "; ".join(part for part in (said, reason) if part)
         if said == "failed":
             return "failed: begins anew"

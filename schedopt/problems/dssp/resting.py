@@ -108,8 +108,9 @@ class _Resting:
         part = {"jobs": tuple(jobs), "resources": self.resources, "down": ()}
         bare = replace(night, constraints=(), **there, **part)
         rest = replace(bare, constraints=tuple(self._rules(bare)))
-        return Rest(night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts,
-                    self.notes)  # fmt: skip
+        return Rest(
+            night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts, self.notes
+        )
 
     def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
         """Return what is left of a pool beside what runs."""
@@ -246,8 +247,11 @@ class _Resting:
             if isinstance(rule, Seats):
                 continue
             if isinstance(rule, AtMost | AtLeast) and rule.jobs is None:
-                members = [job.name for job in self.night.jobs
-                           if job.groups.get(rule.by or "") == rule.group]  # fmt: skip
+                members = [
+                    job.name
+                    for job in self.night.jobs
+                    if job.groups.get(rule.by or "") == rule.group
+                ]
                 rule = replace(rule, jobs=tuple(members), by=None, group=None)
             if isinstance(rule, Forbid):
                 out = tuple(name for name in rule.jobs if name not in sure)
@@ -274,8 +278,10 @@ class _Resting:
         past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
         told = rule.past_total
         before = sum(past.values(), Fraction(0)) if told is None else counts * as_written(told)
-        past = {group: past.get(group, Fraction(0)) + used.get(group, Fraction(0))
-                for group in {**past, **used}}  # fmt: skip
+        past = {
+            group: past.get(group, Fraction(0)) + used.get(group, Fraction(0))
+            for group in {**past, **used}
+        }
         before += total
         caps = rule.caps(rest.groups.get(rule.by, {})) if rule.of == "capacity" else {}
         for group, share in caps.items():

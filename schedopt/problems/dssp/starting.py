@@ -24,8 +24,9 @@ def start(model: Formulation, seconds: float | None = None) -> Selected | None:
         return None
     fill = float(model.options["fill"])
     found = [registered("dssp")[name].run(instance, fill=fill) for name in STARTS]
-    return max((one for one in found if _sound(model, one, fill)),
-               key=instance.objective_of, default=None)  # fmt: skip
+    return max(
+        (one for one in found if _sound(model, one, fill)), key=instance.objective_of, default=None
+    )
 
 
 def at_once(model: Formulation) -> tuple[Selected | SelectedNights | None, float | None]:

@@ -74,8 +74,9 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
     at = np.arange(int(power.max()) + 1)
     work = jobs.need * jobs.run
     axes.bar(at - 0.2, np.bincount(power) / len(jobs), 0.4, color=BLUE, label="of the jobs")
-    axes.bar(at + 0.2, np.bincount(power, work) / work.sum(), 0.4, color=ORANGE,
-             label="of the work")  # fmt: skip
+    axes.bar(
+        at + 0.2, np.bincount(power, work) / work.sum(), 0.4, color=ORANGE, label="of the work"
+    )
     names = [f"{2**p:,}" if p < 2 else f"≤ {2**p:,}" for p in at.tolist()]
     axes.set_xticks(at, names, rotation=60 * (len(at) > 8), fontsize=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
@@ -168,12 +169,18 @@ def window(document: Result[Windowed], queue: Instance) -> Figure:
     unit, word = unit_of(float((starts + jobs.run).max()) - zero)
     figure, axes = sheet((9, 1.5 + 0.16 * len(jobs)))
     at = np.arange(len(jobs))
-    axes.barh(at, (starts - jobs.submit) / unit, left=(jobs.submit - zero) / unit, color=PALE,
-              label="waits")  # fmt: skip
+    axes.barh(
+        at,
+        (starts - jobs.submit) / unit,
+        left=(jobs.submit - zero) / unit,
+        color=PALE,
+        label="waits",
+    )
     axes.barh(at, jobs.run / unit, left=(starts - zero) / unit, color=BLUE, label="runs")
     for row, need in zip(at.tolist(), jobs.need.tolist(), strict=True):
-        axes.annotate(f" {need}", ((starts + jobs.run - zero)[row] / unit, row), fontsize=6,
-                      va="center")  # fmt: skip
+        axes.annotate(
+            f" {need}", ((starts + jobs.run - zero)[row] / unit, row), fontsize=6, va="center"
+        )
     axes.invert_yaxis()
     axes.set_ylabel(f"jobs {found.first} to {found.first + found.count - 1}, servers beside each")
     axes.set_yticks([])

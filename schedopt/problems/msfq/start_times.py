@@ -59,12 +59,17 @@ def start_times(
     names = queue.jobs.name
     columns = (found.earliest, found.median, found.latest, found.requested)
     rows = [
-        Start(job=str(row) if names is None else str(names[row]), earliest=low, median=middle,
-              latest=high, requested=requested)
+        Start(
+            job=str(row) if names is None else str(names[row]),
+            earliest=low,
+            median=middle,
+            latest=high,
+            requested=requested,
+        )
         for row, low, middle, high, requested in zip(
             found.rows.tolist(), *(column.tolist() for column in columns), strict=True
         )
-    ]  # fmt: skip
+    ]
     return StartTimes(tuple(rows), found.judged, found.shift)
 
 

@@ -114,9 +114,18 @@ def compiled(sample: PlayedSample, jobs: Ints, rank: Ints) -> Play:
     def play(lengths: Floats) -> Floats:
         ends = releases.copy()
         kernel(
-            lengths[order], keys, sample.first_task, sample.first_stage, some,
-            min(sample.night.processors, max(1, count)), *held, starts, places, ends, *until,
-        )  # fmt: skip
+            lengths[order],
+            keys,
+            sample.first_task,
+            sample.first_stage,
+            some,
+            min(sample.night.processors, max(1, count)),
+            *held,
+            starts,
+            places,
+            ends,
+            *until,
+        )
         return ends
 
     return play

@@ -110,10 +110,26 @@ def by_key(
     ends, worker = times.view(np.int64), np.zeros(len(times), np.int64)
     begin(ends, worker)
     _play(
-        lengths, numbers, first_task, first_stage, starts, places, completion, stage, upcoming,
-        after, until, unfinished, best, who, times, ends, worker, np.arange(processors - 1, -1, -1),
+        lengths,
+        numbers,
+        first_task,
+        first_stage,
+        starts,
+        places,
+        completion,
+        stage,
+        upcoming,
+        after,
+        until,
+        unfinished,
+        best,
+        who,
+        times,
+        ends,
+        worker,
+        np.arange(processors - 1, -1, -1),
         np.zeros(processors, np.int64),
-    )  # fmt: skip
+    )
 
 
 @compiled
@@ -124,11 +140,26 @@ def _following(numbers: Ints, task: int, until: int) -> int:
 
 @compiled
 def _play(
-    lengths: Floats, numbers: Ints, first_task: Ints, first_stage: Ints, starts: Floats,
-    places: Ints, completion: Floats, stage: Ints, upcoming: Ints, after: Ints,
-    until: Ints, unfinished: Ints, best: Ints, who: Ints, times: Floats, ends: Ints, worker: Ints,
-    idle: Ints, works_on: Ints,
-) -> None:  # fmt: skip
+    lengths: Floats,
+    numbers: Ints,
+    first_task: Ints,
+    first_stage: Ints,
+    starts: Floats,
+    places: Ints,
+    completion: Floats,
+    stage: Ints,
+    upcoming: Ints,
+    after: Ints,
+    until: Ints,
+    unfinished: Ints,
+    best: Ints,
+    who: Ints,
+    times: Floats,
+    ends: Ints,
+    worker: Ints,
+    idle: Ints,
+    works_on: Ints,
+) -> None:
     """Play to the end: `best` and `who` of the jobs, `ends` (the bits of `times`) of processors.
 
     Of each job's upcoming task `after` has the next one's number, and `until` the end of its stage:

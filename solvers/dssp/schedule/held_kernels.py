@@ -77,10 +77,21 @@ def _goes_on(
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
 def by_key_until(
-    lengths: Floats, keys: Floats, first_task: Ints, first_stage: Ints, jobs: Ints,
-    processors: int, releases: Floats, capacity: Ints, use: Ints, starts: Floats, places: Ints,
-    completion: Floats, until: float, main: Ints,
-) -> Floats:  # fmt: skip
+    lengths: Floats,
+    keys: Floats,
+    first_task: Ints,
+    first_stage: Ints,
+    jobs: Ints,
+    processors: int,
+    releases: Floats,
+    capacity: Ints,
+    use: Ints,
+    starts: Floats,
+    places: Ints,
+    completion: Floats,
+    until: float,
+    main: Ints,
+) -> Floats:
     """Simulate a dispatcher that takes the runnable task of the least key that finds its seats.
 
     It ends at the first event from `until` on at which only tasks of each job's `main` stage and

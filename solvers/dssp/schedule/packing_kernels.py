@@ -294,16 +294,36 @@ def packed(
     starts[:] = np.inf
     count, none = len(first_stage) - 1, np.zeros(0, np.int64)
     begin = by_key_until(
-        lengths, keys, first_task, first_stage, jobs, processors, np.zeros(count), none,
-        np.zeros((0, count), np.int64), starts, np.empty(len(lengths), np.int64), completion,
-        until, main,
-    )  # fmt: skip
+        lengths,
+        keys,
+        first_task,
+        first_stage,
+        jobs,
+        processors,
+        np.zeros(count),
+        none,
+        np.zeros((0, count), np.int64),
+        starts,
+        np.empty(len(lengths), np.int64),
+        completion,
+        until,
+        main,
+    )
     chosen = np.zeros(len(rewards), np.bool_)
     chosen[jobs] = True
     tail = _left(
-        lengths, first_task, first_stage, chosen, by_due, due, latest, stage_of, job_of, starts,
+        lengths,
+        first_task,
+        first_stage,
+        chosen,
+        by_due,
+        due,
+        latest,
+        stage_of,
+        job_of,
+        starts,
         begin,
-    )  # fmt: skip
+    )
     if _fit(tail) > 0:
         _settled(tail, chosen, rewards, due.max(), 8, effort)
     for p in range(len(begin)):

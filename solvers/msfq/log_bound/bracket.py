@@ -95,13 +95,16 @@ class BoundSearch:
         self._parts: list[dict[tuple[str, ...], _Search]] = [
             {
                 (name,): _Search(
-                    model, ticks, jobs.submit[part.rows],
-                    None if starts is None else starts[part.rows], name,
+                    model,
+                    ticks,
+                    jobs.submit[part.rows],
+                    None if starts is None else starts[part.rows],
+                    name,
                 )
                 for name, ticks in part.ticks.items()
             }
             for part in model.parts
-        ]  # fmt: skip
+        ]
         for part in self._parts:
             if len(part) > 1:
                 part[tuple(name for each in part for name in each)] = _Joint([*part.values()])
@@ -223,6 +226,11 @@ class _Joint(_Search):
         known, target = first.best, self._goal()[0]
         assert known is not None  # noqa: S101  it is done
         return PriceSearch(
-            first._ticks, target, known.grid, rounds=self._model.rounds, most_unit=known.unit,
-            every=[one._ticks for one in self._each], known=known,
-        )  # fmt: skip
+            first._ticks,
+            target,
+            known.grid,
+            rounds=self._model.rounds,
+            most_unit=known.unit,
+            every=[one._ticks for one in self._each],
+            known=known,
+        )

@@ -17,9 +17,17 @@ def cell(grid: Any, time: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def respond(
-    submit: Any, needs: Any, run: Any, weight: Any, unit: int, grid: Any, prices: Any, paid: Any,
-    costs: Any, starts: Any,
-) -> Any:  # fmt: skip
+    submit: Any,
+    needs: Any,
+    run: Any,
+    weight: Any,
+    unit: int,
+    grid: Any,
+    prices: Any,
+    paid: Any,
+    costs: Any,
+    starts: Any,
+) -> Any:
     """Find each job's cheapest start, by response and rent; return how many were looked at.
 
     A start S costs unit·weight·(S + run - submit) + Σ need·(what one costs from S to S + run).

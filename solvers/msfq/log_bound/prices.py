@@ -128,9 +128,17 @@ class PriceSearch:
         paid = np.zeros((len(rows), len(self._grid)), np.int64)
         np.cumsum(rows * np.diff(self._grid), axis=1, out=paid[:, 1:])
         self._work += respond(
-            ticks.submit, self._needs, ticks.run, ticks.weight, unit, self._grid,
-            np.pad(rows, ((0, 0), (0, 1))), paid, self.costs, self.starts,
-        )  # fmt: skip
+            ticks.submit,
+            self._needs,
+            ticks.run,
+            ticks.weight,
+            unit,
+            self._grid,
+            np.pad(rows, ((0, 0), (0, 1))),
+            paid,
+            self.costs,
+            self.starts,
+        )
         for one, used in zip(self._every, np.atleast_2d(self._used), strict=True):
             use(self.starts, one.need, ticks.run, self._grid, used)
         every = zip(self._every, paid[:, -1].tolist(), strict=True)

@@ -66,9 +66,15 @@ def attained(
             yield from _settled(process, decisions, tail, values, tolerance)
             short = _shortfalls(decisions, values, tail)
         _, highest = improvement.proven(
-            values, decisions, False, process.system.rates,
-            (process.small_cost, process.large_cost), tail.top, tail.side, tail.bends,
-        )  # fmt: skip
+            values,
+            decisions,
+            False,
+            process.system.rates,
+            (process.small_cost, process.large_cost),
+            tail.top,
+            tail.side,
+            tail.bends,
+        )
         if found is None or highest < found.cost:
             found = Attained(highest, values.copy())
         if (short <= 0.0).all():
@@ -114,9 +120,17 @@ def _settled(
         improvement.at_events(values, best, decisions, False, tail.top, tail.side)
         for _ in range(SWEEPS):
             improvement.sweep(
-                values, best, decisions, False, rates, costs, float(solved.gains[0]),
-                tail.top, tail.side, 1,
-            )  # fmt: skip
+                values,
+                best,
+                decisions,
+                False,
+                rates,
+                costs,
+                float(solved.gains[0]),
+                tail.top,
+                tail.side,
+                1,
+            )
             yield
         _accelerated(start, values, past)
 

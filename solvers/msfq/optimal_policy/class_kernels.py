@@ -19,11 +19,26 @@ SCALE = 1.0 / 2**53
 
 @compiled
 def sweep(
-    values: Floats, box: Ints, strides: Ints, services: Ints, up: Ints, down: Ints,
-    arrivals: Floats, rates: Floats, slopes: Floats, constants: Floats, leaving: Floats,
-    gain: float, begin: int, end: int, backwards: bool, update: bool,
-    here: Ints, fresh: Floats, found: Floats,
-) -> None:  # fmt: skip
+    values: Floats,
+    box: Ints,
+    strides: Ints,
+    services: Ints,
+    up: Ints,
+    down: Ints,
+    arrivals: Floats,
+    rates: Floats,
+    slopes: Floats,
+    constants: Floats,
+    leaving: Floats,
+    gain: float,
+    begin: int,
+    end: int,
+    backwards: bool,
+    update: bool,
+    here: Ints,
+    fresh: Floats,
+    found: Floats,
+) -> None:
     """Correct values of some states one after the other, or look at what they leave open.
 
     `values`, shape (states, Q), are V beside the quadratic, whose cost and drift are in `slopes`,
@@ -88,11 +103,27 @@ def _uniform(z: np.uint64) -> float:
 
 @compiled
 def run(
-    values: Floats, box: Ints, strides: Ints, services: Ints, up: Ints, down: Ints,
-    arrivals: Floats, rates: Floats, slopes: Floats, constants: Floats, leaving: Floats,
-    events: int, most: int, draw: Seeds,
-    needs: Ints, state: Ints, jobs: Ints, areas: Floats, came: Floats, clock: Floats,
-) -> None:  # fmt: skip
+    values: Floats,
+    box: Ints,
+    strides: Ints,
+    services: Ints,
+    up: Ints,
+    down: Ints,
+    arrivals: Floats,
+    rates: Floats,
+    slopes: Floats,
+    constants: Floats,
+    leaving: Floats,
+    events: int,
+    most: int,
+    draw: Seeds,
+    needs: Ints,
+    state: Ints,
+    jobs: Ints,
+    areas: Floats,
+    came: Floats,
+    clock: Floats,
+) -> None:
     """Run the policy that starts what leads to the least values, for some events.
 
     Where more jobs of a class are in the system than the box has room for, the one of most work

@@ -165,11 +165,26 @@ class Values:
         begins = list(range(0, shape.states, part))
         for begin in reversed(begins) if backwards else begins:
             kernels.sweep(
-                self.values, shape.box, shape.strides, process.services, self.up, self.down,
-                process.arrivals, process.rates, self.slopes, self.constants, self.leaving,
-                self.gain, begin, min(begin + part, shape.states), backwards, update,
-                here, fresh, found,
-            )  # fmt: skip
+                self.values,
+                shape.box,
+                shape.strides,
+                process.services,
+                self.up,
+                self.down,
+                process.arrivals,
+                process.rates,
+                self.slopes,
+                self.constants,
+                self.leaving,
+                self.gain,
+                begin,
+                min(begin + part, shape.states),
+                backwards,
+                update,
+                here,
+                fresh,
+                found,
+            )
             yield
         return float(found[kernels.LOW]), float(found[kernels.HIGH])
 

@@ -227,11 +227,27 @@ class ClassSearch(QueueSearch):
             while clock[kernels.EVENTS] < events:
                 left = int(events - clock[kernels.EVENTS])
                 kernels.run(
-                    found.values, shape.box, shape.strides, process.services, found.up, found.down,
-                    process.arrivals, process.rates, found.slopes, found.constants, found.leaving,
-                    min(AT_ONCE, left), most, draw, self._needs,
-                    state, jobs, areas[batch], came[batch], clock,
-                )  # fmt: skip
+                    found.values,
+                    shape.box,
+                    shape.strides,
+                    process.services,
+                    found.up,
+                    found.down,
+                    process.arrivals,
+                    process.rates,
+                    found.slopes,
+                    found.constants,
+                    found.leaving,
+                    min(AT_ONCE, left),
+                    most,
+                    draw,
+                    self._needs,
+                    state,
+                    jobs,
+                    areas[batch],
+                    came[batch],
+                    clock,
+                )
                 if clock[kernels.LOST]:
                     return
                 yield

@@ -50,7 +50,7 @@ def _decided(
 @njit(cache=True)
 def at_events(
     values: Floats, best: Floats, decisions: Decisions, free: bool, top: Floats, side: Floats
-) -> None:  # fmt: skip
+) -> None:
     """Fill ``best``, shape (J + 2, k + 2, I + 2), with values at events, before a decision.
 
     If ``free`` the best decision is taken, else that of ``decisions``. `top`, shape (k + 2, I + 1),
@@ -78,9 +78,17 @@ def at_events(
 
 @njit(cache=True)
 def sweep(
-    values: Floats, best: Floats, decisions: Decisions, free: bool, rates: Rates, costs: Costs,
-    gain: float, top: Floats, side: Floats, count: int,
-) -> None:  # fmt: skip
+    values: Floats,
+    best: Floats,
+    decisions: Decisions,
+    free: bool,
+    rates: Rates,
+    costs: Costs,
+    gain: float,
+    top: Floats,
+    side: Floats,
+    count: int,
+) -> None:
     """Iterate values in place (Gauss-Seidel) ``count`` times, from few jobs to many.
 
     `gain` is the long-run cost; for the other arguments see `at_events`.
@@ -178,9 +186,7 @@ def improve(values: Floats, best: Floats, decisions: Decisions) -> int:
 
 
 @njit(cache=True)
-def _beyond(
-    values: Floats, j: int, top: Floats, side: Floats, bends: Bends, out: Floats
-) -> None:  # fmt: skip
+def _beyond(values: Floats, j: int, top: Floats, side: Floats, bends: Bends, out: Floats) -> None:
     """Fill in the values of a level, or of one above the box, shape (k + 2, I + k + 4)."""
     small, both, large = bends
     highest, last = values.shape[0] - 1, values.shape[2] - 1
@@ -194,9 +200,15 @@ def _beyond(
 
 @njit(cache=True)
 def proven(
-    values: Floats, decisions: Decisions, free: bool, rates: Rates, costs: Costs,
-    top: Floats, side: Floats, bends: Bends,
-) -> tuple[float, float]:  # fmt: skip
+    values: Floats,
+    decisions: Decisions,
+    free: bool,
+    rates: Rates,
+    costs: Costs,
+    top: Floats,
+    side: Floats,
+    bends: Bends,
+) -> tuple[float, float]:
     """Return bounds on long-run costs that values prove, rounding taken off.
 
     With h the values and B(s) the value of the best decision at s, every policy costs at least the

@@ -60,9 +60,16 @@ def stops(decisions: Decisions) -> tuple[Numbers, Numbers, Numbers]:
 
 @njit(cache=True)
 def fill(
-    right: Floats, settled: Numbers, where: Numbers, above: Numbers, far: Floats,
-    own: Entry, below: Entry, rates: Rates, top: bool,
-) -> None:  # fmt: skip
+    right: Floats,
+    settled: Numbers,
+    where: Numbers,
+    above: Numbers,
+    far: Floats,
+    own: Entry,
+    below: Entry,
+    rates: Rates,
+    top: bool,
+) -> None:
     """Add to each stop's right side the effect of events that leave the level.
 
     The columns of `right`, shape (stops, u + t + q), are u values with a large job in service on
@@ -170,9 +177,15 @@ def _eliminate(
 
 @njit(cache=True)
 def large_rows(
-    source: Floats, right: Floats, settled: Numbers, far: Floats, u: int, below: Entry,
-    rates: Rates, top: bool,
-) -> Floats:  # fmt: skip
+    source: Floats,
+    right: Floats,
+    settled: Numbers,
+    far: Floats,
+    u: int,
+    below: Entry,
+    rates: Rates,
+    top: bool,
+) -> Floats:
     """Return the values of states with a large job in service, in the terms of `fill`.
 
     `source`, shape (I + 1, q), has the constants of their equations; `right` is solved; `far`,
@@ -203,10 +216,18 @@ def large_rows(
 
 @njit(cache=True)
 def put_in(
-    source: Floats, settled: Numbers, where: Numbers, starts: Numbers, above: Floats,
-    large_above: Floats, large_below: Floats, rates: Rates, top: bool, at_event: Floats,
+    source: Floats,
+    settled: Numbers,
+    where: Numbers,
+    starts: Numbers,
+    above: Floats,
+    large_above: Floats,
+    large_below: Floats,
+    rates: Rates,
+    top: bool,
+    at_event: Floats,
     values: Floats,
-) -> None:  # fmt: skip
+) -> None:
     """Solve a level where all values off it are known.
 
     `source` has shape (k + 2, I + 1); `above` the values at events on the level above;

@@ -172,9 +172,18 @@ def _values(
             large_below = (weights * entered[j - 1][near]).sum(axis=1)
         at_event = np.empty_like(above)
         kernels.put_in(
-            source[j] - gains[0], level.settled, level.where, level.starts, above, large_above,
-            large_below, rates, level is levels[0], at_event, values[j],
-        )  # fmt: skip
+            source[j] - gains[0],
+            level.settled,
+            level.where,
+            level.starts,
+            above,
+            large_above,
+            large_below,
+            rates,
+            level is levels[0],
+            at_event,
+            values[j],
+        )
         above, large_above = at_event, values[j, -1]
         yield
     return Solved(gains, values)

@@ -131,9 +131,17 @@ class BoxSearch:
             if not self._fresh:
                 for _ in range(SWEEPS):
                     improvement.sweep(
-                        self._values, self._events, self._decisions, True, self._rates,
-                        self._costs, self._gain, tail.top, tail.side, 1,
-                    )  # fmt: skip
+                        self._values,
+                        self._events,
+                        self._decisions,
+                        True,
+                        self._rates,
+                        self._costs,
+                        self._gain,
+                        tail.top,
+                        tail.side,
+                        1,
+                    )
                     yield
                 changed = improvement.improve(self._values, self._events, self._decisions)
             improvement.residuals(self._values, self._events, self._rates, self._costs, self._left)
@@ -174,9 +182,15 @@ class BoxSearch:
     def _prove(self) -> None:
         tail = self._tail
         bound, _ = improvement.proven(
-            self._values, self._decisions, True, self._rates, self._costs,
-            tail.top, tail.side, tail.bends,
-        )  # fmt: skip
+            self._values,
+            self._decisions,
+            True,
+            self._rates,
+            self._costs,
+            tail.top,
+            tail.side,
+            tail.bends,
+        )
         if self.best is None or bound > self.best.bound:
             self.best = Bounded(
                 self._decisions.copy(), self._values.copy(), tail, self._gain, bound, self._prices

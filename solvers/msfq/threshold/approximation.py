@@ -88,9 +88,20 @@ def _sweep(
 
 @njit(cache=True, error_model="numpy")
 def _times(
-    k: int, l1: float, lk: float, m1: float, mk: float, l: int,
-    h3: float, v3: float, h4: float, v4: float, tau: float, g3: float, by_area: bool,
-) -> Any:  # fmt: skip
+    k: int,
+    l1: float,
+    lk: float,
+    m1: float,
+    mk: float,
+    l: int,
+    h3: float,
+    v3: float,
+    h4: float,
+    v4: float,
+    tau: float,
+    g3: float,
+    by_area: bool,
+) -> Any:
     """Return E[T] of small and of large jobs, and whether no phase is skipped on average."""
     km = k * m1
     rs, rl = l1 / km, lk / mk

@@ -62,9 +62,18 @@ def series(
 
 @njit(cache=True, error_model="numpy")
 def _step(
-    l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool,
-    w: Any, psi: Any, at: Any, work: Any,
-) -> Any:  # fmt: skip
+    l1: float,
+    lk: float,
+    m1: float,
+    mk: float,
+    k: int,
+    l: int,
+    lazy: bool,
+    w: Any,
+    psi: Any,
+    at: Any,
+    work: Any,
+) -> Any:
     """Fill in G_n(z), n < k; return 1 - σ, a(z) and the coefficient of y."""
     beta_gap = busy_gap(l1 * w, lk, mk)
     s = lk * beta_gap
@@ -169,10 +178,22 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
 
 @njit(cache=True, error_model="numpy")
 def _worth(
-    l1: float, lk: float, m1: float, mk: float, first: float, drained: int,
-    h4: float, v4: float, w0: float, w1: float, v0: float, v1: float,
-    g0: float, g1: float, g2: float,
-) -> Any:  # fmt: skip
+    l1: float,
+    lk: float,
+    m1: float,
+    mk: float,
+    first: float,
+    drained: int,
+    h4: float,
+    v4: float,
+    w0: float,
+    w1: float,
+    v0: float,
+    v1: float,
+    g0: float,
+    g1: float,
+    g2: float,
+) -> Any:
     """Return the five quantities as polynomials in M, shape (5, 3).
 
     Phases 2 and 3 take w0 + w1·M with variance v0 + v1·M and leave the area g0 + g1·M + g2·M²; then

@@ -44,9 +44,19 @@ def improved(
         start = orders[number % len(orders)]
         starts, best = np.zeros_like(ticks.run), start.copy()
         value = anneal(
-            start, ticks.submit, ticks.need, ticks.run, ticks.weight, ticks.servers, rounds,
-            WARM * mean, COLD * mean, (seed * MOST_RUNS + number) % 2**32, best, starts,
-        )  # fmt: skip
+            start,
+            ticks.submit,
+            ticks.need,
+            ticks.run,
+            ticks.weight,
+            ticks.servers,
+            rounds,
+            WARM * mean,
+            COLD * mean,
+            (seed * MOST_RUNS + number) % 2**32,
+            best,
+            starts,
+        )
         found.append((int(value), starts))
         values = [one[0] for one in found]
         if min(values) <= least or values.count(min(values)) >= AGREE or now() >= until:

@@ -78,9 +78,19 @@ def _moved(order: Any, new: Any) -> None:
 
 @njit(cache=True)
 def anneal(
-    order: Any, submit: Any, need: Any, run: Any, weight: Any, servers: int, rounds: int,
-    warm: float, cold: float, seed: int, best: Any, best_starts: Any,
-) -> int:  # fmt: skip
+    order: Any,
+    submit: Any,
+    need: Any,
+    run: Any,
+    weight: Any,
+    servers: int,
+    rounds: int,
+    warm: float,
+    cold: float,
+    seed: int,
+    best: Any,
+    best_starts: Any,
+) -> int:
     """Improve an order; fill in `best` and its starts, and return their weighted sum."""
     np.random.seed(seed)
     count = order.size

@@ -163,10 +163,19 @@ class Packing:
         whole = self._whole(prices)
         padded, paid = self.summed(whole)
         respond(
-            self.first, self.last, ticks.run, ticks.weight * self.unit, self.kind, self.grid,
-            padded, paid, np.zeros_like(ticks.run) if most is None else most, self.costs,
-            self.starts, self._kept,
-        )  # fmt: skip
+            self.first,
+            self.last,
+            ticks.run,
+            ticks.weight * self.unit,
+            self.kind,
+            self.grid,
+            padded,
+            paid,
+            np.zeros_like(ticks.run) if most is None else most,
+            self.costs,
+            self.starts,
+            self._kept,
+        )
         use(self.starts, ticks.run, self.kind, self.grid, self._used)
         pack(padded, self.sizes, self.room, self.most, self.must, self._chosen, self._values)
         if (self._values < 0).any():  # who must run does not fit

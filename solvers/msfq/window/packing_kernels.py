@@ -24,9 +24,19 @@ def paid_by(grid: Any, prices: Any, paid: Any, kind: int, time: int) -> int:
 
 @njit(cache=True)
 def respond(
-    first: Any, last: Any, run: Any, rate: Any, kind: Any, grid: Any, prices: Any, paid: Any,
-    most: Any, costs: Any, starts: Any, kept: Any,
-) -> None:  # fmt: skip
+    first: Any,
+    last: Any,
+    run: Any,
+    rate: Any,
+    kind: Any,
+    grid: Any,
+    prices: Any,
+    paid: Any,
+    most: Any,
+    costs: Any,
+    starts: Any,
+    kept: Any,
+) -> None:
     """Find for each job the start with the least cost of waiting and rent.
 
     A start S costs rate·S + (what the kind pays from S to S + run). That is linear between the

@@ -137,9 +137,16 @@ def cost_from(facts: Facts, job: int, time: int) -> int:
 
 @compiled
 def bound_of(
-    facts: Facts, started: int, cost: int, time: int, free: int, ends: Ints, kinds: Ints,
-    first: int, stop: int,
-) -> int:  # fmt: skip
+    facts: Facts,
+    started: int,
+    cost: int,
+    time: int,
+    free: int,
+    ends: Ints,
+    kinds: Ints,
+    first: int,
+    stop: int,
+) -> int:
     """Return a lower bound on a partial schedule if all other jobs start at a time or later.
 
     `started` are its jobs, as bits, with weighted starts `cost`; `free` servers are idle at the
@@ -172,9 +179,16 @@ def bound_of(
 
 @compiled
 def delay(
-    facts: Facts, ends: Ints, kinds: Ints, a: int, a_stop: int, b: int, b_stop: int, time: int,
+    facts: Facts,
+    ends: Ints,
+    kinds: Ints,
+    a: int,
+    a_stop: int,
+    b: int,
+    b_stop: int,
+    time: int,
     most: int,
-) -> int:  # fmt: skip
+) -> int:
     """Return how much later what follows b must be, from a time on, to fit where a runs.
 
     The running jobs of a are those from ``a`` to ``a_stop``, those of b from ``b`` to ``b_stop``,
@@ -238,9 +252,16 @@ def _later(facts: Facts, found: Partials, a: int, b: int, most: int) -> int:
         return int(least)
     start, other = found.offset[a], found.offset[b]
     later = delay(
-        facts, found.ends, found.kinds, start, start + found.size[a], other,
-        other + found.size[b], found.then[b], most,
-    )  # fmt: skip
+        facts,
+        found.ends,
+        found.kinds,
+        start,
+        start + found.size[a],
+        other,
+        other + found.size[b],
+        found.then[b],
+        most,
+    )
     return int(max(least, later))
 
 

@@ -139,9 +139,18 @@ def _go_on(facts: Facts, found: Partials, tally: Tally, scratch: Scratch, at: in
 
 @compiled
 def _choose(
-    facts: Facts, found: Partials, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
-    free: int, bound: int, first: int, stop: int,
-) -> bool:  # fmt: skip
+    facts: Facts,
+    found: Partials,
+    tally: Tally,
+    scratch: Scratch,
+    at: int,
+    able: int,
+    time: int,
+    free: int,
+    bound: int,
+    first: int,
+    stop: int,
+) -> bool:
     """Try all sets of jobs that may start together; tell whether there was room for what follows.
 
     Jobs are decided on in turn, the shortest first: as soon as those decided on cost too much,
@@ -184,10 +193,20 @@ def _choose(
             sofar[i + 1] = max(
                 sofar[i],
                 _decided(
-                    facts, found, scratch, able, i + 1, time, free, first, stop, started, chosen,
+                    facts,
+                    found,
+                    scratch,
+                    able,
+                    i + 1,
+                    time,
+                    free,
+                    first,
+                    stop,
+                    started,
+                    chosen,
                     cost,
                 ),
-            )  # fmt: skip
+            )
             if sofar[i + 1] <= most:
                 i += 1
                 choice[i] = 0
@@ -218,9 +237,19 @@ def _may_start(facts: Facts, job: int, time: int, free: int, started: int) -> bo
 
 @compiled
 def _decided(
-    facts: Facts, found: Partials, scratch: Scratch, able: int, decided: int, time: int,
-    free: int, first: int, stop: int, started: int, chosen: int, cost: int,
-) -> int:  # fmt: skip
+    facts: Facts,
+    found: Partials,
+    scratch: Scratch,
+    able: int,
+    decided: int,
+    time: int,
+    free: int,
+    first: int,
+    stop: int,
+    started: int,
+    chosen: int,
+    cost: int,
+) -> int:
     """Return what it costs at least once the first few of those able are decided on.
 
     Who does not start now does not before the next job ends or is submitted.
@@ -271,9 +300,19 @@ def _merged(
 
 @compiled
 def _add(
-    facts: Facts, found: Partials, tally: Tally, scratch: Scratch, at: int, able: int, time: int,
-    free: int, first: int, stop: int, chosen: int, cost: int,
-) -> bool:  # fmt: skip
+    facts: Facts,
+    found: Partials,
+    tally: Tally,
+    scratch: Scratch,
+    at: int,
+    able: int,
+    time: int,
+    free: int,
+    first: int,
+    stop: int,
+    chosen: int,
+    cost: int,
+) -> bool:
     """Add the partial schedule in which these jobs start, unless it is dropped."""
     jobs = facts.submit.size
     started, new = found.started[at] | chosen, tally.found[0]
@@ -295,9 +334,16 @@ def _add(
             if fits + facts.run[job] <= then:
                 return True
     bound = bound_of(
-        facts, started, cost, then, _freed(facts, scratch, size, free, then), scratch.ends,
-        scratch.kinds, _ended(scratch, size, then), size,
-    )  # fmt: skip
+        facts,
+        started,
+        cost,
+        then,
+        _freed(facts, scratch, size, free, then),
+        scratch.ends,
+        scratch.kinds,
+        _ended(scratch, size, then),
+        size,
+    )
     if bound > facts.unit * (tally.known[0] - facts.step):
         return True
     offset = tally.held[0]

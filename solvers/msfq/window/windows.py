@@ -127,9 +127,15 @@ def _handed(
 ) -> Result | HandOn:
     """Return what is known for the next engine, unless nothing is left to do."""
     result = make_result(
-        model, run, solver="prices", version=version(), stopped=stopped, solution=known,
-        bound=bound, options={},
-    )  # fmt: skip
+        model,
+        run,
+        solver="prices",
+        version=version(),
+        stopped=stopped,
+        solution=known,
+        bound=bound,
+        options={},
+    )
     if not result.proven:
         return HandOn(result, bound, left)
     return msgspec.structs.replace(result, termination="optimal", message=SETTLED)
