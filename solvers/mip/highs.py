@@ -13,6 +13,8 @@ from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
 """Feasibility and integrality, on rows that sum to about a million at most: see `matrix`."""
+MANY = 10_000
+"""Columns beyond which symmetries are not looked for."""
 
 _STOPPED: dict[Any, Termination] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
@@ -99,6 +101,8 @@ def _started(matrix: Matrix, limits: Limits) -> Any:
     if limits.threads is not None:
         highspy.Highs.resetGlobalScheduler(True)  # else the first run's number of threads stays
         options["threads"] = limits.threads
+    if len(matrix.cost) > MANY:
+        options["mip_detect_symmetry"] = False  # which ends in its own time, not in the limit's
     if len(matrix.rows) == 1:
         options["presolve"] = "off"  # on a knapsack row it costs more than it saves
     return passed(

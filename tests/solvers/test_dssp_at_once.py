@@ -74,7 +74,7 @@ def test_where_rows_take_longer_than_there_is_no_engine_is_asked(
         season = msgspec.structs.replace(season, nights=1, jobs=jobs)
     rules = [Apart(jobs=tuple(job.name for job in season.jobs[i : i + 3])) for i in (0, 2, 9)]
     best = solve(season, constraints=rules, threads=1, gap=0.01)
-    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "SMALL"):
+    for limit in ("WRITTEN", "WRITTEN_A_SECOND", "APART", "SMALL"):
         monkeypatch.setattr(f"schedopt.solvers.dssp.selection.{limit}", 0)
     result = solve(season, constraints=rules, time_limit=5.0)
     assert result.termination == "time-limit"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from schedopt.solvers.engine import Engine, anything, never
@@ -25,6 +26,8 @@ SMALL = 60
 
 WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
 """Columns that are written in whole numbers whatever the time limit, and in each second of it."""
+APART = 11_000
+"""Columns of a season that HiGHS takes half a second to look through, pair by pair, in deaf code."""
 
 TRIED = 10
 """Open jobs up to which all selections under risk are tried."""
@@ -92,7 +95,10 @@ def large(model: Selection, limits: Limits) -> bool:
 def writable(model: Selection | Season, limits: Limits) -> bool:
     """Tell whether there is time to write all rows in whole numbers, and to search too."""
     limit = limits.time_limit
-    return limit is None or model.width <= max(WRITTEN, WRITTEN_A_SECOND * limit)
+    if limit is None:
+        return True
+    most = APART * sqrt(limit) if model.calendar else WRITTEN_A_SECOND * limit
+    return model.width <= max(WRITTEN, most)
 
 
 def as_declared(model: Selection | Season, limits: Limits) -> bool:
