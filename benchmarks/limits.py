@@ -206,6 +206,7 @@ def one(name: str, size: int, limit: float) -> Seen:
     instance = kind.draw(size)
     began, spent = now(), time.process_time()
     result, told = answer(kind, instance, size, limit)
+    unchecked = "" if result.checked else ", not checked"
     return Seen(
         name,
         size,
@@ -214,7 +215,7 @@ def one(name: str, size: int, limit: float) -> Seen:
         cpu=time.process_time() - spent,
         steps=msgspec.to_builtins(result.seconds),
         told=told,
-        found=f"{result.solution_status}, {result.termination}",
+        found=f"{result.solution_status}, {result.termination}{unchecked}",
         gap=result.gap,
         memory=peak_mb(),
     )

@@ -27,7 +27,7 @@ SMALL = 60
 WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
 """Columns that are written in whole numbers whatever the time limit, and in each second of it."""
 APART = 11_000
-"""Columns of a season that HiGHS takes half a second to look through, pair by pair, in deaf code."""
+"""Columns of a season whose pairs HiGHS looks through in half a second, deaf to the clock."""
 
 TRIED = 10
 """Open jobs up to which all selections under risk are tried."""
