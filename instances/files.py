@@ -222,9 +222,9 @@ TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".swf")
 
 
 def expect_instance(path: str | Path) -> None:
-    """Raise `InputError` about a table or a log, by its name: it has to be converted first."""
+    """Raise `InputError` about a table or a log that is there: it has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
-    if name.endswith(TABLES):
+    if name.endswith(TABLES) and Path(path).exists():
         expected = "an instance in JSON: `schedopt convert` makes one of a table or of a log"
         raise InputError(expected, found=shown(Path(path).name), file=str(path))
 
