@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from builders.hesrpt import cluster
 
@@ -157,3 +158,16 @@ def test_the_checkers_speedups_are_the_records(speedup: Any, whole: bool) -> Non
     (speed,) = speeds(instance)
     for k in (0, 0.3, 1, 1.5, 3.99, 4, 8.2):
         assert speed(k) == pytest.approx(float(instance.speedups[0].at(k)), rel=1e-12)
+
+
+def test_the_checkers_speedups_at_once_are_those_one_by_one() -> None:
+    from schedopt.validation.hesrpt.speeds import rates_of, speeds
+
+    kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
+    jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))
+    instance = Instance(name="n", servers=9, speedup=Table(points=((1, 1), (3, 1.25))), jobs=jobs)
+    at = np.arange(24)[::-1]
+    servers = np.linspace(0.0, 9.0, 24)
+    expected = [speeds(instance)[j](k) for j, k in zip(at.tolist(), servers.tolist(), strict=True)]
+    assert rates_of(instance, at, servers) == pytest.approx(expected, rel=1e-12)
+    assert not rates_of(instance, at, np.zeros(24)).any()
