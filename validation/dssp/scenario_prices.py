@@ -16,7 +16,7 @@ That the copies are one selection has prices too, `_claims`; any would do.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil, floor, inf
+from math import ceil, floor
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.scenarios import DECIDING, MILLION, Measure, factors
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.risk import by_density
 
 
 class ScenarioPrices(
@@ -105,13 +106,14 @@ def _compared(
         cheapest = np.sort(np.where(fits, charge, never), axis=0)[:least].sum(axis=0)
         brings = np.where(enough, parts * unit * room * worth - cheapest, 0)
     else:
-        gain = (np.array(weights, dtype=object) * parts * room)[:, None] * worth - charge
+        gain = fits * (np.array(weights, dtype=object) * parts * room)[:, None] * worth - charge
         brings = np.where(fits.astype(bool), np.maximum(gain, 0), 0).sum(axis=0)
     total = Fraction(planned + int(prices.sum()))
     if given.served:
         unit_of = room * unit * scale
-        order = _order(facts, at, fits.sum(axis=0).tolist())
-        gain = fits * (np.array(weights, dtype=object) * parts * room)[:, None] * worth - charge
+        fitting = dict(zip(at, fits.sum(axis=0).tolist(), strict=True))
+        place = {j: i for i, j in enumerate(at)}
+        order = [place[j] for j in by_density(facts.night.jobs, fitting)]
         paid = [planned * unit_of * w / planned_room for w in work.tolist()]
         cost = np.array([floor(price) for price in paid], dtype=object)
         most = _served(gain[:, order], prices > 0, cost[order])
@@ -124,17 +126,6 @@ def _compared(
     if proven <= claimed + abs(claimed) / 10**14:
         return None
     return f"prices of scenarios prove {float(proven):.17g}, not {claim.bound:.17g}"
-
-
-def _order(facts: Facts, at: list[int], fitting: list[int]) -> list[int]:
-    """Return the places of jobs in the order in which they are served."""
-    jobs = [facts.night.jobs[j] for j in at]
-    demands = [job.planned_demand for job in jobs]
-    brings = [
-        job.reward * count / demand if demand else inf
-        for job, count, demand in zip(jobs, fitting, demands, strict=True)
-    ]
-    return sorted(range(len(at)), key=lambda i: (-brings[i], at[i]))
 
 
 def _served(gain: Any, on: Any, cost: Any) -> int:
