@@ -19,15 +19,20 @@ from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.dssp.whole import selection_program
 from schedopt.formulations.program import Program
-from schedopt.formulations.protocol import Hints, Settings, Side
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
+from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from schedopt.formulations.dssp.native import Native
+
+
+PART = 0.01
+"""How far a choice may be from 0 or 1: far beyond what tolerances of solvers leave."""
 
 
 class Declared:
@@ -119,6 +124,17 @@ class Declared:
             given = self.capacity, self.open, self.stated
             self._native = Native(names, rewards, *given, sample=self.sample)
         return self._native
+
+    def _whole(self, value: Value) -> list[int]:
+        """Return the columns that are chosen; refuse parts of them, as a relaxed model has."""
+        found = [value(x) for x in self._written().x]
+        if any(abs(part - round(part)) > PART for part in found):
+            raise InputError(
+                "0 or 1 for each job: parts of jobs are no selection",
+                found="a model that was relaxed",
+                place="model",
+            )
+        return [i for i, part in enumerate(found) if part > 1 / 2]
 
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:
         """Return the name of each column, its job or its job and its night, and what it earns."""

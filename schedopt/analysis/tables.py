@@ -140,8 +140,8 @@ def _standing(of: Standing) -> Cells:
         "wins": wins,
         "best on": wins,
         "optimal": optimal,
-        "time": (duration(of.seconds), of.seconds),
-        "SGM time": (duration(of.shifted_seconds), of.shifted_seconds),
+        "time": (duration(of.seconds) if of.counted else NONE, of.seconds),
+        "SGM time": (duration(of.shifted_seconds) if of.counted else NONE, of.shifted_seconds),
         "no gap": (endings, of.runs - of.counted),
     }
 
@@ -236,10 +236,10 @@ def for_papers(
         yield measures(structs.replace(of, rows=called))
     for what in overviews:
         mine = in_print(standing for standing in found if standing.problem == what.problem)
-        gaps = "" if what.from_bounds else " Gaps to the best solution known;"
+        gaps = "" if what.from_bounds else " Gaps are to the best solution known."
         title = (
-            f"{_about(what)}.{gaps} Bootstrap intervals over "
-            "instances; SGM: shifted geometric mean, with shifts of 1% and 1 ms"
+            f"{_about(what)}.{gaps} Intervals are bootstrapped over "
+            "instances; SGM is the shifted geometric mean, with shifts of 1% and 1 ms"
         )
         yield _table(title, PRINTED_STANDING, map(_standing, mine), NONE)
     yield from profiles(in_print(profiled))

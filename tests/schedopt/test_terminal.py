@@ -125,7 +125,10 @@ def test_a_night_of_another_unit_is_told_first(
     deadline: float, first: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = Instance(
-        name="mine", processors=1, deadline=deadline, jobs=(Job(name="a", reward=1, stages=((5,),)),)
+        name="mine",
+        processors=1,
+        deadline=deadline,
+        jobs=(Job(name="a", reward=1, stages=((5,),)),),
     )
     results.result(mine, solve(mine))
     said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
