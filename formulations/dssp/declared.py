@@ -80,6 +80,10 @@ class Declared:
             self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
+    def __repr__(self) -> str:
+        jobs, rules = len(self.instance.jobs), len(self.added)
+        return f"<{self.name} of {self.instance.name!r}: {jobs} jobs, {rules} rules added>"
+
     def _open(self) -> None:
         """Say which columns there are, and which can be 1."""
         raise NotImplementedError
