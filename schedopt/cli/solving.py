@@ -128,7 +128,7 @@ def solve(
 def evaluate(
     file: Path,
     *,
-    policy: str,
+    policy: str = "",
     policy_file: list[Path] | None = None,
     seed: int = 0,
     option: list[str] | None = None,
@@ -146,7 +146,7 @@ def evaluate(
 
     Parameters
     ----------
-    policy : One name, or several with commas between.
+    policy : One name, or several with commas between: see `schedopt list policies`.
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
     explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
@@ -181,7 +181,8 @@ def evaluate(
             watch=watch,
         )
     if not results:
-        raise InputError("a policy", found=repr(policy), place="--policy")
+        expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
+        raise InputError(expected, found=repr(policy), place="--policy")
     with finishing():
         if len(names) == 1:
             one = results[0]

@@ -176,6 +176,7 @@ WRONG = [
     (["solve", NIGHT, "--colour"], ["--colour"]),
     (["evaluate", NIGHT, "--policy", "gredy"], ["did you mean 'greedy'"]),
     (["evaluate", NIGHT, "--policy", ","], ["a policy"]),
+    (["evaluate", NIGHT], ["--policy: found ''; expected a policy, or several"]),
     (["evaluate", NIGHT, "--policy", "fptas", "--option", "epsilon=2"], ["option epsilon"]),
     (["check", NIGHT, NIGHT], ["night.json.gz", "expected"]),
     (["generate", "dsp"], ["did you mean 'dssp'"]),

@@ -118,6 +118,7 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
         worst = sorted(late, key=late.__getitem__, reverse=True)
         named = [f"{name} by {number(late[name])}" for name in worst[:NAMED]]
         told += f"; late: {', '.join([*named, '...'] if late.keys() - worst[:NAMED] else named)}"
+        told += f" (the deadline is {number(night.deadline)})"
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
         yield "dispatched", f"by {dispatcher}, the best of all dispatchers: {told}"
