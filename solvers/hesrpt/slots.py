@@ -23,7 +23,7 @@ MOST_SLOTTED = 20_000
 """Jobs up to which there are slots."""
 WAVES = (4, 16, 64)
 MANY = (8,)
-"""Waves of jobs beyond `MOST_SHARES`: one attempt, about the best of a million unlike ones."""
+"""Waves of jobs beyond `MOST_SHARES`: a single attempt, near the best for a million unlike jobs."""
 CLOSER = 3
 """How often the lengths of waves are improved."""
 

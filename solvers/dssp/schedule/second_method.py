@@ -64,7 +64,7 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
 
 
 class Starts:
-    """The columns: the jobs, then each start of each task; `able` are the jobs that can be done."""
+    """The columns: the jobs, then each start of each task; `able` marks the jobs that can run."""
 
     def __init__(self, model: Schedule) -> None:
         self.model = model
@@ -85,7 +85,7 @@ class Starts:
         return starts
 
     def _take(self, j: int) -> None:
-        """Add the starts of a job's tasks, each from after the stages before to before the rest."""
+        """Add the starts of a job's tasks that leave time for its other stages."""
         tasks, grid = self.model.instance.tasks, self.model.grid
         stages = [
             list(range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])))
