@@ -76,12 +76,12 @@ class Declared:
         self.seconds = time.perf_counter() - began
 
     def _open(self) -> None:
-        """Say which columns there are, and which can be 1."""
+        """Set the columns, and which of them can be 1."""
         raise NotImplementedError
 
     @cached_property
     def capacity(self) -> list[Row]:
-        """Equation 2 first, then what else the formulation asks for itself."""
+        """Equation 2 first, then the formulation's other rows."""
         raise NotImplementedError
 
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
@@ -121,7 +121,7 @@ class Declared:
         return self._native
 
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:
-        """Return the name of each column, its job or its job and its night, and what it earns."""
+        """Return each column's name (its job, or job and night) and reward."""
         jobs = self.instance.jobs
         if self.calendar is None:
             return list(self.instance.index), self.instance.rewards.tolist()
@@ -129,7 +129,7 @@ class Declared:
         return [(jobs[j].name, n) for j, n in columns], [jobs[j].reward for j, _ in columns]
 
     def program(self) -> Program:
-        """Return what is declared, without native changes, as a program in whole numbers."""
+        """Return the declared model, without native changes, as an integer program."""
         names, rewards = self._labelled()
         called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
         return selection_program(called, rewards, self.capacity, self.open.tolist(), self.stated)
@@ -160,7 +160,7 @@ class Declared:
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the native model: then it alone says what is meant."""
+        """Whether the user has changed the native model, which then alone defines the problem."""
         return self._native is not None and self._native.changed()
 
     @property

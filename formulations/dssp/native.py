@@ -1,4 +1,4 @@
-"""A selection in Pyomo's words, for those who add constraints of their own."""
+"""A selection as a Pyomo model, for users who add constraints of their own."""
 
 from collections.abc import Iterable, Sequence
 from math import fsum, isfinite
@@ -147,7 +147,7 @@ def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
 
 
 def _terms(body: Any) -> tuple[object, ...]:
-    """Return what an expression of ours says; of any other, which object it is."""
+    """Return the content of an expression of ours; the identity of any other."""
     if isinstance(body, LinearExpression):
         return (id(body), body.constant, *body.linear_coefs, *map(id, body.linear_vars))
     return (id(body),)
@@ -158,5 +158,5 @@ def _bound(value: Number) -> float | None:
 
 
 def _most_negative(row: Row) -> float:
-    """Return how far below its lower bound the row can fall: what lifting it must make up for."""
+    """Return how far the row can fall below its lower bound, which waiving it must make up for."""
     return min(0.0, fsum(float(c) for c in row.coefficients if c < 0) - float(row.lower))

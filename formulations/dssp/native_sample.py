@@ -1,4 +1,4 @@
-"""The sample average program in Pyomo's words: a block of a selection's model."""
+"""The sample average program in Pyomo: a block of a selection's model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def declare(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
 
 
 def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served) -> None:
-    """Add up what is selected in a scenario, in order, and say who is late."""
+    """Sum the selected demand in a scenario, in order, and mark late jobs."""
     before, most, unit = list[Term](), 0, max(1, row.room)
     for j, work in zip(row.jobs.tolist(), row.work.tolist(), strict=True):
         if not sample.open[j]:
@@ -52,7 +52,7 @@ def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], ro
 
 
 def _measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
-    """State the measure: each job's chance, or another objective."""
+    """State the risk measure: each job's chance, or another objective."""
     block, scenarios, kind = model.sample, range(sample.count), sample.measure.kind
     if kind == "chance":
         block.chance = pyo.Constraint(pyo.Any)

@@ -1,4 +1,4 @@
-"""What a schedule earns in scenarios of run times: its jobs, dispatched in the order of its starts.
+"""A schedule's reward in scenarios of run times, dispatched in the order of its starts.
 
 An idle processor takes, of the tasks that can run, the one that is planned to start first; the
 file's order decides ties. A task can run from its job's release on, once the stage before has
@@ -23,7 +23,7 @@ from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError, expect
 
 Play = Callable[[Floats], Floats]
-"""Takes how long each task takes; returns when each job completes."""
+"""From the length of each task to the completion of each job."""
 
 
 class Order(NamedTuple):
@@ -34,7 +34,7 @@ class Order(NamedTuple):
 
 
 class PlayedSample(Sample):
-    """Scenarios, and what a schedule earns in them.
+    """Scenarios, and the rewards of schedules in them.
 
     ``long``: the tasks of some length, which alone are dispatched; ``first_task``, ``first_stage``:
     of these, as in `Tasks`; ``releases``, ``due``: in whole units, shape (jobs,).
@@ -68,12 +68,12 @@ class PlayedSample(Sample):
         return np.array([-(-x // 1) if up else x // 1 for x in units], dtype=np.int64)
 
     def lengths(self, factor: Ints) -> Floats:
-        """Return how long the tasks of some length take, in units, rounded up."""
+        """Return the lengths of the tasks of some length, in units, rounded up."""
         found = -(-(self._times * factor[self.job_of]) // self._parts)
         return np.asarray(found, dtype=np.float64)
 
     def ordered(self, solution: Scheduled) -> Order:
-        """Return the order that a schedule stands for."""
+        """Return the order that a schedule implies."""
         tasks, index = self.night.tasks, self.night.index
         jobs = np.zeros(len(self.night.jobs), dtype=np.bool_)
         jobs[[index[name] for name in solution.selected]] = True
@@ -85,7 +85,7 @@ class PlayedSample(Sample):
 
     @property
     def units(self) -> int:
-        """By how much whole rewards are multiplied for the measure's objective to be whole."""
+        """Factor on integer rewards that makes the measure's objective an integer."""
         if self.measure.kind == "cvar":
             return ((1 - self.measure.level) * self.count).numerator
         return self.count if self.measure.kind == "mean" else 1
@@ -147,7 +147,7 @@ def _played(sample: PlayedSample, jobs: Ints, rank: Ints, lengths: Floats) -> Fl
 
 
 def refuse_at_risk(night: Instance) -> None:
-    """Raise `InputError` if an instance has what schedules under risk do not know."""
+    """Raise `InputError` if an instance has features that schedules under risk do not take."""
     expect(not night.late, "nothing paid for what is late", "late", "risk")
     for key in night.beyond:
         what = f"a schedule without `{key}`, which is not played; selections take it"

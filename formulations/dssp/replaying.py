@@ -1,4 +1,4 @@
-"""From an order of tasks to start times: each task as early as it can, none later than it was."""
+"""From an order of tasks to start times: each task as early as possible, none later than before."""
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush, heapreplace
@@ -15,7 +15,7 @@ Times = Any
 
 
 class Replayed(NamedTuple):
-    """Start times and processors, shape (tasks,); of tasks that are not run they say nothing."""
+    """Start times and processors, shape (tasks,); undefined for tasks that are not run."""
 
     starts: Times
     processors: Any
@@ -31,7 +31,7 @@ def replay(
     seats: Iterable[Seats] = (),
     earliest: Times | None = None,
 ) -> Replayed:
-    """Place tasks in the order of given starts, each as early as it can start.
+    """Place tasks in the order of given starts, each as early as possible.
 
     With lengths that are no longer than those behind the given starts, none starts later. A task
     of no length asks for no processor and no seats. It stands where a longer one of its stage or
@@ -66,7 +66,7 @@ def replay(
 
 
 class _Line:
-    """Processors, seats and stages as tasks are placed one after the other."""
+    """The state of processors, seats and stages while tasks are placed one by one."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class _Line:
         heapreplace(self.free, (end, p))
 
     def seated(self, i: int, start: Times) -> Times:
-        """Return from when on the task finds its seats, and take them."""
+        """Return the earliest time at which the task's seats are free, and take them."""
         j = int(self.tasks.job_of[i])
         asked = self.use[j]
         while self.holding and (
@@ -123,7 +123,7 @@ class _Line:
         return start
 
     def opens(self, s: int) -> tuple[Times, int]:
-        """When and where the stage before has ended, or the job is released."""
+        """When and where the previous stage ended, or the job is released."""
         job = int(self.tasks.job_of_stage[s])
         while s > self.tasks.first_stage[job]:
             s -= 1

@@ -1,4 +1,4 @@
-"""What each side constraint means on a selection of jobs: linear rows over x_j.
+"""Side constraints on a selection of jobs as linear rows over x_j.
 
 A row is written once and serves every formulation whose variables say which jobs are selected.
 A kind of your own carries a ``rows`` method like the functions below.
@@ -50,13 +50,13 @@ class Row(NamedTuple):
 
     @property
     def lifting(self) -> list[Sequence[int]]:
-        """Sets of columns, one of each of which lifts the row."""
+        """Sets of columns; one from each together waive the row."""
         return [*((j,) for j in self.unless_all), *self.unless_each]
 
 
 @singledispatch
 def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterator[Row]:
-    """Yield the linear rows that a side constraint means on a selection of jobs.
+    """Yield the linear rows of a side constraint on a selection of jobs.
 
     Parameters
     ----------

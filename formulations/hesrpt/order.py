@@ -1,4 +1,4 @@
-"""Completion orders: as an option names them, and the one to begin with."""
+"""Completion orders: as an option names them, and the initial one."""
 
 from collections.abc import Sequence
 

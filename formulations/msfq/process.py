@@ -13,7 +13,7 @@ from schedopt.formulations.msfq.system import Floats, System
 from schedopt.instances.errors import InputError, shown
 
 COSTS = ("small_cost", "large_cost", "costs")
-"""What users may change in a process."""
+"""The attributes of a process that users may change."""
 
 
 class State(NamedTuple):

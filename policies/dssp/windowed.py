@@ -1,4 +1,4 @@
-"""Greedy selection where jobs have releases and deadlines of their own: row by row, exactly."""
+"""Greedy selection where jobs have their own releases and deadlines: exact, row by row."""
 
 from fractions import Fraction
 
