@@ -22,8 +22,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.windows import window_rows
+from schedopt.formulations.dssp.rows import Row, window_rows
 from schedopt.formulations.program import exact
 from schedopt.instances.decimals import as_written, lowest
 from schedopt.instances.dssp import Instance

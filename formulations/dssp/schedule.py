@@ -20,10 +20,8 @@ from schedopt.formulations.dssp.grid import (
     whole_rewards,
     whole_rows,
 )
-from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk
-from schedopt.formulations.dssp.replaying import replay
-from schedopt.formulations.dssp.rows import Row, rows
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk, replay
+from schedopt.formulations.dssp.rows import Row, able, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written

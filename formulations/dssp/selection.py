@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
-from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.dssp.rows import Row, able, rows, waiting_rows, window_rows
 from schedopt.formulations.dssp.sample import Sample
-from schedopt.formulations.dssp.windows import able, waiting_rows, window_rows
 from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, selected

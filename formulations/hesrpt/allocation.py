@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Epochs, lay_out
-from schedopt.formulations.hesrpt.order import ORDER, Order, positions, smiths_order
+from schedopt.formulations.hesrpt.epochs import (
+    ORDER,
+    Bound,
+    Epochs,
+    Order,
+    Rules,
+    in_force,
+    lay_out,
+    positions,
+    smiths_order,
+)
 from schedopt.formulations.hesrpt.reading import as_planned, replayed
-from schedopt.formulations.hesrpt.rules import Bound, Rules, in_force
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed, need

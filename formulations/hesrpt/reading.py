@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Epochs
-from schedopt.formulations.hesrpt.rules import Bound, Rules
+from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 
 Bools = NDArray[np.bool_]

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.system import Floats, one_or_all
+from schedopt.formulations.msfq.process import Floats, one_or_all
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, ResponseTime, check_added, label
 from schedopt.instances.errors import InputError, shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
-from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.formulations.msfq.unruled import Unruled
 from schedopt.formulations.protocol import Hints, Settings, Value
 from schedopt.instances.errors import InputError

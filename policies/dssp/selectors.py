@@ -11,8 +11,7 @@ A selector is a function from `Items` to a mask over them; `selector` does the r
 from collections.abc import Callable
 from typing import Any, Final
 
-from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.dssp.rows import Row, able, window_rows
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.dssp import windowed as in_windows

@@ -13,7 +13,7 @@ from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 class Rooms:
     """What is left between each release and deadline.
 
-    ``rows``: what fits into each of them: see `formulations.dssp.windows`.
+    ``rows``: what fits into each of them: see `formulations.dssp.rows`.
     """
 
     def __init__(self, night: Instance, rows: list[Row]) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.hesrpt import Instance
 
 Ints = NDArray[np.int64]

@@ -9,8 +9,13 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
+from schedopt.formulations.hesrpt.epochs import (
+    Rules,
+    bounds_of,
+    count_timelines,
+    timelines,
+    without_floors,
+)
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now

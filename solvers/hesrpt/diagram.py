@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.order import Order
+from schedopt.formulations.hesrpt.epochs import Order
 from schedopt.solvers.hesrpt.diagram_kernels import Grid, features, merged, price_out, units
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, slope, speed
 from schedopt.solvers.hesrpt.tree_kernels import Paths

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Timeline
-from schedopt.formulations.hesrpt.rules import Bound, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
 from schedopt.instances.hesrpt import Instance
 
 SERVED = Fraction(1, 10**30)

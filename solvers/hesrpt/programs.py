@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.rules import Bound, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
 from schedopt.formulations.hesrpt.towers import tower
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel

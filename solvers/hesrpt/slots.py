@@ -9,8 +9,7 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.order import smiths_order
-from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves, speeds
 

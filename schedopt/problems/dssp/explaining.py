@@ -12,7 +12,7 @@ from fractions import Fraction
 import msgspec
 
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.rows import able
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from schedopt.formats import counted, natural, number
 from schedopt.formulations.dssp.nights import nights_of
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.rows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (

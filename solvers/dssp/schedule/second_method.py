@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.whole import selection_program
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver, asker

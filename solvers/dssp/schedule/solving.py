@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from schedopt.formulations.dssp.whole import selection_program
+from schedopt.formulations.dssp.declared import selection_program
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
