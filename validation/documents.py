@@ -17,7 +17,7 @@ from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert, no_collection
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import home, instance_type
-from schedopt.instances.identity import identity
+from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 

@@ -21,8 +21,8 @@ from schedopt.formulations.dssp.sample import Integers, Mask, Sample
 from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, bounding
+from schedopt.instances.dssp.planned import Floats, Ints, Tasks
 from schedopt.instances.dssp.scenarios import MILLION, Measure, fineness, judges, longest
-from schedopt.instances.dssp.tasks import Floats, Ints, Tasks
 from schedopt.instances.errors import InputError, expect
 
 Times = Any

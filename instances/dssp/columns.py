@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from schedopt.instances.cells import Cells
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.times import NUMBER
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
 """Prefixes of seats and of resources in titles and options, and of pools in options."""

@@ -19,8 +19,8 @@ from schedopt.instances.dssp.answers import (
 )
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.machine import Down
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import expect
 from schedopt.instances.naming import split
 

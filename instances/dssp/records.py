@@ -44,8 +44,7 @@ from schedopt.instances.dssp.jobs import (
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
-from schedopt.instances.dssp.planned import Planned, guaranteed
-from schedopt.instances.dssp.tasks import Tasks
+from schedopt.instances.dssp.planned import Planned, Tasks, guaranteed
 from schedopt.instances.errors import InputError, expect, listing, shown
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance

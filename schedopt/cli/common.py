@@ -115,7 +115,7 @@ def _flowing(text: str) -> str:
 
 def _seconds(text: str) -> float:
     """Read a time limit: a number of seconds, or a time with units."""
-    from schedopt.instances.durations import LENGTH, comma, seconds_of
+    from schedopt.instances.times import LENGTH, comma, seconds_of
 
     try:
         return float(text)

@@ -5,10 +5,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.starts import Because, StartTimes
+from schedopt.instances.times import Dates
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
 

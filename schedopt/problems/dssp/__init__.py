@@ -81,7 +81,7 @@ class Dssp(Problem["Instance"]):
     def quantity(self, text: str, unit: str) -> float:
         """Return a length of time, such as ``12h``, in a file's unit."""
         from schedopt.instances.dssp.clock import Clock
-        from schedopt.instances.durations import SECONDS
+        from schedopt.instances.times import SECONDS
 
         return Clock(unit=pick(unit, SECONDS, "a unit of time")).length(text, "--vary")
 
