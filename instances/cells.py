@@ -139,7 +139,7 @@ def read_sheet(data: bytes) -> Sheet:
     titles = [] if not found else ["" if title is None else str(title) for title in found[0]]
     for number, row in enumerate(found[1:], 2):
         if len(row) > len(titles):
-            expected = f"{len(titles)} cells at most, as in the first row"
+            expected = f"as many cells as the first row has titles, {len(titles)}"
             raise InputError(expected, found=f"{len(row)}", place=f"row {number}")
     return Sheet(titles, [(*row, *[None] * (len(titles) - len(row))) for row in found[1:]])
 

@@ -308,6 +308,7 @@ def _malformed(what: str, data: bytes) -> InputError:
         return InputError("a finite number", found=word[0], place=place)
     reason = re.search(r"malformed: (.*?) \(byte", what)
     words = f"JSON ({reason[1]})" if reason else "JSON"
+    words = "JSON, whose texts stand in double quotes" if rest.startswith("'") else words
     return InputError(words, found=shown(rest) if rest.strip() else None, place=place)
 
 

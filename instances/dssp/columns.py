@@ -126,6 +126,15 @@ def _spelled(title: str, asked: Sequence[str]) -> str:
     return plain if plain in KNOWN else title
 
 
+ALSO = {
+    "reward": " (or option 'reward', or a column 'priority')",
+    "tasks": " such as 12x0.5h (or 'demand' and 'critical_path')",
+    "demand": " (or a column 'tasks')",
+    "critical_path": " (or a column 'tasks')",
+}
+"""What does in place of a column that is missing."""
+
+
 def _check(
     cells: Cells,
     at: Mapping[str, int],
@@ -135,17 +144,24 @@ def _check(
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
     staged = "tasks" in fields or "task_time" in fields
+    missing = []
     for column in KNOWN:
         lengths = column in ("demand", "critical_path")
         optional = column == "priority" or column in TIMES or (lengths and staged)
         needed = not optional and not (column == "reward" and reward)
         near = [title for title in others if _alike(_plain(title), column)]
-        # A misspelt column would pass for a grouping, and what it holds would go unused.
-        if column not in at and (needed or near):
-            also = {"reward": " (or option 'reward'), or one 'priority'"}.get(column, "")
-            also = " (or a column 'tasks')" if lengths and needed else also
-            found = ", ".join(map(shown, near or at))
-            raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
+        if column in at:
+            continue
+        if near:  # it would pass for a grouping, and what it holds would go unused
+            expected, found = f"a column {column!r}", ", ".join(map(shown, near))
+            raise InputError(expected, found=found, place=cells.head)
+        if needed:
+            missing.append(column)
+    if missing:
+        if missing[-2:] == ["demand", "critical_path"]:
+            missing[-2:] = ["tasks"]
+        expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
+        raise InputError(expected, found=", ".join(map(shown, at)), place=cells.head)
 
 
 def _alike(title: str, column: str) -> bool:

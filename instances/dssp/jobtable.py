@@ -210,14 +210,22 @@ def convert(
     return instance
 
 
+EXAMPLES = {"deadline": "8h", "processors": "16"}
+
+
 def _clock(
     start: str | None, unit: str, deadline: float | str | None, machine: Any
 ) -> tuple[Clock, float]:
     """Return what reads times, and the deadline that it reads; both options have to be there."""
     given = {"deadline": deadline, "processors": machine}
     if deadline is None or machine is None:
-        missing = " and ".join(f"'{key}'" for key, value in given.items() if value is None)
-        raise InputError(f"option {missing}, which a table cannot tell", place="option")
+        missing = [key for key, value in given.items() if value is None]
+        example = " ".join(f"--option {key}={EXAMPLES[key]}" for key in missing)
+        raise InputError(
+            f"option {' and '.join(map(repr, missing))}, which a table cannot tell, as in "
+            f"{example} (a log of jobs that have run is read with --option as=jobs)",
+            place="option",
+        )
     with placed("option start"):
         clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
     place = "option deadline"
