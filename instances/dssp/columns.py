@@ -25,12 +25,15 @@ KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
+MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
+    ("arrival", "earliest", "not_before", "start", "submit"), "release"
+)
+"""Titles of other tables, and the field that they probably are; taken for it they are not."""
 NEAR = 0.85
 """How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
 
 _FIELDS = frozenset(
-    {*Job.__struct_fields__, *Instance.__struct_fields__}
-    | {"arrival", "due", "due_date", "end", "seats", "size", "start", "submit", "weight"}
+    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
 )
 """What a column may hold that is no group, though it be text: fields, here and in other tables."""
 
@@ -145,6 +148,9 @@ def _check(
         if column not in at and (needed or near):
             also = {"reward": " (or option 'reward'), or one 'priority'"}.get(column, "")
             also = " (or a column 'tasks')" if lengths and needed else also
+            named = next((title for title in others if "name" in _plain(title)), None)
+            if column == "name" and named and not near:
+                also = f"; call {shown(named)} that if it is the job's"
             found = ", ".join(map(shown, near or at))
             raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
 
@@ -176,7 +182,8 @@ def _groupings(
 def _no_grouping(title: str, cells: Sequence[str]) -> str:
     """Return why a column is not a grouping by itself; nothing where it is."""
     if _plain(title) in _FIELDS:
-        return "named like a field, which a table does not give"
+        meant = MEANT.get(_plain(title))
+        return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
     filled = [cell for cell in cells if cell]
     if cells and not filled:
         return "empty"

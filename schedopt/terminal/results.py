@@ -122,10 +122,12 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
     if len(documents) == 1:
         result(instance, documents[0])
         return
+    sampled = any(document.confidence is not msgspec.UNSET for document in documents)
     rows = tuple(
         (
             str(document.policy or document.formulation),
             number(document.objective),
+            *([_sure(document)] if sampled else []),
             duration(document.seconds.solve),
             "; ".join(document.violations)
             if document.solution is not None
@@ -133,5 +135,12 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
         )
         for document in documents
     )
-    heads = ("policy", "objective", "time", "violated side constraints")
-    show(ShownTable(title=instance.name, heads=heads, rows=rows))
+    heads = ("policy", "objective", *(["± (95%)"] if sampled else []), "time")
+    heads = (*heads, "violated side constraints")
+    show(ShownTable(title=instance.name, heads=heads, rows=rows).filled())
+
+
+def _sure(document: Result) -> str:
+    if document.confidence is msgspec.UNSET:
+        return "" if document.objective is None else "exact"
+    return number(document.confidence) if document.confidence else "too short a run"

@@ -106,5 +106,5 @@ def _format(path: Source, as_jobs: bool) -> str:
             "a table (.csv, .tsv, .parquet, .xlsx), a workflow in JSON or a log (.swf; of any "
             "other name, such as a dump of sacct, with --option as=jobs)"
         )
-        raise InputError(expected, found="none of them", file=str(path))
+        raise InputError(expected, found="a file of another name", file=str(path))
     return kind

@@ -1,6 +1,7 @@
 """Pictures of dssp: an instance's jobs, shares, on one night or several, and tasks as they run."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from schedopt.solvers.result import Result
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
+THIN = 400  # parts of the night, of which a task that is shorter has no edge either
 
 MOST_WINDOWS = 12
 """Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""
@@ -285,7 +287,8 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         ],
         axis=1,
     )
-    many = len(tasks) > MANY
+    thin = (end - start).min(initial=inf) < (end.max(initial=0.0) or 1.0) / THIN
+    many = thin or len(tasks) > MANY  # edges would hide what is narrower than they are
     bars = PolyCollection(
         corners,
         facecolors=[colour[labels[task.job]] for task in tasks],
