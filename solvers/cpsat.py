@@ -137,13 +137,14 @@ class _CpSatRun(Run):
     silent: bool = False
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     status: Any = None
+    told: float | None = None  # the best bound that CP-SAT has called out, without a solution too
 
     def go(self, model: cp_model.CpModel) -> Any:
         """Run to the end, or to the limit, or to an interruption."""
         _configured(self.solver, self.limits)
         watcher = None
         if model.has_objective() and not self.silent:
-            self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
+            self.solver.best_bound_callback = self._bounded
             watcher = _Watcher(self._seen)
 
         def work() -> None:
@@ -154,10 +155,15 @@ class _CpSatRun(Run):
 
     def bound(self, formulation: CpSatFormulation) -> float | None:
         """Return the best bound: the known one, or CP-SAT's where that holds."""
-        if self.silent or not formulation.exact or self.status not in _FOUND:
+        told = self.solver.best_objective_bound if self.status in _FOUND else self.told
+        if self.silent or not formulation.exact or told is None:
             return self.known  # a bound of CP-SAT's is another's, or not even set
-        proven = float(self.solver.best_objective_bound + self.sign * formulation.loss) / self.scale
+        proven = float(told + self.sign * formulation.loss) / self.scale
         return proven if self.known is None else self._tighter(self.known, proven)
+
+    def _bounded(self, bound: float) -> None:
+        self.told = bound
+        self._seen(None, bound)
 
     def _tighter(self, a: float, b: float) -> float:
         return min(a, b) if self.sign > 0 else max(a, b)

@@ -235,7 +235,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     night.unlink()
     assert "--instance FILE: night, digest" in refused("replan", old, "--at", "1")
     schedopt.dump(a_night(), night)
-    assert "before 10" in refused("replan", table, "--at", "11", "--instance", night)
+    assert "before 2026-10-25T05:00" in refused("replan", table, "--at", "11", "--instance", night)
     assert "from 0 to 1" in refused(
         "replan", table, "--at", "1", "--instance", night, "--stay", "2"
     )
