@@ -2,11 +2,13 @@
 
 ``python -m benchmarks.agree [COUNT [FILE]]``: so many instances in all, in parts that are written
 to a file (build/agree.jsonl) as they are done; run again, it goes on where it stopped, and says how
-much was there. Other parts of the file are not counted. Exit 1 if any two methods disagree. Every other selection goes through HiGHS first, however small it is. Of
-the kind ``solvers`` are nights with a cap and a floor that bind, contradict each other or do
-neither: solved by HiGHS, by SCIP where it is installed, and by HiGHS alone from a written .mps.
-Other formulations are drawn and solved as the contract suite does; the kinds of
-`benchmarks.attacked` are held against SCIP, brute force and policies.
+much was there. Other parts of the file are not counted. Exit 1 if any two methods disagree.
+
+Every other selection goes through HiGHS first, however small it is. Of the kind ``solvers`` are
+nights with a cap and a floor that bind, contradict each other or do neither: solved by HiGHS, by
+SCIP where it is installed, and by HiGHS alone from a written .mps. Other formulations are drawn and
+solved as the contract suite does; the kinds of `benchmarks.attacked` are held against SCIP, brute
+force and policies.
 """
 
 import os
