@@ -1,7 +1,6 @@
 """Pictures of dssp: an instance's jobs, shares, on one night or several, and tasks as they run."""
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ from schedopt.solvers.result import Result
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
-THIN = 400  # parts of the night, of which a task that is shorter has no edge either
+THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 
 MOST_WINDOWS = 12
 """Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""
@@ -287,12 +286,14 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         ],
         axis=1,
     )
-    thin = (end - start).min(initial=inf) < (end.max(initial=0.0) or 1.0) / THIN
-    many = thin or len(tasks) > MANY  # edges would hide what is narrower than they are
+    many = len(tasks) > MANY
+    faces = [colour[labels[task.job]] for task in tasks]
+    thin = end - start < end.max(initial=0.0) / THIN  # of these a white edge would leave nothing
+    edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
         corners,
-        facecolors=[colour[labels[task.job]] for task in tasks],
-        edgecolors="none" if many else "white",
+        facecolors=faces,
+        edgecolors="none" if many else edges,
         linewidths=0 if many else 0.6,
         antialiased=not many,
         rasterized=many,
