@@ -296,7 +296,7 @@ def csv_cells(data: bytes) -> Cells:
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the header, then each row that is not blank, with its number of line."""
     header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
-    delimiter = max(",;\t", key=header.count)  # the one that it holds most, outside of quotes
+    delimiter = max(",;\t|", key=header.count)  # the one that it holds most, outside of quotes
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     started = 1
     while True:

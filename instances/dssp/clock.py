@@ -116,7 +116,8 @@ class Clock:
             expected = f"a time of day or a duration; or a start with a date, as {dated} sets it"
             raise InputError(expected, found=shown(text))
         if (stamp.tzinfo is None) != (self.start.tzinfo is None):
-            has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
+            has = f"an offset, as in {shown(text + self.start.isoformat()[-6:])}"
+            has = has if self.start.tzinfo else "no offset, as the start"
             raise InputError(f"a stamp with {has}", found=shown(text))
         return Fraction((stamp - self.start) // timedelta(microseconds=1), 10**6)
 

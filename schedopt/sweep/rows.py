@@ -64,7 +64,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         where its process was ended since it went on beyond the time limit and the grace.
     confidence : float or None
         Where the objective was simulated: the half-width of its 95% interval; None of replays,
-        which are exact.
+        which are exact, and of runs that are too short to tell.
+    sampled : bool
+        Whether the objective was simulated; its gap to a proven optimum may be below 0.
     bound_checked : bool
         Whether the checker has re-proved the reference's bound.
     measures : dict of str to float
@@ -98,6 +100,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     options: dict[str, Any] = {}
     termination: str = "completed"
     confidence: float | None = None
+    sampled: bool = False
     bound_checked: bool = False
     measures: dict[str, float] = {}
     resampled: tuple[float, ...] = ()

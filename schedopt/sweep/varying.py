@@ -64,6 +64,8 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
         try:
             yield number(part)
         except InputError:
+            if len(ends) == 2 and "".join(ends).isdecimal():  # a time by the clock of a night
+                raise
             yield {"true": True, "false": False}.get(part, part)
 
 

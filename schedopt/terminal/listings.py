@@ -193,10 +193,10 @@ def groups(found: Sequence[Told]) -> None:
     )
     heads = ("group", "what", "instances", "proven", "re-proved", "open", "widest gap")
     show(ShownTable(title="", heads=heads, rows=rows))
-    total = Counter(
-        {key: sum(entry[key] for entry in found) for key in ("instances", "proven", "open")}
-    )
-    say(f"{total['instances']} instances: {total['proven']} proven, {total['open']} open")
+    keys = ("instances", "proven", "believed", "open")
+    every, proven, believed, still = (sum(entry[key] for entry in found) for key in keys)
+    sure = f" ({believed} of them believed, without a certificate)" if believed else ""
+    say(f"{every} instances: {proven} proven{sure}, {still} open")
 
 
 def known(found: Told) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,12 @@ def replan(
             return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 
-    return record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
+    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
+    if isinstance(held, Replanned | Result):
+        return made
+    taken = "those of the file, --constraints and --state are taken"
+    note = f"a plan as a table says neither its rules nor what became of the machine: {taken}"
+    return replace(made, notes=(*made.notes, note))
 
 
 def _given(

@@ -131,7 +131,7 @@ def test_jobs_go_along_to_another_process(tmp_path: Path) -> None:
         ("submit,need,run,estimate\n5,1,1,-2\n", "1 job with an estimate that is no number > 0"),
         ("submit,need,run\n0,1,inf\n", "(first: row 0, inf)"),
         ("submit,need,run\n0,1\n", "row 0, column 'run': found an empty cell"),
-        ("submit,need,run\n0,1,2,3\n", "expected a table in CSV"),
+        ("submit,need,run\n0,1,2,3\n", "line 2: found 4; expected 3 cells"),
     ],
 )
 def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: str) -> None:

@@ -138,7 +138,8 @@ def _of_table(path: Path) -> list[Usage]:
     cells = Cells.of(path)
     for needed in OWN[:2]:
         if needed not in cells.titles:
-            raise InputError(f"a column `{needed}`", found=", ".join(cells.titles), file=str(path))
+            expected = f"a column `{needed}`, of a table of usage; or a result in JSON"
+            raise InputError(expected, found=", ".join(cells.titles), file=str(path))
     groupings = [title for title in cells.titles if title not in OWN]
     demand: dict[int, Fraction] = {}
     capacity: dict[int, Fraction] = {}
