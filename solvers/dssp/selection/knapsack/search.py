@@ -12,6 +12,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
 from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
 from schedopt.solvers.dssp.selection.knapsack.filling import fill
+from schedopt.solvers.dssp.selection.knapsack.finishing import finish, undominated
 from schedopt.solvers.dssp.selection.knapsack.items import (
     LARGEST,
     Floats,
@@ -25,6 +26,8 @@ _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not wo
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
 _WINDOW_STEPS: Final = 6  # so many of these are spent on a window where not all items are sorted
+_COMPARED: Final = 3000  # items up to which all pairs are compared
+_LONGER: Final = 8  # times as long are the lists when light items are tried again
 _STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
 _NODE_BYTES: Final = 4 + 4 + 4  # parent and item, and a place while sweeping
 
@@ -98,7 +101,7 @@ class Core:
         self._memory = memory
         self._items = Items.of(self._given, needs, float(room))
         self._exact = self._roomy and self._items.exact
-        self._tightened, self._least = False, inf
+        self._tightened, self._least, self._finished = False, inf, 1 << 13
         self._chosen: tuple[float, Mask, float] | None = None
         self._sort(needs)
 
@@ -163,6 +166,8 @@ class Core:
                 self._look_further()
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
+            elif self._exact and self._cursor["length"][0] > _LONGER * self._finished:
+                self._finish()
             if now() >= end:
                 break
         return self._proven
@@ -209,7 +214,7 @@ class Core:
             wide = np.flatnonzero(far)
             wide = wide[steady_order(-ratios[wide])]
             found, kept = self._on_items(), inside & ~far
-            self._start(wide, ratios, room - float((weights * kept).sum()), kept, found[wide])
+            self._start(wide, ratios, room - float((weights * kept).sum()), kept, found)
             self._look_further()
             known = self._base + float(self._cursor["value"][0])
             self._least = bound_by_count(rewards, weights, room, known, known + self._step)
@@ -220,7 +225,7 @@ class Core:
             count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
         order, found = places[:count], self._on_items()
         order = order[steady_order(-ratios[order])]
-        self._start(order, ratios, room - weight, out, found[order])
+        self._start(order, ratios, room - weight, out, found)
 
     def _slack(self) -> float:
         """Return what Dantzig's bound is above the best so far, and what rounding can do to it."""
@@ -250,11 +255,12 @@ class Core:
         """Set up the search of some items, the first incumbent and the state to start from.
 
         `order`: the items by falling ratio; `room`: what is left by those `inside`, which are put
-        in anyway.
+        in anyway; `first`: a selection of all items that is known to be good.
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         self._order, self._room, self._inside = order, room, inside
+        self._chosen = None  # of the base that was
         self._base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
         self._ratios = np.append(ratios[order], 0.0)
         weights, rewards = self._items.weights[order], self._items.rewards[order]
@@ -267,14 +273,19 @@ class Core:
         self._proven = broken == rewards.size
         self._broken = broken
         self._windowed = max(broken, rewards.size - broken) > _WINDOW
-        self._first = self._incumbent(_WINDOW) if first is None else first
+        self._known = first
+        if first is None:
+            self._first = self._incumbent(_WINDOW)
+            value = float(rewards[self._first].sum())
+        else:  # what is decided may be decided otherwise in it
+            value = float((self._items.rewards * first).sum()) - self._base
         root = reward + (room - used) * float(self._ratios[broken])
         self._slip = 2.0**-48 * (root + self._base)  # what rounding can do to a bound
         at = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)
         at["broken"] = at["right"] = broken
         at["left"], at["removable"] = broken - 1, used
         at["length"], at["best"] = 1, kernels.START
-        at["value"] = rewards[self._first].sum()
+        at["value"] = value
         at["root"] = root
         at["bound"] = max(at["value"][0], min(root, self._least - self._base))
         # Whole rewards beat the incumbent by their common divisor at least; others by more than
@@ -317,7 +328,7 @@ class Core:
         if value > self._cursor["value"][0]:
             from schedopt.solvers.dssp.selection.knapsack import kernels
 
-            self._first = first
+            self._first, self._known = first, None
             self._cursor["value"], self._cursor["best"] = value, kernels.START
 
     def _incumbent(self, window: int) -> Mask:
@@ -338,9 +349,12 @@ class Core:
         """Return the best selection so far, over the items as they stand."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        by_ratio = self._first
         if self._cursor["best"][0] != kernels.START:
-            by_ratio = kernels.solution(self._cursor[0], by_ratio.size, self._tree)
+            by_ratio = kernels.solution(self._cursor[0], self._rewards.size, self._tree)
+        elif self._known is not None:
+            return self._known
+        else:
+            by_ratio = self._first
         rest = self._inside
         chosen = np.empty(self._items.rewards.size, bool) if rest is None else rest.copy()
         chosen[self._order] = by_ratio
@@ -389,7 +403,10 @@ class Core:
             )
 
     def _tighten(self) -> None:
-        """Bound the value by the number of items that a better solution can have."""
+        """Bound the value by the number of items that a better solution can have.
+
+        Then decide what others dominate, and begin anew with what is left.
+        """
         at = self._cursor
         value = float(at["value"][0])
         bound = bound_by_count(
@@ -397,6 +414,54 @@ class Core:
         )
         at["bound"] = max(value, min(float(at["bound"][0]), bound))
         self._tightened = True
+        if self._exact and at["bound"][0] >= value + at["gain"][0]:
+            self._finish()
+            if self._rewards.size <= _COMPARED:
+                self._compare()
+
+    def _finish(self) -> None:
+        """Finish all states as light items can; if these are all that is undecided, it is done."""
+        from schedopt.solvers.dssp.selection.knapsack import kernels
+
+        at, count = self._cursor, self._rewards.size
+        self._finished = length = int(at["length"][0])
+        undecided = np.ones(count, dtype=np.bool_)
+        undecided[int(at["left"][0]) + 1 : int(at["right"][0])] = False
+        inside = np.arange(count) < self._broken
+        front = int(at["front"][0])
+        rooms, worth = self._states[0][front, :length], self._states[1][front, :length]
+        items, nodes = (self._weights, self._rewards, inside), self._states[2][front, :length]
+        found = finish(items, undecided, rooms, worth)
+        if found is None:
+            return
+        if found.value > at["value"][0]:
+            best = int(at["best"][0])
+            at["best"] = int(nodes[found.state])
+            first = kernels.solution(at[0], count, self._tree)
+            at["best"] = best
+            first[found.light] = found.put_in
+            self._first, self._known = first, None
+            at["value"], at["best"] = found.value, kernels.START
+        if found.whole and not at["merging"][0]:
+            at["length"], self._proven = 0, True
+
+    def _compare(self) -> None:
+        """Begin anew without the items that others dominate."""
+        at, count = self._cursor, self._rewards.size
+        weights, rewards, chosen = self._weights, self._rewards, self._on_items()
+        inside = np.arange(count) < self._broken
+        losses = np.abs(rewards - self._ratios[self._broken] * weights)
+        slack = float(at["root"][0] - at["value"][0]) + 2.0**-46 * float(self._given.sum())
+        room, bound = self._room, float(at["bound"][0]) + self._base
+        open_ = undominated((weights, rewards, inside), losses, slack, room)
+        for_good = inside & ~open_
+        kept = np.zeros(self._items.rewards.size, bool) if self._inside is None else self._inside
+        kept[self._order[for_good]] = True
+        self._least = min(self._least, bound)
+        ratios = np.empty(kept.size)
+        ratios[self._order] = self._ratios[:-1]
+        order = self._order[open_]
+        self._start(order, ratios, room - float(weights[for_good].sum()), kept, chosen)
 
 
 def _valid(name: str, numbers: ArrayLike) -> Floats:
