@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from io import BytesIO
-from math import gcd, isfinite, lcm
+from math import fsum, gcd, isfinite, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,6 +152,13 @@ def total(numbers: Iterable[float]) -> Fraction:
         return Fraction(sum(small))
     whole = Whole.of(np.array(given, dtype=np.float64))
     return Fraction(int(whole.numbers.sum()) if len(whole.numbers) else 0, whole.scale)
+
+
+def rounded_total(numbers: Floats) -> float:
+    """Return what `math.fsum` does of numbers that are not negative, whole ones sooner."""
+    near = float(np.add.reduce(numbers))
+    exact = near < 2.0**53 and bool((np.rint(numbers) == numbers).all())
+    return near if exact else fsum(numbers.tolist())
 
 
 def few_sums(parts: Sequence[Sequence[float]]) -> Whole | None:
