@@ -205,7 +205,7 @@ class Climb:
         loose = self._rents[1:] <= self._rents[0] * (1.0 + 1e-9)
         beyond[1:][loose & (beyond[1:] < 0.0)] = 0.0  # a cap that does not bind costs nothing
         self._way = KEPT * self._way + (1.0 - KEPT) * beyond
-        scale = self._best[0] / self._lengths
+        scale = self._best / self._lengths
         rise = float((self._way * scale * self._way).sum())
         if rise > 0.0:
             far = self.part * max(value - bound, 1e-6 * value) / rise
@@ -228,9 +228,16 @@ def falling(rents: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
 
 
-def coarser(times: Floats, rents: Floats, most: int) -> tuple[Floats, Floats]:
-    """Return a path of at most `most` cells, with the mean rents of those that are joined."""
-    cells = len(rents)
-    kept = np.unique(np.linspace(0, cells, min(most, cells) + 1).round().astype(np.int64))
+def in_cells(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
+    """Return a path of about as many cells: joined, with their mean rents, or cut into equal parts.
+
+    A path of few jobs has few cells, and rents that cannot change within them prove far less.
+    """
+    cells = rents.shape[-1]
+    parts = some // max(cells, 1)
+    if parts > 1:
+        at = np.arange(cells * parts + 1) / parts
+        return np.interp(at, np.arange(cells + 1), times), np.repeat(rents, parts, axis=-1)
+    kept = np.unique(np.linspace(0, cells, min(some, cells) + 1).round().astype(np.int64))
     bills = np.append(0.0, np.cumsum(rents * np.diff(times)))
     return times[kept], np.diff(bills[kept]) / np.diff(times[kept])

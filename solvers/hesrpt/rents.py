@@ -15,7 +15,7 @@ from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
-from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
+from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
 from schedopt.solvers.hesrpt.price_kernels import begun, play_some, played, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
@@ -177,7 +177,7 @@ class RentSearch:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
             self._path = (
-                self._guessed(self.ends) if self._teams else coarser(*play.path(), MOST_CELLS)
+                self._guessed(self.ends) if self._teams else in_cells(*play.path(), MOST_CELLS)
             )
         return value
 
@@ -193,7 +193,7 @@ class RentSearch:
         rents = 0.5 * np.array(left) / found.servers[:, None]
         if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
             rents[0] *= LEAST_RENT  # servers are left over
-        return times[grown], rents[:, cells[:-1]][:, grown[1:]]
+        return in_cells(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """Move rents to the best bound, and play what they make jobs worth."""
