@@ -17,7 +17,14 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
-from schedopt.solvers.hesrpt.path_kernels import DEEP, Path, add_up, all_cheapest, completing_at
+from schedopt.solvers.hesrpt.path_kernels import (
+    DEEP,
+    Path,
+    add_up,
+    all_cheapest,
+    completing_at,
+    completing_in,
+)
 
 STEEPEST = 0.97
 """Larger powers are replaced by tangents from above: -p/(1-p) would leave the range of floats."""
@@ -125,7 +132,7 @@ class Rents:
 
         The second is by cell, servers times time: of all jobs, then of each capped team, (T, E).
         """
-        use, total, bill = np.zeros(rents.shape), 0.0, 0.0
+        use, total = np.zeros(rents.shape), 0.0
         some = max(1, WORK // rents.shape[1])
         for row, own in enumerate(rents):
             path, jobs = self._path(times, own), np.flatnonzero(self.payers == row)
@@ -143,14 +150,38 @@ class Rents:
                     *self.room,
                 )
                 yield
-        lengths = np.diff(times)
-        above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
-        bill = float((self.servers[:, None] * above * lengths).sum())
-        bound = total - bill - SAFETY * (total + bill)
+        bound = self._less_rent(total, times, rents)
         if bound > self.bound:
             self.bound, self.times, self.rents = bound, times, rents
         use[0] = use.sum(axis=0)
-        return bound, use - self.servers[:, None] * lengths
+        return bound, use - self.servers[:, None] * np.diff(times)
+
+    def _less_rent(self, total: float, times: Floats, rents: Floats) -> float:
+        """Return what is proven where jobs, each alone, cost so much."""
+        above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
+        bill = float((self.servers[:, None] * above * np.diff(times)).sum())
+        return total - bill - SAFETY * (total + bill)
+
+    def after(self, value: float) -> Ints:
+        """Return for each job those that complete after it in all that is cheaper, as bits.
+
+        If one job completes after another, there is a cell until which the other, and from which on
+        the one completes: what both then cost beyond the least is added to what rents prove.
+        """
+        alone = np.full((len(self.sizes), self.rents.shape[1] + 1), np.inf)
+        for row in range(len(self.servers)):
+            jobs = np.flatnonzero(self.payers == row)
+            completing_in(
+                self.curves, self.path(row), self.sizes, self.costs, jobs, self.room[1], alone
+            )
+        least = alone.min(axis=1)
+        beyond = alone - least[:, None]
+        until = np.minimum.accumulate(beyond, axis=1)
+        since = np.minimum.accumulate(beyond[:, ::-1], axis=1)[:, ::-1]
+        spare = value - self._less_rent(float(least.sum()), self.times, self.rents)
+        never = [(until + row).min(axis=1) > spare for row in since]  # job i after each
+        bits = np.array(never) * (1 << np.arange(len(never)))
+        return np.asarray(bits.sum(axis=1) - np.diag(bits))
 
     def completing(self, when: Floats) -> Generator[None, None, Floats]:
         """Return each job's cost alone at some completion times, shape (M, T); yields now and then.

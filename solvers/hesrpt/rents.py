@@ -250,7 +250,7 @@ class RentSearch:
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
     """Solve an allocation of many jobs nearly; a tree goes on where it may still prove more."""
-    many = len(model.instance.jobs)
+    many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
         quick = in_slots(model.instance, model.rules)
@@ -258,10 +258,13 @@ def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
             attempt.take(quick, "rents")
         known = None if attempt.solution is None else attempt.solution.completion
         search = RentSearch(model.instance, model.rules, known=known)
+        nonlocal after
         ended = attempt.drive(search, spare=WRITING * many**2)
+        if ended and search.value < inf and many <= MOST_JOBS:
+            after = search.rents.after(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
     result = attempted(model, given, "rents", work)
     goes_on = result.termination == "completed" and many <= MOST_JOBS and not given.alone
-    return HandOn(result, result.bound) if goes_on else result
+    return HandOn(result, result.bound, after) if goes_on else result
