@@ -11,6 +11,7 @@ import numpy as np
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.driving import drive, version
+from schedopt.solvers.dssp.selection.binary.arrays import FREE
 from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepared
 from schedopt.solvers.dssp.selection.binary.multipliers import apply
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 PARTS = (0.4, 0.8)
 """The part of the time limit that annealing may take, and that it may for a first selection."""
+JOINED, LONGEST = 0.15, 1.0
+"""The part of what is left in which HiGHS joins the selections that rounds end with; seconds."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
@@ -63,6 +66,10 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
             stopped, _ = drive(search, within, noise=0.0)
     if search.best is not None:
         solver.offer(np.flatnonzero(search.best == 1).tolist(), "crossing")
+        ends = np.array(search.ends)
+        values = np.where(np.ptp(ends, axis=0) > 0, FREE, ends[0]).astype(np.int8)
+        spare = limit and JOINED * max(0.0, limit - (now() - run.began))
+        stopped = solver.choose(values, spare or LONGEST)
     bound = Fraction(search.most + fixed)
     solver.known = bound if solver.known is None else min(bound, solver.known)
     if decided := solver.quick():

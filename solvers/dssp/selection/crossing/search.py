@@ -13,11 +13,11 @@ from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, 
 
 CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
-LEAST_MOVES, MOST_MOVES = 200_000, 12_000_000
-"""Moves at least and at most: between them the square of the columns, that HiGHS has its time."""
-ROUNDS: Final = (0.02, 0.08, 0.9)
+LEAST_MOVES, MOST_MOVES, PAIRS = 200_000, 12_000_000, 4
+"""Moves at least and at most: between them so many for each two columns, that HiGHS has its time."""
+ROUNDS: Final = (0.02, 0.08, *(0.15,) * 6)
 """The part of the moves of each round, which begins with the relaxation, rounded."""
-HOT, COLD = 0.03, 0.01
+HOT, COLD = 0.03, 0.007
 """What a move may lose, at the start and at the end of a round, in mean rewards."""
 FEWER = 2000
 """Columns below which moves are few for each row, and begin with more."""
@@ -27,7 +27,7 @@ KEPT: Final = 0.07
 """The part of the moves that should end with all rows kept: else weights are changed."""
 SWIFT = 2.0
 """How swiftly they are changed."""
-CORE, FOR_EACH = 120, 12
+CORE, FOR_EACH = 96, 8
 """Columns that are moved at least, and for each row with a price."""
 FEW: Final = 12
 """Entries up to which a row is one of few jobs: its price says little of a column's worth."""
@@ -39,7 +39,7 @@ class Annealed:
     """A search near a relaxation; what is better is looked at without rounding by who asks.
 
     Columns that are not free keep their values. `best` is the best selection found that keeps all
-    rows, `worth` what it is worth, `most` what any is worth at most, by the prices of `reason`;
+    rows, `ends` the best of each round, `worth` what the best is worth, `most` what any is worth at most, by the prices of `reason`;
     `in_rewards` turns either into rewards. Rounds are shortened to end at the time `until`.
     """
 
@@ -58,6 +58,7 @@ class Annealed:
         bound = ceiling(start, *reduced(arrays, self.reason)) // self.reason.weight
         self.most = bound // arrays.step * arrays.step
         self.best: Values | None = None
+        self.ends: list[Values] = []
         self.worth: int | None = None
         self._draw = np.random.Generator(np.random.PCG64(seed))
         self._point = np.where(start == FREE, relaxed.values > 0.5, start == 1).astype(np.int8)
@@ -66,7 +67,7 @@ class Annealed:
         self._hot = HOT * self._mean * (1.0 + FEWER / len(start)) ** 0.5
         self._weights = self._held.weights.copy()
         self._weigh(1.0)
-        total = min(MOST_MOVES, max(LEAST_MOVES, len(start) ** 2))
+        total = min(MOST_MOVES, max(LEAST_MOVES, PAIRS * len(start) ** 2))
         self._rounds = [max(CHUNK, int(part * total)) for part in ROUNDS]
         self._walk: Walk | None = None
 
@@ -96,7 +97,7 @@ class Annealed:
         owner = np.repeat(values.astype(np.int64), np.diff(held.of_column))
         np.add.at(activity, held.rows, held.coefficients * owner)
         broken = int(((activity > held.upper) | (activity < held.lower)).sum())
-        at = [int(held.rewards @ values), -1 if self.worth is None else self.worth, broken, 0]
+        at = [int(held.rewards @ values), -1, broken, 0]
         self._left, self._warm = self._rounds[0], self._hot
         if self._until is not None and self._made:
             there_are = (self._until - now()) * self._made / (now() - self._began)
@@ -127,6 +128,8 @@ class Annealed:
         if self._left > 0:
             return walk
         self._rounds.pop(0)
+        if found >= 0:
+            self.ends.append(walk.best)
         return None
 
 
