@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 PARTS = (0.4, 0.8)
 """The part of the time limit that annealing may take, and that it may for a first selection."""
-JOINED, LONGEST = 0.15, 1.0
-"""The part of what is left in which HiGHS joins the selections that rounds end with; seconds."""
+TOGETHER, JOINED, LONGEST = (3, 8), 0.12, 1.0
+"""How many of the selections that rounds end with HiGHS joins with the best, first and then; in
+which part of the time that is left, or in how many seconds."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
@@ -66,10 +67,13 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
             stopped, _ = drive(search, within, noise=0.0)
     if search.best is not None:
         solver.offer(np.flatnonzero(search.best == 1).tolist(), "crossing")
-        ends = np.array(search.ends)
-        values = np.where(np.ptp(ends, axis=0) > 0, FREE, ends[0]).astype(np.int8)
-        spare = limit and JOINED * max(0.0, limit - (now() - run.began))
-        stopped = solver.choose(values, spare or LONGEST)
+        ends = [end for _, end in sorted(search.ends, key=lambda end: -end[0])]
+        for most in TOGETHER:
+            some = np.array([solver.best, *ends[:most]])
+            values = np.where(np.ptp(some, axis=0) > 0, FREE, some[0]).astype(np.int8)
+            spare = limit and JOINED * max(0.0, limit - (now() - run.began))
+            if stopped != "interrupted":
+                stopped = solver.choose(values, spare or LONGEST)
     bound = Fraction(search.most + fixed)
     solver.known = bound if solver.known is None else min(bound, solver.known)
     if decided := solver.quick():

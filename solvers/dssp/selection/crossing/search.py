@@ -14,7 +14,7 @@ from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, 
 CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
 LEAST_MOVES, MOST_MOVES, PAIRS = 200_000, 12_000_000, 4
-"""Moves at least and at most: between them so many for each two columns, that HiGHS has its time."""
+"""Moves at least, at most, and for each pair of columns in order: HiGHS is to have its time."""
 ROUNDS: Final = (0.02, 0.08, *(0.15,) * 6)
 """The part of the moves of each round, which begins with the relaxation, rounded."""
 HOT, COLD = 0.03, 0.007
@@ -39,8 +39,9 @@ class Annealed:
     """A search near a relaxation; what is better is looked at without rounding by who asks.
 
     Columns that are not free keep their values. `best` is the best selection found that keeps all
-    rows, `ends` the best of each round, `worth` what the best is worth, `most` what any is worth at most, by the prices of `reason`;
-    `in_rewards` turns either into rewards. Rounds are shortened to end at the time `until`.
+    rows, `worth` what it is worth, `ends` the worth and the best selection of each round, `most`
+    what any is worth at most, by the prices of `reason`; `in_rewards` turns a worth into rewards.
+    Rounds are shortened to end at the time `until`.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Annealed:
         bound = ceiling(start, *reduced(arrays, self.reason)) // self.reason.weight
         self.most = bound // arrays.step * arrays.step
         self.best: Values | None = None
-        self.ends: list[Values] = []
+        self.ends: list[tuple[int, Values]] = []
         self.worth: int | None = None
         self._draw = np.random.Generator(np.random.PCG64(seed))
         self._point = np.where(start == FREE, relaxed.values > 0.5, start == 1).astype(np.int8)
@@ -129,7 +130,7 @@ class Annealed:
             return walk
         self._rounds.pop(0)
         if found >= 0:
-            self.ends.append(walk.best)
+            self.ends.append((found, walk.best))
         return None
 
 
