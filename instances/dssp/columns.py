@@ -13,26 +13,25 @@ from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
-"""What stands before the name of seats, of a resource, in a column's title and in an option, and of
-a pool in an option."""
+"""Prefixes of seats and of resources in titles and options, and of pools in options."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
 LIMITS = ("after", "max_processors", "processors", "pools", "spread")
 TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
-"""Columns that a table may lack, and that are groupings where that is asked for."""
+"""Optional columns, which are groupings where the options say so."""
 
 KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
 NEAR = 0.85
-"""How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
+"""Similarity from which a title counts as a misspelling of one of `TIMES`."""
 
 _FIELDS = frozenset(
     {*Job.__struct_fields__, *Instance.__struct_fields__}
     | {"arrival", "due", "due_date", "end", "seats", "size", "start", "submit", "weight"}
 )
-"""What a column may hold that is no group, though it be text: fields, here and in other tables."""
+"""Titles of text columns that are no groupings: fields of this and of other tables."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
+        """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
@@ -117,7 +116,7 @@ def _plain(title: str) -> str:
 
 
 def _spelled(title: str, asked: Sequence[str]) -> str:
-    """Return a title in its own spelling where it is known, and no grouping that is asked for."""
+    """Return a known title in its own spelling, unless it is a requested grouping."""
     plain = _plain(title)
     if plain in TIMES and title in asked:
         return title
@@ -150,7 +149,7 @@ def _check(
 
 
 def _alike(title: str, column: str) -> bool:
-    """Tell whether a title passes for a slip of a column's own."""
+    """Tell whether a title looks like a misspelt column."""
     if column in TIMES:
         return difflib.SequenceMatcher(None, column, title).ratio() >= NEAR
     return bool(suggestion(title, [column]))
@@ -174,7 +173,7 @@ def _groupings(
 
 
 def _no_grouping(title: str, cells: Sequence[str]) -> str:
-    """Return why a column is not a grouping by itself; nothing where it is."""
+    """Return why a column is no grouping by default; empty where it is one."""
     if _plain(title) in _FIELDS:
         return "named like a field, which a table does not give"
     filled = [cell for cell in cells if cell]
