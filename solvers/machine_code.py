@@ -7,7 +7,9 @@ from types import CellType, FunctionType
 from typing import Any, Self
 
 import numba
-from numba.core import caching, event
+from numba.core import caching, codegen, event
+from numba.core.environment import lookup_environment
+from numba.core.registry import cpu_target
 from numba.core.types import unliteral
 
 from schedopt.solvers.clock import compiling
@@ -18,15 +20,18 @@ __all__ = ["dispatcher"]
 _TWINS: dict[int, tuple[Names, Names]] = {}
 """For the globals of kernels, by their `id`, these and a copy with what numba dispatches."""
 
-_DISPATCHED: dict[Source, Any] = {}
+_DISPATCHED: dict[tuple[Source, bool], Any] = {}
+
+INSIDE = {"cache": False, "no_cpython_wrapper": True}
+"""Options of numba for a kernel that is called by other kernels alone."""
 
 
-def dispatcher(kernel: Source) -> Any:
-    """Return a kernel as numba dispatches it.
+def dispatcher(kernel: Source, inside: bool = False) -> Any:
+    """Return a kernel as numba dispatches it: to Python, or (``inside``) to other kernels alone.
 
     numba would make a version of it for each constant that another kernel hands it: not here.
     """
-    made = _DISPATCHED.get(kernel)
+    made = _DISPATCHED.get((kernel, inside))
     if made is None:
         function = kernel.py_func
         names, new = _names_of(function.__globals__)
@@ -35,7 +40,8 @@ def dispatcher(kernel: Source) -> Any:
             function.__code__, names, function.__name__, function.__defaults__, cells
         )
         twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
-        made = _DISPATCHED[kernel] = _of_any_constant(numba.njit(**kernel.options)(twin))
+        options = {**kernel.options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
+        made = _DISPATCHED[kernel, inside] = _of_any_constant(numba.njit(**options)(twin))
         if new:
             names.update({name: _seen(of) for name, of in function.__globals__.items()})
     return made
@@ -50,7 +56,7 @@ def _names_of(names: Names) -> tuple[Names, bool]:
 
 
 def _seen(of: Any) -> Any:
-    return dispatcher(of) if isinstance(of, Source) else of
+    return dispatcher(of, inside=True) if isinstance(of, Source) else of
 
 
 def _of_any_constant(made: Any) -> Any:
@@ -65,6 +71,55 @@ def _of_any_constant(made: Any) -> Any:
 
     made.get_call_template = of_any
     return made
+
+
+class _Library(codegen.JITCodeLibrary):
+    """Code that is optimized and made for the machine once Python asks for its address.
+
+    numba does that for each kernel, and again for all that it calls within what calls it.
+    """
+
+    made = False
+    _compiled_object: bytes | None = None
+
+    def _optimize_final_module(self) -> None:
+        if self.made:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+        self.made = self.made or self._compiled_object is not None  # from the cache
+        if self.made:
+            super()._finalize_final_module()
+            names = (of.name for of in self._final_module.global_variables)
+            found = filter(None, map(lookup_environment, names))
+            for environment in found:  # of what it calls
+                self._codegen.set_env(environment.env_name, environment)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        if not self.made:
+            if name not in {of.name for of in self.get_defined_functions()}:
+                return 0
+            self._make()
+        return int(super().get_pointer_to_function(name))
+
+    def _get_compiled_object(self) -> bytes:
+        if not self.made:
+            self._make()
+        return super()._get_compiled_object()
+
+    def _make(self) -> None:
+        self.made = True
+        self._optimize_final_module()
+        self._finalize_final_module()
+
+    @property
+    def codegen(self) -> Any:
+        return self._codegen if self.made else self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Do nothing: the environment is set in the code that this is taken into."""
 
 
 class _Shared(caching._CacheLocator):
@@ -108,5 +163,6 @@ class _Watch(event.Listener):
 
 
 _locators: list[Any] = caching.FunctionCache._impl_class._locator_classes
+cpu_target.target_context.codegen()._library_class = _Library
 _locators.insert(0, _Shared)
 event.register("numba:compiler_lock", _Watch())
