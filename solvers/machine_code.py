@@ -7,10 +7,12 @@ from types import CellType, FunctionType
 from typing import Any, Self
 
 import numba
+import numba.np.arraymath
 from numba.core import caching, codegen, event
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.types import unliteral
+from numba.core.types.functions import BaseFunction
 
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.kernel_store import OURS, Names, Source, home, used
@@ -122,6 +124,24 @@ class _Library(codegen.JITCodeLibrary):
         """Do nothing: the environment is set in the code that this is taken into."""
 
 
+_typed: dict[tuple[object, ...], Any] = {}
+_call_type = BaseFunction.get_call_type
+
+
+def _known_call_type(self: Any, context: Any, args: Any, named: Any) -> Any:
+    """Return what numba makes of a call of an operator or function, which it tries out each time.
+
+    Of a long kernel's calls one in twenty is of kinds that no kernel had before.
+    """
+    key = (self, len(self.templates), *args)
+    if named or key not in _typed:
+        found = _call_type(self, context, args, named)
+        if named:
+            return found
+        _typed[key] = found
+    return _typed[key]
+
+
 class _Shared(caching._CacheLocator):
     """Where numba keeps a kernel of ours; other packages' functions stay where numba has them."""
 
@@ -129,6 +149,7 @@ class _Shared(caching._CacheLocator):
         names = next(own for own, twin in _TWINS.values() if twin is function.__globals__)
         self._path = home(function, names)
         self._line = function.__code__.co_firstlineno
+        self._py_file = function.__code__.co_filename  # numba tells what it could not store
 
     def get_cache_path(self) -> str:
         return str(self._path)
@@ -164,5 +185,6 @@ class _Watch(event.Listener):
 
 _locators: list[Any] = caching.FunctionCache._impl_class._locator_classes
 cpu_target.target_context.codegen()._library_class = _Library
+BaseFunction.get_call_type = _known_call_type
 _locators.insert(0, _Shared)
 event.register("numba:compiler_lock", _Watch())
