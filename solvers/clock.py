@@ -1,6 +1,7 @@
 """The clock of time limits: it stands still while kernels are compiled, which is not solving."""
 
 import time
+from collections.abc import Callable
 
 
 class Stopwatch:
@@ -29,7 +30,19 @@ class Stopwatch:
         return self.spent + running
 
 
-compiling = Stopwatch()
+class Compiling(Stopwatch):
+    """The same for compiling; ``tell`` is called when that begins for the first time."""
+
+    tell: Callable[[], None] | None = None
+
+    def begun(self) -> None:
+        """Say so once, where somebody asked for it."""
+        tell, self.tell = self.tell, None
+        if tell:
+            tell()
+
+
+compiling = Compiling()
 """What kernels took to be compiled, or loaded, in this process; `solvers.machine_code` keeps it."""
 
 

@@ -75,6 +75,9 @@ def _of_any_constant(made: Any) -> Any:
     return made
 
 
+_numbas: Any = codegen.JITCodeLibrary
+
+
 class _Library(codegen.JITCodeLibrary):
     """Code that is optimized and made for the machine once Python asks for its address.
 
@@ -83,33 +86,34 @@ class _Library(codegen.JITCodeLibrary):
 
     made = False
     _compiled_object: bytes | None = None
+    _codegen: Any
 
     def _optimize_final_module(self) -> None:
         if self.made:
-            super()._optimize_final_module()
+            _numbas._optimize_final_module(self)
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
         self.made = self.made or self._compiled_object is not None  # from the cache
         if self.made:
-            super()._finalize_final_module()
+            _numbas._finalize_final_module(self)
             names = (of.name for of in self._final_module.global_variables)
             found = filter(None, map(lookup_environment, names))
             for environment in found:  # of what it calls
                 self._codegen.set_env(environment.env_name, environment)
 
     def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()
+        _numbas._ensure_finalized(self)
         if not self.made:
-            if name not in {of.name for of in self.get_defined_functions()}:
+            if name not in {of.name for of in _numbas.get_defined_functions(self)}:
                 return 0
             self._make()
-        return int(super().get_pointer_to_function(name))
+        return int(_numbas.get_pointer_to_function(self, name))
 
     def _get_compiled_object(self) -> bytes:
         if not self.made:
             self._make()
-        return super()._get_compiled_object()
+        return bytes(_numbas._get_compiled_object(self))
 
     def _make(self) -> None:
         self.made = True
@@ -124,8 +128,9 @@ class _Library(codegen.JITCodeLibrary):
         """Do nothing: the environment is set in the code that this is taken into."""
 
 
+_operators: Any = BaseFunction
 _typed: dict[tuple[object, ...], Any] = {}
-_call_type = BaseFunction.get_call_type
+_call_type = _operators.get_call_type
 
 
 def _known_call_type(self: Any, context: Any, args: Any, named: Any) -> Any:
@@ -133,12 +138,11 @@ def _known_call_type(self: Any, context: Any, args: Any, named: Any) -> Any:
 
     Of a long kernel's calls one in twenty is of kinds that no kernel had before.
     """
+    if named:
+        return _call_type(self, context, args, named)
     key = (self, len(self.templates), *args)
-    if named or key not in _typed:
-        found = _call_type(self, context, args, named)
-        if named:
-            return found
-        _typed[key] = found
+    if key not in _typed:
+        _typed[key] = _call_type(self, context, args, named)
     return _typed[key]
 
 
@@ -183,8 +187,19 @@ class _Watch(event.Listener):
         compiling.stop()
 
 
+class _Begun(event.Listener):
+    """Says that something is compiled, which is not in the cache."""
+
+    def on_start(self, event: object) -> None:
+        compiling.begun()
+
+    def on_end(self, event: object) -> None:
+        pass
+
+
 _locators: list[Any] = caching.FunctionCache._impl_class._locator_classes
 cpu_target.target_context.codegen()._library_class = _Library
-BaseFunction.get_call_type = _known_call_type
+_operators.get_call_type = _known_call_type
 _locators.insert(0, _Shared)
 event.register("numba:compiler_lock", _Watch())
+event.register("numba:compile", _Begun())
