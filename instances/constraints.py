@@ -9,6 +9,7 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import (
     Constraint,
     Count,
@@ -21,7 +22,6 @@ from schedopt.instances.declarations import (
 from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
 from schedopt.instances.fair_share import FairShare
 from schedopt.instances.naming import refuse_twice
-from schedopt.instances.precision import expect_held
 
 __all__ = [
     "SCHEMA",

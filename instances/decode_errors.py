@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
+from schedopt.instances.decimals import EXPECTED, held, may_lose
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
-from schedopt.instances.precision import EXPECTED, held, may_lose
 
 _AT = re.compile(r" - at (`key` in )?`\$(.*)`$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")

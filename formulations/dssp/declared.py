@@ -44,7 +44,7 @@ def selection_program(
     open_: Sequence[bool],
     stated: Iterable[tuple[str, Row]],
 ) -> Program:
-    """Return a selection as a program: its columns, then one for each row that is lifted.
+    """Return a selection as a program: its columns, then one for each row that can be waived.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class _Writer:
         self.rows[key] = row
 
     def state(self, name: str, row: Row) -> None:
-        """Write a row of a side constraint; one that can be lifted, with a column that lifts it."""
+        """Write a row of a side constraint, with a column that waives it where it can be waived."""
         key = f"{name}: {row.what}"
         body: dict[int, Number] = {}
         for j, c in zip(row.jobs, row.coefficients, strict=True):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from schedopt.instances.cells import Cells
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.times import NUMBER
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
 """Prefixes of seats and of resources in titles and options, and of pools in options."""
@@ -24,12 +24,15 @@ KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
+MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
+    ("arrival", "earliest", "not_before", "start", "submit"), "release"
+)
+"""Titles of other tables, and the field that they probably are; taken for it they are not."""
 NEAR = 0.85
 """Similarity from which a title counts as a misspelling of one of `TIMES`."""
 
 _FIELDS = frozenset(
-    {*Job.__struct_fields__, *Instance.__struct_fields__}
-    | {"arrival", "due", "due_date", "end", "seats", "size", "start", "submit", "weight"}
+    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
 )
 """Titles of text columns that are no groupings: fields of this and of other tables."""
 
@@ -160,7 +163,10 @@ def _check(
     if missing:
         if missing[-2:] == ["demand", "critical_path"]:
             missing[-2:] = ["tasks"]
+        named = next((title for title in others if "name" in _plain(title)), None)
         expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
+        if "name" in missing and named:
+            expected += f"; call {shown(named)} 'name' if it is the job's"
         raise InputError(expected, found=", ".join(map(shown, at)), place=cells.head)
 
 
@@ -191,7 +197,8 @@ def _groupings(
 def _no_grouping(title: str, cells: Sequence[str]) -> str:
     """Return why a column is no grouping by default; empty where it is one."""
     if _plain(title) in _FIELDS:
-        return "named like a field, which a table does not give"
+        meant = MEANT.get(_plain(title))
+        return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
     filled = [cell for cell in cells if cell]
     if cells and not filled:
         return "empty"

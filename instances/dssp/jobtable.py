@@ -37,10 +37,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Past, TableRows
+from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import NUMBER, SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (
@@ -51,6 +50,7 @@ from schedopt.instances.options import (
     one_of,
     text,
 )
+from schedopt.instances.times import NUMBER, SPELLED
 
 OPTIONS = OptionsWith(
     {

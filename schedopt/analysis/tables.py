@@ -384,7 +384,7 @@ def variations(rows: Sequence[Variation], *, on_page: bool = False) -> ShownTabl
         ),
         rows=tuple(
             (
-                *map(str, row.values.values()),
+                *(number(v) if isinstance(v, float) else str(v) for v in row.values.values()),
                 number(row.objective),
                 percent(row.gap),
                 row.termination if row.objective is None else row.solution_status,

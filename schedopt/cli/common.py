@@ -138,7 +138,7 @@ def _number(kind: type, words: str, several: bool, text: str) -> Any:
 
 def _seconds(text: str) -> float:
     """Read a time limit: a number of seconds, or a time with units."""
-    from schedopt.instances.durations import LENGTH, comma, seconds_of
+    from schedopt.instances.times import LENGTH, comma, seconds_of
 
     try:
         return float(text)
@@ -209,9 +209,11 @@ def deliver(document: object, json: bool, output: Path | None, show: Callable[[]
     """Write a document to the file, and print it as JSON or for people."""
     from schedopt.instances.files import dump
 
-    if output is not None:
-        dump(document, output, indent=1)
-    tell(document, json, lambda _: show())
+    try:
+        if output is not None:
+            dump(document, output, indent=1)
+    finally:  # what was found is told, whatever becomes of the file
+        tell(document, json, lambda _: show())
 
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:

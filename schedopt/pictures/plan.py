@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.instances.dates import UNITS, Dates
 from schedopt.instances.errors import InputError
+from schedopt.instances.times import UNITS, Dates
 from schedopt.pictures.style import (
     COLOURS,
     GREEN,

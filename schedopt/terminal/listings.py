@@ -45,7 +45,7 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
 
 
 def overview(sections: Mapping[str, Sequence[Told]]) -> None:
-    """Show on a screen what there is: of each section a line of names for each problem."""
+    """Show an overview that fits a screen: the names of each section by problem."""
     shown, room = Text(), max(40, out.width - 2)
     for title, entries in sections.items():
         named: dict[str, list[str]] = {}
@@ -193,10 +193,10 @@ def groups(found: Sequence[Told]) -> None:
     )
     heads = ("group", "what", "instances", "proven", "re-proved", "open", "widest gap")
     show(ShownTable(title="", heads=heads, rows=rows))
-    total = Counter(
-        {key: sum(entry[key] for entry in found) for key in ("instances", "proven", "open")}
-    )
-    say(f"{total['instances']} instances: {total['proven']} proven, {total['open']} open")
+    keys = ("instances", "proven", "believed", "open")
+    every, proven, believed, still = (sum(entry[key] for entry in found) for key in keys)
+    sure = f" ({believed} of them believed, without a certificate)" if believed else ""
+    say(f"{every} instances: {proven} proven{sure}, {still} open")
 
 
 def known(found: Told) -> None:

@@ -124,10 +124,12 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
         result(instance, documents[0])
         return
     record = problem(documents[0].problem)
+    sampled = any(document.confidence is not msgspec.UNSET for document in documents)
     rows = tuple(
         (
             str(document.policy or document.formulation),
             number(document.objective),
+            *([_sure(document)] if sampled else []),
             record.done(instance, document),
             duration(document.seconds.solve),
             "; ".join(document.violations)
@@ -136,6 +138,13 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
         )
         for document in documents
     )
-    heads = ("policy", "objective", "done", "time", "violated side constraints")
+    heads = ("policy", "objective", *(["± (95%)"] if sampled else []), "done", "time")
+    heads = (*heads, "violated side constraints")
     title = f"{instance.name}: {record.goal(instance)}"
     show(ShownTable(title=title, heads=heads, rows=rows).filled())
+
+
+def _sure(document: Result) -> str:
+    if document.confidence is msgspec.UNSET:
+        return "" if document.objective is None else "exact"
+    return number(document.confidence) if document.confidence else "too short a run"

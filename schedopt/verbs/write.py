@@ -57,6 +57,7 @@ def write(
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         expected = f"a name ending in {', '.join(ENDINGS)}"
+        expected += "; a result or an instance is written by `schedopt.dump`"
         raise InputError(expected, found=repr(path.name), file=str(path))
     model = modelled(what, formulation, options)
     if model.engine != "pyomo":

@@ -119,7 +119,8 @@ def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: l
 def test_a_line_now_and_then_without_a_terminal(
     monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.01)
+    for interval in ("FIRST", "EVERY"):
+        monkeypatch.setattr(progress, interval, 0.01)
     with progress.live("night") as watch:
         while "starting" not in (said := capsys.readouterr().err):
             time.sleep(0.01)
