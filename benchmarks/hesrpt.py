@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.tables import Measured, all_of, judged, measurement, row, run
 from benchmarks.timing import agree, best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS

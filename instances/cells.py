@@ -1,4 +1,4 @@
-"""Tables as people have them (CSV, Parquet, Excel, a frame of pandas or polars), as cells of text.
+"""Tables (CSV, Parquet, Excel, a frame of pandas or polars) as cells of text.
 
 Every cell becomes the text that a person would write: so one reader takes them all, and messages
 name the line of a CSV or the row of another table.
@@ -30,7 +30,7 @@ class _Titled(Protocol):
 
 @runtime_checkable
 class PandasFrame(_Titled, Protocol):
-    """The part of a frame of pandas that is used."""
+    """The methods of a pandas frame that are used."""
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -38,7 +38,7 @@ class PandasFrame(_Titled, Protocol):
 
 @runtime_checkable
 class PolarsFrame(_Titled, Protocol):
-    """The part of a frame of polars that is used."""
+    """The methods of a polars frame that are used."""
 
     def iter_rows(self) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -102,7 +102,7 @@ def _of_frame(frame: Frame, first: int = 1) -> Cells:
 
 
 def _written(value: object) -> str:
-    """Return a value as a person would write it; nothing for one that is missing."""
+    """Return a value as a person would write it; empty if it is missing."""
     if value is None or value != value or str(value) == "<NA>":  # noqa: PLR0124  NaN and NaT
         return ""
     if isinstance(value, timedelta):

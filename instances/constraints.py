@@ -283,7 +283,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 
 
 def label(constraint: Constraint, position: int) -> str:
-    """Return what messages call a constraint: its name, else its kind and its position."""
+    """Return a constraint's name for messages: its own, else its kind and position."""
     return constraint.name or f"{constraint.kind()}[{position}]"
 
 

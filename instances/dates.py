@@ -1,4 +1,4 @@
-"""Times of a file by the clock: when its time 0 is, with an offset and perhaps a time zone.
+"""Clock times of a file: its time 0, with an offset and perhaps a time zone.
 
 A zone stands in brackets, as RFC 9557 has it: ``2026-10-24T20:00+02:00[Europe/Berlin]``. It knows
 when clocks are put forward or back, so that later times may have another offset; where the start

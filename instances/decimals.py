@@ -1,4 +1,4 @@
-"""What the numbers of a file mean: the decimals that are written there.
+"""Exact arithmetic on the numbers of a file: the decimals that are written there.
 
 A number is read as a double, and stands for the shortest decimal that reads back as that double:
 the one that was written, where that has at most 15 digits. So 0.1 is one tenth, and 0.1 ten times
@@ -22,10 +22,10 @@ Integers = NDArray[Any]
 """Whole numbers: of 64 bits if their sum fits, else Python's own."""
 
 SAFE = 10.0**15
-"""Below this a whole number divided by a power of ten reads back as itself."""
+"""Integers below this, divided by a power of ten, round-trip through a double."""
 
 FEW = 32
-"""For so many numbers Python's own arithmetic is faster than numpy."""
+"""Most numbers for which Python's own arithmetic is faster than numpy."""
 
 
 @lru_cache(4096)
@@ -113,7 +113,7 @@ class Whole(Sequence[Fraction]):
         return sum(self.numbers.tolist())
 
     def take(self, positions: NDArray[np.intp]) -> Whole:
-        """Return those at some positions."""
+        """Return the entries at some positions."""
         return Whole(self.numbers[positions], self.scale)
 
     def sums(self, starts: Iterable[int]) -> Whole:
@@ -146,7 +146,7 @@ def total(numbers: Iterable[float]) -> Fraction:
 
 
 def few_sums(parts: Sequence[Sequence[float]]) -> Whole | None:
-    """Return the sum of each of a few parts where all are whole, None where that is not sure."""
+    """Return the sum of each of a few parts of integers; None where exactness is not certain."""
     sums = []
     for part in parts:
         whole = _integers(part)

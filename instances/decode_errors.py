@@ -1,4 +1,4 @@
-"""Errors of decoding in one message: the place, what was found, and what was expected."""
+"""Decoding errors in one message: the place, what was found, and what was expected."""
 
 import json
 import re
@@ -49,7 +49,7 @@ class _Repeating(dict[str, Any]):
 def explained(
     failure: msgspec.DecodeError | UnicodeDecodeError | RecursionError, data: bytes, wanted: Any
 ) -> InputError:
-    """Return the `InputError` that says why msgspec could not make a type of a text."""
+    """Return the `InputError` that says why msgspec could not decode a text."""
     bad = _not_utf8(data)
     if isinstance(failure, UnicodeDecodeError) or bad >= 0:
         place = _line(data, bad)
@@ -125,7 +125,7 @@ def _lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
 
 
 def _gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of its keys and values, marked where it had a key twice."""
+    """Return an object from its pairs, marked where a key is repeated."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -194,7 +194,7 @@ def _steps(path: str, document: Any, wanted: Any) -> list[_Step]:
 
 
 def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
-    """Find the entry of a dictionary that fails, by leaving half of the entries out at a time."""
+    """Find the failing entry of a dictionary by bisection."""
     whole: dict[str, Any] = dict(entries or {})
     keys = list(whole)
     while len(keys) > 1:
@@ -212,7 +212,7 @@ def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
 
 
 def _part(info: Any, key: str | int) -> Any:
-    """Return msgspec's description of the value under a key, as far as there is one."""
+    """Return msgspec's description of the value under a key, if there is one."""
     if isinstance(info, inspect.StructType) and key != info.tag_field:
         return next((f.type for f in info.fields if f.encode_name == key), None)
     if isinstance(info, inspect.DictType):

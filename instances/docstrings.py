@@ -1,4 +1,4 @@
-"""The docstrings of records and formulations: what they say, and their notes on each field."""
+"""Parsed docstrings of records and formulations: the text, and the notes on each field."""
 
 import inspect
 import re

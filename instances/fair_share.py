@@ -138,13 +138,13 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
 
     @property
     def remembers(self) -> bool:
-        """Whether it speaks of more than one night by itself."""
+        """Whether the share by itself covers more than one night."""
         past = bool(self.past) or self.past_total is not None
         return past or self.window is not None or self.half_life is not None
 
 
 def weight(age: int, half_life: float | None) -> Fraction:
-    """Return what a night of some age counts for: 2^(-age/half_life), in multiples of 1/FINE."""
+    """Return the weight of a night by its age: 2^(-age/half_life), in multiples of 1/FINE."""
     if half_life is None:
         return Fraction(1)
     return Fraction(round(2.0 ** (-age / half_life) * FINE), FINE)

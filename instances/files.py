@@ -190,7 +190,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def stem(path: str | Path, ending: str | None = None) -> str:
-    """Return a file's name without ``.gz`` and without an ending: whatever it is, if left out."""
+    """Return a file's name without its endings, ``.gz`` or any other."""
     name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
     plain = name.removesuffix(".gz")
     return (plain.rsplit(".", 1)[0] if ending is None else plain.removesuffix(ending)) or name
@@ -259,7 +259,7 @@ def _parsed(data: bytes, file: str | None) -> AnyInstance:
 
 
 def beside(data: bytes, *, file: str | None = None, problem: str | None = None) -> tuple[str, ...]:
-    """Return the names of the files beside it without which an instance's text says too little.
+    """Return the names of the companion files that an instance's text needs.
 
     ``problem`` is what the text says it is an instance of, where that is known.
     """

@@ -1,4 +1,4 @@
-"""Records as data frames: a row for each of the things that a record lists."""
+"""Records as data frames: a row for each item that a record lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Framed:
     __slots__ = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return what the record lists as a frame of polars, a row for each.
+        """Return the listed items as a polars frame, a row for each.
 
         Of an instance these are its jobs or classes; of a result, what its solution lists: tasks,
         epochs, nights, classes, or the names selected. A field of a field has a dot in its name
@@ -51,7 +51,7 @@ class Framed:
         return pl.DataFrame({head: [row.get(head) for row in rows] for head in heads}, strict=False)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the same as a frame of pandas, which has to be installed."""
+        """Return the same as a pandas frame; pandas has to be installed."""
         import pandas as pd
 
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
@@ -62,7 +62,7 @@ class Framed:
 
 
 def _listed(record: object) -> Sequence[object]:
-    """Return what a record lists: records rather than names, or else the record itself."""
+    """Return the listed records of a record, else the record itself."""
     lists = [list(value) for _, value in _fields(record) if isinstance(value, tuple | list)]
     for kind in (msgspec.Struct, str):
         for each in lists:

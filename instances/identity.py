@@ -1,4 +1,4 @@
-"""Which instance it is, whatever file it is in: a digest of its canonical JSON."""
+"""The identity of an instance, whatever its file: a digest of its canonical JSON."""
 
 import hashlib
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which instance it is: SHA-256 of its canonical JSON, and of the jobs of its log."""
+    """The identity of an instance: SHA-256 of its canonical JSON, and of its log's jobs."""
 
     name: str
     digest: str
@@ -15,7 +15,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def identity(instance: Any) -> Identity:
-    """Return which instance it is."""
+    """Return the identity of an instance."""
     data = msgspec.json.encode(instance, order="sorted")
     return Identity(name=instance.name, digest=hashlib.sha256(data).hexdigest(), log=_log(instance))
 

@@ -164,5 +164,5 @@ def text(expected: str) -> Option:
 
 @cache
 def most_at_once() -> int:
-    """Return how many threads or processes may be asked for: more would only hang this machine."""
+    """Return the most threads or processes that may be requested: more would hang this machine."""
     return max(256, os.cpu_count() or 1)

@@ -37,7 +37,7 @@ def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Keep what polars says where it panics, in a trace of its own, from standard error."""
+    """Keep the trace of a panic in polars from standard error."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)

@@ -1,4 +1,4 @@
-"""Tables of plain numbers as text, read all at once: eight letters are one word of the machine."""
+"""Tables of plain numbers as text, parsed eight characters at a time in machine words."""
 
 from collections.abc import Iterator, Sequence
 from typing import overload
@@ -26,7 +26,7 @@ ZEROS, ABOVE, HIGH = (np.uint64(0x0101010101010101 * k) for k in (0x30, 0x46, 0x
 
 
 class Names(Sequence[str]):
-    """Names in a text, which are read when they are asked for."""
+    """Names in a text, decoded when asked for."""
 
     def __init__(self, data: bytes, words: Words, start: Integers, end: Integers) -> None:
         self._data, self._words, self._start, self._end = data, words, start, end
@@ -45,7 +45,7 @@ class Names(Sequence[str]):
         return self._data[self._start[i] : self._end[i]].decode()
 
     def differ(self) -> bool:
-        """Tell whether no two are alike: True is certain, False is not."""
+        """Tell whether all differ: True is certain, False is not."""
         parts = [self._hashed(part) for part in _blocks(len(self))]
         if any(part is None for part in parts):
             return False
@@ -63,7 +63,7 @@ class Names(Sequence[str]):
         return len(np.unique(numbers)) == len(numbers)
 
     def _hashed(self, part: slice) -> Words | None:
-        """Return a number for each of some names; None where these are long."""
+        """Return a hash for each of some names; None where these are long."""
         start, length = self._start[part], self._end[part] - self._start[part]
         most = int(length.max(initial=0))
         if most > 8 * PAD:

@@ -1,4 +1,4 @@
-"""Numbers that a double does not hold as they are written: refused, wherever they stand.
+"""Numbers that no double holds as written; they are refused wherever they stand.
 
 A number is read as a double, and stands for the shortest decimal that reads back as that double. Of
 one of up to 15 digits that is the decimal that was written, and so it is of whatever a program
@@ -36,7 +36,7 @@ _TINY, _NUMBER = r"[eE]-\d{3}", r"^[+-]?[\d.]+([eE][+-]?\d+)?$"
 
 
 def may_lose(data: bytes) -> bool:
-    """Tell whether a text may have a number that no double holds; quick, False only if none."""
+    """Tell quickly whether a text may have a number that no double holds; False is certain."""
     plain = data.translate(_KINDS, b".")
     return b"0" * 16 in plain or b"0e-000" in plain
 

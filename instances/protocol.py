@@ -1,4 +1,4 @@
-"""What every instance has, whatever the problem."""
+"""The interface of every instance."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AnyInstance(Ruled, Protocol):
 
 
 class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
-    """What the records of all instances begin with.
+    """The base of all instance records.
 
     Attributes
     ----------

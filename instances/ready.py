@@ -1,4 +1,4 @@
-"""Ready jobs: a table with a name, what a job is worth and what it asks for, as whole numbers.
+"""Ready jobs: a table of names, values and needs, as integers.
 
 The table is a CSV, JSON lines, a frame, a mapping of columns or a list of rows. Rows that say the
 same of everything but the name are one: of a rule's thousand jobs numbers are read once.
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 NAME = "name"
 MOST = 2**52
-"""What the numbers of a column, in their common unit, may reach."""
+"""Largest number of a column, in its common unit."""
 
 
 class Jobs(NamedTuple):
@@ -165,7 +165,7 @@ def _column(values: Any, column: str, count: int) -> Floats:
 
 
 def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
-    """Return what there is of each resource, checked."""
+    """Return the validated amount of each resource."""
     if not given:
         raise InputError("a resource or more", found="none", place="capacity")
     for name, amount in given.items():
@@ -176,7 +176,7 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
 
 
 def order_of(given: Iterable[str]) -> list[str]:
-    """Return the objectives in order, checked."""
+    """Return the validated objectives in order."""
     names = list(given) if not isinstance(given, str) else [given]
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
         raise InputError("one column or more, each once", found=shown(names), place="order")

@@ -1,4 +1,4 @@
-"""How records look at a prompt and in a notebook: a summary, never all of it."""
+"""How records look at a prompt and in a notebook: a summary."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape

@@ -111,7 +111,7 @@ def _tell(
     bound: float | None,
     sign: int,
 ) -> None:
-    """State a bound and a start in a copy of the model."""
+    """Add a bound and a start to a copy of the model."""
     if (
         bound is not None and model.has_objective()
     ):  # maximization is stored as minimization of the negative
@@ -172,7 +172,7 @@ class _CpSatRun(Run):
         return min(a, b) if self.sign > 0 else max(a, b)
 
     def _seen(self, objective: float | None, bound: float | None) -> None:
-        """Note incumbent and bound whenever one of them is new."""
+        """Record incumbent and bound whenever one of them improves."""
         last = self.trace[-1][1:] if self.trace else (None, self.known)
         best = last[0] if objective is None else objective / self.scale
         least = last[1]
@@ -189,7 +189,7 @@ class _Watcher(cp_model.CpSolverSolutionCallback):
         self._tell = seen
 
     def on_solution_callback(self) -> None:
-        """Pass on what is known whenever a solution is found."""
+        """Record and report each new solution."""
         self._tell(self.objective_value, self.best_objective_bound)
 
 
@@ -244,7 +244,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
 
 
 def _said(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
-    """Return what there is to say of a model that a user has changed."""
+    """Return the notes on a model that a user has changed."""
     if status == cp_model.MODEL_INVALID:
         return f"CP-SAT does not take the changed model: {formulation.model.validate()}".strip()
     if not run.silent or status not in _FOUND:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.nights import Calendar, season_rows
-from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.dssp.rows import Row, able, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights

@@ -13,13 +13,12 @@ from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
-"""What stands before the name of seats, of a resource, in a column's title and in an option, and of
-a pool in an option."""
+"""Prefixes of seats and of resources in titles and options, and of pools in options."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
 LIMITS = ("after", "max_processors", "processors", "pools", "spread")
 TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
-"""Columns that a table may lack, and that are groupings where that is asked for."""
+"""Optional columns, which are groupings where the options say so."""
 
 KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
@@ -30,12 +29,12 @@ MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
 )
 """Titles of other tables, and the field that they probably are; taken for it they are not."""
 NEAR = 0.85
-"""How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
+"""Similarity from which a title counts as a misspelling of one of `TIMES`."""
 
 _FIELDS = frozenset(
     {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
 )
-"""What a column may hold that is no group, though it be text: fields, here and in other tables."""
+"""Titles of text columns that are no groupings: fields of this and of other tables."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
+        """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
@@ -120,7 +119,7 @@ def _plain(title: str) -> str:
 
 
 def _spelled(title: str, asked: Sequence[str]) -> str:
-    """Return a title in its own spelling where it is known, and no grouping that is asked for."""
+    """Return a known title in its own spelling, unless it is a requested grouping."""
     plain = _plain(title)
     if plain in TIMES and title in asked:
         return title
@@ -156,7 +155,7 @@ def _check(
 
 
 def _alike(title: str, column: str) -> bool:
-    """Tell whether a title passes for a slip of a column's own."""
+    """Tell whether a title looks like a misspelt column."""
     if column in TIMES:
         return difflib.SequenceMatcher(None, column, title).ratio() >= NEAR
     return bool(suggestion(title, [column]))
@@ -180,7 +179,7 @@ def _groupings(
 
 
 def _no_grouping(title: str, cells: Sequence[str]) -> str:
-    """Return why a column is not a grouping by itself; nothing where it is."""
+    """Return why a column is no grouping by default; empty where it is one."""
     if _plain(title) in _FIELDS:
         meant = MEANT.get(_plain(title))
         return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"

@@ -29,7 +29,7 @@ TEAMS = ("lighting", "fx", "animation", "layout", "crowds", "matte")
 STEP = 10
 """Lengths are rounded to this fraction of a second, so that files stay small."""
 PATIENCE = (0.5, 0.3, 0.2)
-"""The parts of a season's jobs that can wait for 0, 1 and 2 nights more."""
+"""Fractions of a season's jobs that can wait 0, 1 and 2 more nights."""
 
 
 # --- render nights ---------------------------------------------------------------------------

@@ -30,7 +30,7 @@ RECENT = 200
 """Rows of a history that count: the last ones."""
 
 SAID = 5
-"""Rows that are named one by one where several are left out."""
+"""Most omitted rows that are named one by one."""
 
 
 def _named(jobs: list[str]) -> str:
@@ -38,7 +38,7 @@ def _named(jobs: list[str]) -> str:
 
 
 class TableRows:
-    """Reads rows into jobs, and keeps what there is to say about them."""
+    """Reads rows into jobs, and keeps notes on them."""
 
     def __init__(
         self, columns: Columns, clock: Clock, *, higher: bool = False, past: Past | None = None
@@ -69,7 +69,7 @@ class TableRows:
                 yield job
 
     def notes(self, read: int) -> Iterator[str]:
-        """Yield what there is to say about times, and how many jobs were read and left out."""
+        """Yield notes on times, and on how many jobs were read and left out."""
         if "priority" in self.columns.fields and self.higher:
             yield (
                 "column 'priority': higher is more important, as asked: the highest, "
@@ -143,7 +143,7 @@ class TableRows:
         return self._windowed(job, row)
 
     def _windowed(self, job: Job, row: _TableRow) -> Job | None:
-        """Return a job with its release and its deadline; None where that is over."""
+        """Return a job with its release and deadline; None where the deadline has passed."""
         if row.text("release"):
             release = row.read("release", lambda text: self.clock.point(text, "release"))
             self.released += release < 0
@@ -210,7 +210,7 @@ class TableRows:
 
 
 class Past:
-    """A table of ``estimate`` and ``actual`` run times: who was off by how much.
+    """A table of estimated and actual run times.
 
     A job goes by the rows that have its groups, and its name if there is such a column; by all rows
     where none has.
@@ -236,7 +236,7 @@ class Past:
             raise InputError("a row or more", found="none", place=cells.head)
 
     def spread(self, name: str, groups: Mapping[str, str]) -> History:
-        """Return the last 200 ratios that say something of a job."""
+        """Return the last 200 ratios of actual to estimated run time that apply to a job."""
         own = {"name": name, **groups}
         found = self.of.get(tuple(own.get(title, "") for title in self.titles), self.all)
         return History(ratios=tuple(found[-RECENT:]))

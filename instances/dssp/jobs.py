@@ -36,7 +36,7 @@ class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
 
 
 class History(Given, kw_only=True, omit_defaults=True, tag="history", tag_field="kind"):
-    """Run times that are off as others were: actual ones over planned ones.
+    """Run times with the errors of past ones: ratios of actual to planned.
 
     Attributes
     ----------

@@ -252,7 +252,7 @@ def _machine(
 def _points(
     clock: Clock, given: str, place: str, *, whole: bool = False
 ) -> tuple[tuple[float, float], ...]:
-    """Return times from which on there is so much."""
+    """Return the times from which each amount holds."""
     found: list[tuple[float, float]] = []
     for part in given.split(",") if given else ():
         time, _, amount = part.rpartition("=")
@@ -265,7 +265,7 @@ def _points(
 
 
 def _counts(clock: Clock, given: str, place: str) -> tuple[tuple[float, int], ...]:
-    """Return times from which on there are so many processors."""
+    """Return the times from which each number of processors holds."""
     points = _points(clock, given, place, whole=True)
     return tuple((time, int(amount)) for time, amount in points)
 
@@ -304,7 +304,7 @@ def _zoned(clock: Clock) -> str | None:
 def _amounts(
     prefix: str, kinds: Sequence[str], given: Mapping[str, float | str]
 ) -> Iterator[tuple[str, float | str]]:
-    """Yield how much there is of what each column holds, as options say it."""
+    """Yield the amount of each resource column, from the options."""
     own = {key.removeprefix(prefix): n for key, n in given.items() if key.startswith(prefix)}
     for kind in own.keys() - kinds:
         expected = f"a column {prefix}{kind}, with what each running task holds"

@@ -1,4 +1,4 @@
-"""What planning knows of each job, exactly, and which tolerance each rule of dssp has.
+"""What planning knows of each job, exactly, and the tolerance of each rule of dssp.
 
 **Numbers** are decimals as written (`instances.decimals`); T_1 and T_∞ are their exact sums.
 

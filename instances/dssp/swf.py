@@ -1,4 +1,4 @@
-"""A log in the Standard Workload Format as a night of jobs, or several, each of a single stage."""
+"""A log in the Standard Workload Format as one night or several, with jobs of a single stage."""
 
 from pathlib import Path
 from typing import Unpack

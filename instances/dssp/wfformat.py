@@ -210,7 +210,7 @@ def critical_path(workflow: Workflow) -> float:
 
 
 def lengthening(workflow: Workflow) -> float:
-    """Return by what fraction levelling makes the critical path longer, 0 if not at all."""
+    """Return the fraction by which levelling lengthens the critical path."""
     own = critical_path(workflow)
     return max(0.0, sum(map(max, levelled(workflow))) / own - 1) if own > 0 else 0.0
 

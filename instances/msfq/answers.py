@@ -1,4 +1,4 @@
-"""What is found for a queue: response times by class, the threshold curve, a policy's table."""
+"""Answers for a queue: response times by class, the threshold curve, a policy's table."""
 
 from msgspec import UNSET, UnsetType
 
@@ -36,7 +36,7 @@ class ClassTime(Record, kw_only=True):
 
 
 class Answer(Record, kw_only=True):
-    """What every answer tells.
+    """The fields of every answer.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class OptimalTable(Answer, kw_only=True):
 
 
 class Expected(Answer, kw_only=True):
-    """What a policy gets in the long run, solved and not simulated.
+    """The long-run measures of a policy, solved rather than simulated.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Expected(Answer, kw_only=True):
 
 
 class Simulated(Answer, kw_only=True):
-    """What a simulated policy got.
+    """The measures of a simulated policy.
 
     Attributes
     ----------

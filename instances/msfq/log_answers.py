@@ -1,4 +1,4 @@
-"""What is found for a log: a replay under a policy, bounds on all schedules, a window's optimum."""
+"""Answers for a log: a replay under a policy, bounds on all schedules, a window's optimum."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def packed(starts: Floats) -> bytes:
 
 
 def unpacked(schedule: bytes, jobs: int) -> Floats:
-    """Return the starts that were packed; `InputError` if there are not so many."""
+    """Unpack starts; `InputError` unless there are exactly so many."""
     import numpy as np
 
     expected = f"the starts of {jobs} jobs, packed"
@@ -67,7 +67,7 @@ class _Packed:
 
 
 class Measures(Record, kw_only=True):
-    """What a user, a queue, or the jobs of one need got.
+    """The measures of a user, a queue, or the jobs of one need.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Measures(Record, kw_only=True):
 
 
 class LogAnswer(Record, kw_only=True):
-    """What every answer for a log tells.
+    """The fields of every answer for a log.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
 
 
 class Preempted(LogAnswer, kw_only=True):
-    """A log played by a reference that stops jobs and resumes them: what no cluster runs.
+    """A log played by a preemptive reference, which no cluster runs.
 
     Attributes
     ----------

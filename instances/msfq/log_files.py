@@ -26,7 +26,7 @@ NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
 COLUMNS = (*NEEDED, "estimate", *TEXTS)
 OF = "need:"
-"""What titles of columns begin with that hold the needs of a resource."""
+"""Prefix of the titles of resource columns."""
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 _CHUNK = 2**18
 
@@ -176,7 +176,7 @@ def _numbers(table: pl.DataFrame, key: str) -> Floats:
 
 
 def first_of(column: pl.Series, bad: pl.Series) -> tuple[int, str]:
-    """Return the row of the first cell that is bad, and its words: how many more there are."""
+    """Return the row of the first bad cell, and words for how many more there are."""
     first, count = int(bad.arg_max() or 0), int(bad.sum())
     value = column[first]
     found = "an empty cell" if value is None or value == "" else shown(value)

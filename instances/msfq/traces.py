@@ -24,7 +24,7 @@ COLUMNS = ("time", "need", "size")
 LINE = 128
 """Bytes that a line takes at least, as text and as numbers."""
 Row = tuple[str, float, float, float]
-"""Where a line stands, and the time, need and size that it gives."""
+"""A line's number, and its time, need and size."""
 
 
 class Trace(NamedTuple):

@@ -237,7 +237,7 @@ def edf(night: Instance) -> Floats:
     summary="the task with the least time to spare on the way from it to its job's deadline",
 )
 def least_slack(night: Instance) -> Floats:
-    """d_j - (L_i + longest path through the later stages), of which every task loses the time t.
+    """d_j - (L_i + longest path through the later stages): the slack but for the common time t.
 
     So the order of tasks that wait is always that of their slack, d_j - t - L_i - ....
     """
@@ -246,6 +246,6 @@ def least_slack(night: Instance) -> Floats:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return above/below, infinite over nothing, and 0 for nothing over nothing."""
+    """Return above/below; infinite for x/0, and 0 for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.nan_to_num(above / below, nan=0.0, posinf=np.inf)

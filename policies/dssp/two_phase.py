@@ -58,7 +58,7 @@ def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
 
 
 def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Scheduled:
-    """Find K such that the K best jobs by R/T_1 are done by the deadline, but not K + 1.
+    """Find the largest K such that the K best jobs by R/T_1 complete by the deadline.
 
     Whether K jobs are done in time need not be monotone in K; the bound of Theorem 3 asks only that
     K fit and K + 1 do not, and that is what bisection ends with.

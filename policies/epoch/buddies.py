@@ -31,7 +31,7 @@ def is_power(number: int) -> bool:
 
 
 def buddy(descending: Sequence[int], nodes: int) -> list[Piece]:
-    """Return BUDDY's rectangles of 2^j jobs, by non-increasing minimum, on N = 2^n nodes.
+    """Return BUDDY's rectangles for 2^j jobs, by non-increasing minimum, on N = 2^n nodes.
 
     Each job goes above the left edge of the min-seg: the segment of the frontier whose height has
     the largest power of two as its denominator.

@@ -30,7 +30,7 @@ def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
 
 
 def heuristic_epoch(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return which of the jobs left HEURISTIC-EPOCH(k) puts into the next epoch, by index.
+    """Return which remaining jobs HEURISTIC-EPOCH(k) puts into the next epoch, by index.
 
     The largest job opens it; then each job, the largest first, is given max(M, largest - k, 1)
     nodes if as many are left. With k = 0 the largest job alone decides how many fit.

@@ -7,7 +7,7 @@ from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 NOTHING = 50.0
-"""If logarithms of rates differ by this much, the smaller rate vanishes in floating point."""
+"""Difference of log rates beyond which the smaller rate vanishes in floating point."""
 
 
 def hesrpt_shares(count: int, p: float) -> Floats:

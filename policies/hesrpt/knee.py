@@ -10,7 +10,7 @@ GRID, ZOOMS = 24, 3
 
 
 def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
-    """Return KNEE's shares: knees from the smallest, as far as the servers go, shape (m,)."""
+    """Return KNEE's shares, shape (m,): knees from the smallest, as far as the servers go."""
     knees = instance.each("knee", jobs, left / alpha) / instance.servers
     order = np.argsort(knees, kind="stable")
     shares = np.zeros(len(jobs))

@@ -1,4 +1,4 @@
-"""Re-solving: the plan that would be optimal if nobody else came, made anew at each event."""
+"""Re-solving: at each event, the plan that would be optimal without further arrivals."""
 
 import msgspec
 import numpy as np

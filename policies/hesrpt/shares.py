@@ -17,7 +17,7 @@ from schedopt.solvers.hesrpt.makespan import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
-"""For more jobs closed forms are used if there are any: epochs would fill files."""
+"""Jobs beyond which closed forms are used, if there are any: epochs would fill files."""
 Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
 
 
@@ -125,7 +125,7 @@ def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None)
     summary="optimal for the makespan: all jobs complete together",
 )
 def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """x^(1/p) by its sum; for other speedups the shares with which all complete at one time."""
+    """x^(1/p) over its sum; for other speedups, the shares with which all complete together."""
     p = instance.power
     if p is not None:
         logs = np.log(left) / p
@@ -142,7 +142,7 @@ def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     times=srpt_times,
 )
 def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Everything to the least x/s(N); that is the least x where speedups are the same."""
+    """Everything to the job with the least x/s(N): the shortest, where speedups are equal."""
     rates = instance.each("at", jobs, np.full(len(jobs), float(instance.servers)))
     shares = np.zeros(len(jobs))
     shares[np.argmin(left / rates)] = 1.0
@@ -167,7 +167,7 @@ def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     summary="whole servers by the best ratio of efficiency s(k)/k to remaining time x/s(k)",
 )
 def hell(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Give the job with the best (s(k)/k)/(x/s(k)) its k, then the next, while servers are left.
+    """Serve jobs by the best (s(k)/k)/(x/s(k)), each with its k, while servers are left.
 
     For k^p that is SRPT from p = 1/2 on, and one server for each job below. The paper does not
     define the policy further: that servers which no job wants stay idle is our reading.

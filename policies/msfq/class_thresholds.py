@@ -60,7 +60,7 @@ def class_thresholds(seen: Seen, free: int) -> int:
 
 
 def _drained(seen: Seen, free: int) -> int:
-    """Return the class that a drain serves, `NONE` until it fits, `ANY` if none calls any more."""
+    """Return the class that a drain serves; `NONE` until it fits, `ANY` once none calls."""
     memory, count = seen.memory, len(seen.needs)
     for c in seen.by_need:
         left = memory[2 + 3 * count + c]
@@ -91,7 +91,7 @@ def _drained(seen: Seen, free: int) -> int:
     ),
 )
 class ClassThresholds(FlatRule):
-    """Start the largest (or least) need first, until those in service are down to their thresholds.
+    """Start the largest (or least) need first, until the jobs in service fall to their thresholds.
 
     A class calls for servers once ``call`` of it wait. A class in service may leave once at most
     ``leave`` of it run and at most ``rest`` of it wait. Where a class calls that is not in service

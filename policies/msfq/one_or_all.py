@@ -115,7 +115,7 @@ def two_threshold(seen: Seen, free: int) -> int:
     b2=BOUND,
 )
 class TwoThreshold(FlatRule):
-    """Two thresholds instead of one: what the optimal policy looks like.
+    """Two thresholds instead of one, the shape of the optimal policy.
 
     With empty servers a large job starts if fewer small ones wait than b0 + b1·(large ones
     waiting). With c small jobs running and a large one waiting, no small one starts while c <= l

@@ -12,7 +12,7 @@ Choice = int | Job | None
 Watch = Callable[[int, int], None]
 """Called with how many jobs have come so far, and how many will."""
 ANY, NONE = -2, -1
-"""Not one class alone, and no class: what rules on flat arrays return in place of a class."""
+"""Returned by flat rules in place of a class: any class may start, or none."""
 
 
 class Seen(NamedTuple):
@@ -150,7 +150,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class Plan:
-    """A rule that is set up for an instance: ``make`` makes it anew, with nothing in its memory."""
+    """A rule set up for an instance; ``make`` makes a fresh one with an empty memory."""
 
     name: str
     make: Callable[[], Rule]

@@ -22,7 +22,7 @@ PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Qu
 
 
 def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
-    """Return FCFS's exact mean response times, or None if simulating is better or the only way.
+    """Return FCFS's exact mean response times; None where simulation is better or the only way.
 
     If they are ``required``, however long they take, `NotApplicableError` says why there are none.
     `UnstableError` if FCFS is not stable.
@@ -61,7 +61,7 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
 
 
 def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
-    """Start the job that came, or nothing: what fits was started before."""
+    """Start the job that arrived, or nothing: whatever fits has started before."""
     return kind if seen.needs[kind] <= free else NONE
 
 
@@ -143,7 +143,7 @@ def adaptive_quickswap(seen: Seen, free: int) -> int:
 
 
 def after_adaptive(seen: Seen, free: int, kind: int) -> int:
-    """Tell what an arrival may start: it brings on no drain while its class is in service."""
+    """Tell what an arrival may start: no drain begins while its class is in service."""
     if not seen.memory[0]:
         if seen.needs[kind] <= free:
             return kind
@@ -160,7 +160,7 @@ def after_adaptive(seen: Seen, free: int, kind: int) -> int:
     twin=Twin(__name__, "adaptive_quickswap", "after_adaptive"),
 )
 class AdaptiveQuickswap(FlatRule):
-    """MSF, until it serves only what keeps others waiting.
+    """MSF until the class in service keeps all others waiting, then a drain.
 
     Where some waiting class is not in service, and no class in service waits, only the waiting job
     that needs most servers may start; once it has, MSF goes on.
@@ -171,7 +171,7 @@ class AdaptiveQuickswap(FlatRule):
 
 
 def by_the_clock(seen: Seen, free: int) -> int:
-    """Start a job of the class whose turn it is, which the memory holds."""
+    """Start a job of the class whose turn it is, held in the memory."""
     c = seen.memory[0]
     if seen.running[c] >= seen.slots[c]:
         return NONE

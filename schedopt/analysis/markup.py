@@ -33,7 +33,7 @@ SPECIAL = {
     "µ": r"$\mu$",
     "…": r"\dots{}",
 }
-"""What LaTeX would read as something else, and how it is written there."""
+"""Characters special to LaTeX, and how they are written there."""
 
 
 def plain(text: str) -> str:

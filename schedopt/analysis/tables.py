@@ -1,4 +1,4 @@
-"""What the rows of a bench say, as tables of text: for a terminal, a page, and a paper."""
+"""The rows of a bench as tables of text, for a terminal, a page and a paper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS = {
     "not-applicable": "not applicable",
     "time-limit": "timed out",
 }
-"""How a row without a gap ended, where another word reads better."""
+"""Words for the outcome of a row without a gap."""
 
 STANDING = (
     "policy",
@@ -302,7 +302,7 @@ def _plain(value: object) -> object:
 
 
 def measured_tables(rows: Iterable[Row]) -> Iterator[ShownTable]:
-    """Yield for each measured instance what the policies get, and how sure it is who is best."""
+    """Yield for each measured instance the policies' measures, and how sure the best one is."""
     for of in measured(rows)[:MOST_MEASURED]:
         yield measures(of)
         if of.differences:
@@ -310,7 +310,7 @@ def measured_tables(rows: Iterable[Row]) -> Iterator[ShownTable]:
 
 
 def measures(of: Measured) -> ShownTable:
-    """Return what each contender gets on one instance."""
+    """Return each contender's measures on one instance."""
     first, *others = dict.fromkeys(key for _, row in of.rows for key in row.measures)
     bound = ""
     if of.bound is not None:

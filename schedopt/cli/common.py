@@ -52,7 +52,7 @@ MEANINGS = {
     "template": "What writes the .sh: see `schedopt list templates`, or a file of your own.",
     "threads": "Threads of the solver.",
 }
-"""What parameters of several verbs mean, where their docstrings do not say otherwise."""
+"""Help for parameters that several verbs share."""
 
 COMPLETED = {
     "file": completing.file,
@@ -236,7 +236,7 @@ def named_in(options: Mapping[str, object]) -> list[str]:
 
 
 def folder(path: Path) -> None:
-    """Make a folder, if there is none."""
+    """Make a folder if it does not exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 GRACE = 60.0
 MOST_SAID = 5
-"""Runs that ended with an error and are told one by one."""
+"""Most failed runs that are reported one by one."""
 
 MOST_FAILURES = 20
-"""Lines about what failed that are said; of more, only how many."""
+"""Most lines about failures that are printed; further ones are counted."""
 
 
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
@@ -137,7 +137,7 @@ def bench(
 def _keep_what_is_read(
     paths: list[Path], constraints: list[Path], words: dict[str, Any], report: Path | None
 ) -> None:
-    """Refuse an output and a report that would take the place of what the bench reads."""
+    """Refuse an output or a report that would overwrite what the bench reads."""
     from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files
     from schedopt.sweep.sweep_file import rule_files
@@ -153,7 +153,7 @@ def _keep_what_is_read(
 
 
 def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a bench: those of a sweep file, and flags that say otherwise."""
+    """Return the arguments of a bench: those of a sweep file, overridden by flags."""
     files = [path for path in paths if path.suffix == ".toml"]
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
     if not files:

@@ -94,7 +94,7 @@ def plan(table: pl.DataFrame) -> Figure:
 
 
 CHANGES = {"kept": GREY, "moved": ORANGE, "added": GREEN, "dropped": RED}
-"""What becomes of a job from one plan to another, and its colour."""
+"""The kinds of change from one plan to another, with their colours."""
 
 
 def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
@@ -165,7 +165,7 @@ def _of_season(table: pl.DataFrame) -> bool:
 
 
 def _left_out(axes: Axes, jobs: list[dict[str, object]], first: int, end: float) -> None:
-    """Write why each of some jobs is left out, where its bar would be."""
+    """Write why jobs are left out, where their bars would be."""
     for row, job in enumerate(jobs, start=first):
         axes.axhspan(row - 0.5, row + 0.5, color=PALE, alpha=0.4, linewidth=0)
         reason, _, rule = str(job["reason"] or "not said why").partition(":")

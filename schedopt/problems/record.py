@@ -1,4 +1,4 @@
-"""The record of a problem: all that the application knows of it.
+"""The record of a problem: everything that the application knows of it.
 
 A problem's folder has a subclass of `Problem` that says what is special to it, and modules
 (``showing``, ``drawing``, ``paging``, ``planning``, ...) whose functions are found by their names;
@@ -222,7 +222,7 @@ class Problem(Generic[I]):
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
-        """Return what the checker can re-prove the bound of a result from, None where nothing.
+        """Return a certificate of a result's bound; None where there is none.
 
         It may raise `NoCertificateError`, which says why there is none.
         """
@@ -251,7 +251,7 @@ class Problem(Generic[I]):
         limits: Limits,
         progress: Callable[[int, int], None] | None = None,
     ) -> Explanation:
-        """Return why a result is as it is, by solving again; the time limit is for all of it."""
+        """Explain a result by solving again; the time limit is for all solves."""
         home: Any = import_module(f"{type(self).__module__}.explaining")
         return home.explain(model, result, limits, progress)  # type: ignore[no-any-return]
 
@@ -274,7 +274,7 @@ class Problem(Generic[I]):
         half_life: str | None,
         window: str | None,
     ) -> tuple[list[Constraint], list[str]]:
-        """Return rules that know what earlier results used, and lines on what became of what.
+        """Return rules with the use of earlier results, and notes on them.
 
         See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
         used; ``rules``: those to carry on. `InputError` if the problem has none that remember.
@@ -316,7 +316,7 @@ class Problem(Generic[I]):
     # How a result is shown and drawn, by functions of the modules in the problem's own folder.
 
     def _told(self, home: str, *given: object, default: T, **named: object) -> T:
-        """Return what ``module:function`` of the problem's folder says; the default without one."""
+        """Return the value of ``module:function`` in the problem's folder, or the default."""
         own = _in_folder(type(self).__module__, home)
         found: T = own(*given, **named) if own else default
         return found

@@ -1,4 +1,4 @@
-"""The page of one result: what is decided, drawn and said in tables, in a file of its own."""
+"""The page of one result, with pictures and tables, in a single file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

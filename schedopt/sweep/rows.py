@@ -1,4 +1,4 @@
-"""Rows of a bench: what one is, and how files hold them."""
+"""Rows of a bench, and their files."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def run_of(file: str, policy: str, seed: int, options: Options) -> str:
-    """Return what tells a run of a bench from every other, whatever it depends on."""
+    """Return the identity of a run within a bench."""
     return msgspec.json.encode([file, policy, seed, options], order="sorted").decode()
 
 

@@ -1,4 +1,4 @@
-"""A sweep as people write it down: a small TOML file."""
+"""A sweep as a small TOML file."""
 
 import glob
 import tomllib

@@ -1,4 +1,4 @@
-"""What is varied: places in an instance, the values for each, and every combination of them."""
+"""Variations: places in an instance, the values for each, and their combinations."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
 
 
 def _names(holder: Any) -> dict[str, Any]:
-    """Return what can be named in an object or a list, and where it is."""
+    """Return the names in an object or a list, and their places."""
     if isinstance(holder, dict):
         return {key: key for key in holder}
     found: dict[str, Any] = {}

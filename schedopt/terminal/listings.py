@@ -1,4 +1,4 @@
-"""What there is, in words; whether it works; what reproductions found; what the archive holds."""
+"""Listings: contents, the doctor's findings, reproductions, the archive."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STYLES = {True: "green", False: "red", None: ""}
 
 
 def contents(sections: Mapping[str, Sequence[Told]]) -> None:
-    """Show what there is, section by section: names, and below each what is said of it."""
+    """Show the contents section by section: names, and below each its description."""
     shown = Text()
     for title, entries in sections.items():
         shown.append(f"{printable(title)}\n", "bold")
@@ -45,7 +45,7 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
 
 
 def overview(sections: Mapping[str, Sequence[Told]]) -> None:
-    """Show on a screen what there is: the names of each section, problem by problem."""
+    """Show an overview that fits a screen: the names of each section by problem."""
     shown = Text()
     for title, entries in sections.items():
         named: dict[str, list[str]] = {}
@@ -116,7 +116,7 @@ def ledger(found: Sequence[Told]) -> None:
 
 
 def explained(entries: Sequence[Explained]) -> None:
-    """Show what is known of each name."""
+    """Show the explanation of each name."""
     for i, entry in enumerate(entries):
         if i:
             out.print()
@@ -169,7 +169,7 @@ def _engines(engines: Sequence[Told]) -> None:
 
 
 def _when(field: Told) -> str:
-    """Say whether a field has to be there, or what holds where it is not."""
+    """Return whether a field is required, or its default."""
     if field.get("required"):
         return "required"
     default = field.get("default")

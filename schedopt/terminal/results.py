@@ -30,7 +30,7 @@ ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a
 
 
 def result(instance: AnyInstance, document: Result) -> None:
-    """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
+    """Show one result: status, proof, the problem's details, and violations."""
     record = problem(document.problem)
     more = ((*line, "") for line in record.lines(instance, document))
     grid = Table.grid(padding=(0, 2))
@@ -74,7 +74,7 @@ def _dropped(shown: ShownTable) -> None:
 
 
 def _outcome(document: Result) -> list[tuple[str, str, str]]:
-    """Return what every result says, each with the style of its value."""
+    """Return the facts of every result, each with the style of its value."""
     who = document.policy or f"{document.formulation}: {document.credit}"
     ended = f"{document.solution_status} ({document.termination})"
     sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""

@@ -47,7 +47,7 @@ def chosen(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
 
 
 def shown(name: str) -> dict[str, Any]:
-    """Return all that is known of a group, or of an instance given as ``GROUP/NAME``."""
+    """Return everything known of a group, or of an instance given as ``GROUP/NAME``."""
     name = name.removeprefix(PREFIX)
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
     if "/" not in name:

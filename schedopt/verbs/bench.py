@@ -288,7 +288,7 @@ def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
 def computed(
     todo: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
 ) -> Outcomes:
-    """Yield what became of the next instances as it is known."""
+    """Yield outcomes of instances as they arrive."""
     if not todo:
         return
     if cluster is not None:

@@ -46,7 +46,7 @@ def check(instance: AnyInstance, result: Any) -> Report:
 
 
 def answered(document: Document, report: Report) -> str:
-    """Return which question a result answers, in words, and how it differs from the file's own."""
+    """Return a result's question in words, and how it differs from the file's own."""
     what = document.formulation or f"policy {document.policy}"
     told = differences(report)
     if not told:
@@ -60,7 +60,7 @@ def differences(report: Report) -> list[str]:
 
 
 def outcome(document: Document, report: Report) -> str:
-    """Return what holds of a result that nothing is wrong with, and what of it is believed."""
+    """Return what is verified of a sound result, and what is only believed."""
     if document.termination == "infeasible":
         return f"no solution in hand: that there is none is {report.bound}"
     if document.solution_status == "none":

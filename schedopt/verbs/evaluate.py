@@ -122,7 +122,7 @@ def evaluate(
 
 
 def told_apart(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
-    """Make sure that no two runs write the same file."""
+    """Refuse two runs that write the same file."""
     for key, value in options.items():
         takers = [p for p in policies if key in p.options and p.options[key].written]
         for mark, count in zip(MARKS, (len(takers), instances if takers else 1), strict=True):
@@ -246,7 +246,7 @@ def _checked(
     began: float,
     solved: float,
 ) -> Result:
-    """Return a result as the checker leaves it."""
+    """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 
     try:

@@ -90,7 +90,7 @@ def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
 
 
 def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
-    """Return what is wrong with results that cannot be drawn; raise the failure if nothing is."""
+    """Return why results cannot be drawn; raise the failure where no reason is known."""
     from schedopt.validation.documents import check
 
     if instance is None:

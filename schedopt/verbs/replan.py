@@ -154,7 +154,7 @@ def _read(path: str | Path) -> Any:
 
 
 def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
-    """Return the instance of a plan in a file: the one that is given, or the one of its result."""
+    """Return the instance of a plan in a file: the given one, or its result's."""
     return _given(plan, given)[1] if given is None else given
 
 
@@ -181,7 +181,7 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
 
 
 def _candidates(name: str, file: str | None) -> Iterator[AnyInstance]:
-    """Yield instances that may be of a name: beside a file, and the examples."""
+    """Yield instances that may bear a name: beside a file, and the examples."""
     for example in examples().values():
         if name in (example.name, example.path.name.partition(".")[0]):
             yield load(example.path)

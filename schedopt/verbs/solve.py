@@ -142,14 +142,14 @@ def solve(
 
 
 def _question(model: Formulation) -> Asked:
-    """Return what a formulation asks: its options that change that, and what was added."""
+    """Return the question of a formulation: the options that change it, and added constraints."""
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
 
 
 def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
-    """Return what a result is worth in scenarios that did not decide, where some did."""
+    """Return a result's value in fresh scenarios, where it was decided under risk."""
     judged = getattr(model, "judged", None)
     found = None if judged is None or result.solution is None else judged(result.solution)
     return found or msgspec.UNSET
@@ -158,7 +158,7 @@ def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgsp
 def _certified(
     record: Problem, model: Formulation, result: Result, limits: Limits, why: list[str]
 ) -> Result:
-    """Return a result with its certificate, if one is found, and add why not."""
+    """Return a result with its certificate, or a note on why there is none."""
     try:
         found = record.certificate(model, result, limits)
     except NoCertificateError as reason:
@@ -168,7 +168,7 @@ def _certified(
 
 
 def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
-    """Return a result as the checker leaves it, without a certificate that proves nothing."""
+    """Return a result as judged by the checker, without a certificate that proves nothing."""
 
     def check(result: Result) -> Result:
         return _checked(model, result, stages.to_check())
@@ -193,7 +193,7 @@ def _explained(
     limits: Limits,
     progress: Callable[[int, int], None] | None,
 ) -> Result:
-    """Return a result with what it leaves out and why; where something is not proven it says so."""
+    """Return a result with its explanation, which says what is not proven."""
     if result.solution is None:
         return noted(result, "nothing to explain: there is no solution")
     found = record.explain(model, result, limits, progress)
@@ -202,7 +202,7 @@ def _explained(
 
 
 def confirmed(result: Result, other: Result | None) -> Result:
-    """Return a result as another method's leaves it: where the two disagree, nothing is optimal.
+    """Return a result confirmed by another method; where they disagree, nothing is optimal.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ AGREE = 1e-6
 
 
 def _checked(model: Formulation, result: Result, seconds: float | None) -> Result:
-    """Return a result as the checker leaves it: what it faults is not called optimal."""
+    """Return a result as judged by the checker: a faulty one is not called optimal."""
     report = _report(model, result, seconds)
     missing = [*report.unchecked, *report.unjudged]
     notes = [f"not checked: {what}" for what in missing]
@@ -267,7 +267,7 @@ def _expect_sound(limits: Limits) -> None:
 
 
 def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
-    """Return what is given as a formulation, building it where it is an instance or a file."""
+    """Return a formulation, building it from an instance or a file."""
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 

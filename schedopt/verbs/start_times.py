@@ -25,7 +25,7 @@ def start_times(
     seed: int = 0,
     waiting: str | Path | None = None,
 ) -> StartTimes:
-    """Say when each job that waits at a time will start under a policy, by an interval.
+    """Return an interval for the start of each job that waits at a time, under a policy.
 
     Until then the log is played by the same policy. Run times are drawn from how long jobs have run
     that have ended by then; intervals are calibrated on starts before then.
@@ -75,7 +75,7 @@ def explain_start(
     options: Mapping[str, Any] | None = None,
     policy_files: Iterable[str | Path] = (),
 ) -> Because:
-    """Say who ran in a job's place between its submit and its start, and by which rule.
+    """Return which jobs ran in a job's place between its submit and start, and by which rule.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ def solved(
 
 
 class SaidError(InputError):
-    """An error that is in words already."""
+    """An error with a finished message."""
 
     def __str__(self) -> str:
         return self.expected

@@ -8,8 +8,7 @@ from math import inf
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.order import Order, smiths_order
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of
+from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Given, HandOn
@@ -35,16 +34,16 @@ from schedopt.solvers.hesrpt.tree_kernels import (
 from schedopt.solvers.result import Result, Termination
 
 MOST_SHARES = 1_000_000
-"""Most shares that are written epoch by epoch; beyond, proportions replace them where possible."""
+"""Most shares written epoch by epoch; beyond, proportions replace them where possible."""
 MOST_LEAVES = 20_000
 TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
 WORTH = 1.1
-"""An order of a diagram is improved if it costs at most this many times the best."""
+"""Orders from a diagram are improved if they cost at most this many times the best."""
 TOGETHER = 1e-12
-"""Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
+"""Completions this near, relatively, count as simultaneous: only rounding separates them."""
 NOTHING = np.zeros((0, 0))
 
 
@@ -232,7 +231,7 @@ class OrderTree(OrderSearch):
         return self._explore(until)
 
     def _narrow(self, diagram: Diagram, until: float) -> bool:
-        """Make passes over the diagram until few orders are left, or passes close hardly any more.
+        """Make passes over the diagram until few orders remain, or a pass closes hardly any.
 
         Branch and bound then searches the orders that are left. Tell whether it has ended.
         """
@@ -336,7 +335,7 @@ class OrderTree(OrderSearch):
 
 
 def solve_one(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
-    """Solve an allocation of which one order is all there is to try."""
+    """Solve an allocation with a single order to try."""
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:

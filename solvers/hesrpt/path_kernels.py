@@ -1,4 +1,4 @@
-"""Compiled: the least cost of a single job, where the rent of a server falls over time."""
+"""Compiled: the least cost of a single job when the rent of a server falls over time."""
 
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from schedopt.solvers.hesrpt.kernels import POWER, TABLE, Curves, Floats, Ints, 
 STEPS, CROSSINGS = 80, 40
 """Most steps towards a price, and towards the price at which two ends cost the same."""
 ROUNDING, CANCELLED = 1e-12, 2e-14
-"""What a sum over cells may be off by, relatively; the same of terms that may cancel."""
+"""Relative error of a sum over cells; the same for terms that may cancel."""
 DEEP = 128
-"""Most spans that wait: halving never leaves as many."""
+"""Depth of the stack of spans: halving never needs as much."""
 
 
 class Path(NamedTuple):
@@ -67,7 +67,7 @@ def first_below(rents: Floats, value: float) -> int:
 
 @compiled
 def _end_near(times: Floats, near: float) -> int:
-    """Return the first end of a cell that is no earlier than a time; 1 at the least."""
+    """Return the first end of a cell at or after a time; at least 1."""
     low, high = 1, len(times) - 1
     while low < high:
         middle = (low + high) // 2

@@ -20,18 +20,18 @@ from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats
 from schedopt.solvers.hesrpt.path_kernels import DEEP, Path, add_up, all_cheapest, completing_at
 
 STEEPEST = 0.97
-"""Larger powers are replaced by tangents from above: -p/(1-p) would leave the range of floats."""
+"""Larger powers are bounded by tangents: -p/(1-p) would leave the range of floats."""
 NEARLY_ALL = 1.0 - 1e-8
 """Larger parallel parts count as 1: 1/(1-f) would leave too few digits."""
 TANGENTS = 256
 LEAST_RENT = 1e-6
-"""Rents are no less than this part of the highest: then powers of them stay in floats."""
+"""Rents are at least this fraction of the highest, so that their powers stay finite."""
 SAFETY = 1e-12
 """Relative error of sums over jobs."""
 WORK = 20_000
 """Cells times jobs between two looks at the clock."""
 ROUGH = 1e-5
-"""Relative accuracy of each job's least cost while rents are sought."""
+"""Relative accuracy of each job's least cost during the search for rents."""
 KEPT, FIRST_STEP, SHORTER, VAIN = 0.4, 1.0, 0.6, 3
 """How much of the last direction is kept; the length of a step, as a part of the way to where the
 bound might meet the best cost; by what it is shortened after so many steps in vain."""
@@ -121,7 +121,7 @@ class Rents:
     def tried(
         self, times: Floats, rents: Floats, part: float = ROUGH
     ) -> Generator[None, None, tuple[float, Floats]]:
-        """Yield now and then; return what rents prove, and what jobs take beyond what they may.
+        """Yield now and then; return the bound of rents, and the excess demand for servers.
 
         The second is by cell, servers times time: of all jobs, then of each capped team, (T, E).
         """
@@ -171,7 +171,7 @@ class Rents:
 
 
 class Climb:
-    """Subgradient steps that move rents up to the best bound, which `found` keeps.
+    """Subgradient steps on rents; `found` keeps the best bound.
 
     The rents to start from are those of all servers, shape (E,), or by row, shape (T, E).
     """
@@ -185,13 +185,13 @@ class Climb:
         self._way = np.zeros(every.shape)
 
     def _sound(self, rents: Floats) -> Floats:
-        """Return rents that never rise; those of teams are no lower than that of all."""
+        """Project onto rents that never rise, with teams' rents no lower than the common one."""
         rows = np.array([falling(row, self._lengths) for row in rents])
         rows[1:] = np.maximum(rows[1:], rows[0])
         return rows
 
     def step(self, value: float) -> Iterator[None]:
-        """Try rents, and set the next towards where the bound might meet a cost that is known."""
+        """Try rents, and step towards where the bound would meet the known cost."""
         bound, beyond = yield from self.found.tried(self.times, self._rents)
         if bound > self._bound * (1.0 + 1e-8):
             self._bound, self._best, self._vain = bound, self._rents, 0

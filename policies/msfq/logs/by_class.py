@@ -44,7 +44,7 @@ def classes(queue: Instance) -> Instance:
 
 
 def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
-    """Return when each job starts under a rule set up for `classes` of a log, shape (jobs,).
+    """Return when each job starts under a rule for the `classes` of a log, shape (jobs,).
 
     `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
     """

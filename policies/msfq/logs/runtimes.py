@@ -1,4 +1,4 @@
-"""Models of how long jobs will run: fitted on jobs that have ended, nothing else.
+"""Models of run times, fitted on ended jobs alone.
 
 A model makes a `Draw` of a log and what has ended of it; `run_times` registers it by name.
 """
@@ -74,7 +74,7 @@ class History:
                 self._pools[by, key, rated] = np.sort(self.jobs.run[own] / self._asked[own])
 
     def _pool(self, row: int) -> Floats:
-        """Return what jobs alike came to, sorted: run times, or these over what was asked for."""
+        """Return the sorted run times of similar jobs, or their ratios to what was requested."""
         rated = bool(self._rated[row])
         user = int(self._users[row])
         keys = [("user", user), ("size", int(self._classes[row])), ("all", 0)]
@@ -111,7 +111,7 @@ class History:
 
 @run_times("requested")
 class Requested:
-    """Runs as long as was requested; what has no request, or outruns it, as long again."""
+    """Takes requests as run times; a job without one, or beyond it, runs as long again."""
 
     def __init__(self, jobs: Jobs, ended: Rows) -> None:
         known = jobs.run[ended] if len(ended) else np.ones(1)

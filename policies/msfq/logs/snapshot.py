@@ -1,4 +1,4 @@
-"""A log at one moment: who waits, who runs and since when; and how a policy goes on from there."""
+"""A log at one moment: who waits, who runs and since when, and how a policy continues."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,12 +11,12 @@ from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Labels
 
 Rows = NDArray[np.intp]
 SLIVER = 1e-9
-"""The least that is left of a job which still runs, as a part of its time."""
+"""Least remaining part of a job that still runs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What can be known of a log at a time, under a policy that has played it until then."""
+    """What is known of a log at a time, replayed until then under a policy."""
 
     queue: Instance  # whose log it is. Of run times, only those of jobs that have ended are known
     # When each job starts; what is after ``time`` is not known either; shape (jobs,).
@@ -51,7 +51,7 @@ class Snapshot:
         return np.concatenate((waiting, self.time - self.starts[self.running]))
 
     def onward(self, runs: Floats, *, estimated: bool) -> Instance:
-        """Return the log from here on, were these the run times of `asked`.
+        """Return the log from here on, given run times for `asked`.
 
         Until ``time`` the machine is full: of the jobs that run, and of one that holds the rest.
         So whoever waits has waited until now, and a policy decides at ``time`` as it would have.

@@ -29,15 +29,15 @@ PAST_SCENARIOS = 40
 MOMENTS = 40
 """Moments of the past that intervals are calibrated on."""
 HALF = 0.3
-"""The part of these moments over which what one counts for is halved."""
+"""Half-life of a moment's weight, as a fraction of the moments."""
 EACH = 40
-"""Waiting jobs of a moment that count, spread over its queue."""
+"""Waiting jobs sampled at a moment, spread over its queue."""
 GOLDEN = 0.6180339887
-"""Whose multiples are spread evenly over [0, 1), but for whole numbers."""
+"""The golden ratio: fractional parts of its multiples spread evenly over [0, 1)."""
 LEAST = 100
-"""Starts of the past below which intervals are left as they are."""
+"""Fewest past starts for calibration; with fewer, intervals are left as they are."""
 GRAIN = 100.0
-"""The mean run time over this is the wait below which differences hardly count."""
+"""Waits below the mean run time over this hardly count."""
 
 Play = Callable[[Instance], Floats]
 """Returns when each job of a log starts under the policy."""
@@ -109,7 +109,7 @@ def _grain(at: Snapshot) -> float:
 
 
 def _logs(time: float, starts: Floats, grain: float) -> Floats:
-    """Return the logarithm of the wait that is left."""
+    """Return the logarithm of the remaining wait."""
     return np.asarray(np.log1p((starts - time) / grain))
 
 
@@ -119,7 +119,7 @@ def _widened(time: float, starts: Floats, shift: float, grain: float) -> Floats:
 
 
 def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[float]:
-    """Return times before ``end`` at which somebody waited: early, late or in the midst of it."""
+    """Return moments before ``end`` at which jobs waited."""
     submit = queue.jobs.submit
     waited = np.flatnonzero((submit < np.minimum(starts, end)) & (submit > submit[0]))
     if not len(waited):
@@ -131,7 +131,7 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
 
 
 def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Return how far intervals of the past missed, below 0 where they held; and which are known.
+    """Return how far past intervals missed (below 0 where they held), and which misses are known.
 
     Of a start that is still to come, the score is at least what it would be were it now. The last
     array says how much each counts.
@@ -156,7 +156,7 @@ def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[n
 
 
 def _quantile(scores: Floats, seen: NDArray[np.bool_], counts: Floats, level: float) -> float:
-    """Return a quantile of scores of which some are known to be larger (Kaplan and Meier, 1958)."""
+    """Return a quantile of scores, some right-censored (Kaplan and Meier, 1958)."""
     order = np.lexsort((~seen, scores))
     own = counts[order]
     left = own[::-1].cumsum()[::-1]

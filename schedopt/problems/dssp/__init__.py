@@ -94,7 +94,7 @@ class Dssp(Problem["Instance"]):
         return found
 
     def measured_by(self, policy: Policy) -> Options:
-        """Return no options where jobs are run: the bound then depends on no choice."""
+        """Return no options for schedules, whose bound depends on no choice."""
         return {} if _dispatches(policy) else super().measured_by(policy)
 
     def question(
@@ -104,7 +104,7 @@ class Dssp(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the best choice under the same options; of what is run, in the bounding night."""
+        """Return the best choice under the same options; for schedules, in the bounding night."""
         from schedopt.instances.dssp import bounding
 
         if _dispatches(policy) and bounding(instance) is not instance:

@@ -22,7 +22,7 @@ from schedopt.instances.precision import expect_held
 from schedopt.solvers.result import Document
 
 DIGITS = 12
-"""Significant digits of a demand that was worked out from a share, so that rounding is gone."""
+"""Significant digits of a demand computed from a share, to remove rounding."""
 
 OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
 
@@ -32,7 +32,7 @@ EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are da
 
 @dataclass(frozen=True)
 class Usage:
-    """What one night used."""
+    """The use of one night."""
 
     night: int  # counted from anywhere
     capacity: Fraction | None  # None where it is not known
@@ -49,7 +49,7 @@ def carry(
     half_life: str | None,
     window: str | None,
 ) -> tuple[list[Constraint], list[str]]:
-    """Return fair shares that know what was used before, and lines on what became of what."""
+    """Return fair shares with the use of earlier nights, and notes on them."""
     life, nights = _memory(half_life, window)
     used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]
     if not used:
@@ -175,7 +175,7 @@ def _night(text: str) -> int:
 
 
 def _called(night: int) -> str:
-    """Return a night as its table names it: a number, or a date."""
+    """Return a night's name in its table: a number or a date."""
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
 
 

@@ -46,7 +46,7 @@ MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 
 MOST_WINDOWS = 12
-"""Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""
+"""Most releases and deadlines that are drawn; more would hide the picture."""
 
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
@@ -192,7 +192,7 @@ def _asked(
     documents: Sequence[Result[Selected]],
     night: Instance | None,
 ) -> None:
-    """Draw what the groups ask for, behind what they get."""
+    """Draw the groups' demands behind their shares."""
     found = documents[0].solution
     if night is None or found is None or by not in night.groups:
         return
@@ -369,7 +369,7 @@ def _windows(axes: Axes, night: Instance | None, unit: float) -> None:
 
 
 def _machine(axes: Axes, night: Instance | None, unit: float) -> None:
-    """Draw how many processors there are, and of which pool, where that changes."""
+    """Draw the processors by pool, where their number changes."""
     if night is None or not any((night.changes, night.end, night.down, night.pools)):
         return
     first = 0.0
@@ -383,7 +383,7 @@ def _machine(axes: Axes, night: Instance | None, unit: float) -> None:
 
 
 def _releases(document: Any) -> Any:
-    """Return when each processor that works at all ends its last task."""
+    """Return the end of each busy processor's last task."""
     last: dict[int, float] = {}
     for task in document.solution.tasks:
         for on in task.on:

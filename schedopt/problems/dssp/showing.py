@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from schedopt.formats import counted, natural, number
 from schedopt.formulations.dssp.nights import nights_of
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.rows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (
@@ -122,7 +122,7 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
 def caution(
     instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights]
 ) -> str:
-    """Say which part of what is chosen cannot be carried out in time as it is run; else nothing."""
+    """Say how many chosen jobs cannot be run in time; empty if all can."""
     lost = [name for schedule in schedules_of(run) for name in unpaid(instance, schedule)]
     if run is result or not lost:
         return ""
@@ -132,7 +132,7 @@ def caution(
 
 
 def _used_up(night: Instance, result: Result) -> Lines:
-    """Yield which groups used so much before that a cap cannot be kept, whatever is run."""
+    """Yield the groups whose earlier use alone exceeds a cap."""
     rules = [*night.constraints, *result.constraints]
     capacity = as_written(float(result.options.get("fill", 1.0))) * night.exact_capacity(1.0)
     for rule in rules if result.termination == "infeasible" else ():
@@ -235,7 +235,7 @@ def largest(found: SelectedNights, by: str) -> list[str]:
 
 
 def shares(result: Result[Chosen]) -> dict[str, dict[str, float]]:
-    """Return the share of each group of each grouping, of the capacity of all nights."""
+    """Return the shares of all groups in the capacity of all nights."""
     nights = () if result.solution is None else nights_of(result.solution)
     return {
         by: {group: fsum(night.shares[by][group] for night in nights) / len(nights) for group in of}

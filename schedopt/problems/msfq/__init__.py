@@ -90,7 +90,7 @@ class Msfq(Problem["Instance"]):
         return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both preempt nobody, and neither knows sizes that the other does not."""
+        """Tell whether both are nonpreemptive, and know the same about sizes."""
         from schedopt.policies.msfq.registration import knows_sizes
 
         if hasattr(result.solution, "preemptions"):

@@ -28,7 +28,7 @@ def start_times(
     seed: int,
     waiting: str | Path | None = None,
 ) -> StartTimes:
-    """Return the starts of who waits, as `schedopt.start_times` says."""
+    """Return the start times of waiting jobs: see `schedopt.start_times`."""
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
     from schedopt.policies.msfq.logs.runtimes import MODELS
     from schedopt.policies.msfq.logs.snapshot import Snapshot

@@ -1,4 +1,4 @@
-"""What is tried on a log before it is solved: policies, of which the best is what is in hand."""
+"""Policies tried on a log before it is solved; the best is the first incumbent."""
 
 from __future__ import annotations
 

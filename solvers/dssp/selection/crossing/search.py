@@ -1,4 +1,4 @@
-"""Annealing among the columns that the prices of a linear relaxation leave nearly undecided."""
+"""Annealing among the columns whose reduced costs in a linear relaxation are near 0."""
 
 from collections.abc import Callable
 from typing import Final
@@ -14,25 +14,25 @@ from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, 
 CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
 LEAST_MOVES, MOST_MOVES = 200_000, 12_000_000
-"""Moves at least and at most: between them the square of the columns, that HiGHS has its time."""
+"""Fewest and most moves; between them the columns squared, so that HiGHS has time left."""
 ROUNDS: Final = (0.02, 0.08, 0.9)
-"""The part of the moves of each round, which begins with the relaxation, rounded."""
+"""Share of the moves in each round; a round begins from the rounded relaxation."""
 HOT, COLD = 0.03, 0.01
-"""What a move may lose, at the start and at the end of a round, in mean rewards."""
+"""Temperatures at the start and end of a round, in mean rewards."""
 FEWER = 2000
-"""Columns below which moves are few for each row, and begin with more."""
+"""Fewest columns in the core; fewer leave too few moves for each row."""
 CHARGE: Final = 0.05
-"""What a broken row costs beside how far it is broken, in mean rewards."""
+"""Fixed cost of a violated row, beside the cost of its violation, in mean rewards."""
 KEPT: Final = 0.07
-"""The part of the moves that should end with all rows kept: else weights are changed."""
+"""Share of the moves that should end feasible; weights are adjusted towards it."""
 SWIFT = 2.0
-"""How swiftly they are changed."""
+"""How fast weights are adjusted."""
 CORE, FOR_EACH = 120, 12
-"""Columns that are moved at least, and for each row with a price."""
+"""Least number of columns that move, and how many for each priced row."""
 FEW: Final = 12
-"""Entries up to which a row is one of few jobs: its price says little of a column's worth."""
+"""Most entries of a row of few jobs, whose price says little of a column's value."""
 LARGEST: Final = 1 << 53
-"""Rewards sum to less: they are doubles then."""
+"""Sums of rewards must stay below this, so that doubles are exact."""
 
 
 class Annealed:
@@ -105,13 +105,13 @@ class Annealed:
         return Walk(values, values.copy(), activity, np.array(at, dtype=np.int64))
 
     def _weigh(self, strict: float) -> None:
-        """Say how much broken rows cost."""
+        """Set the cost of violated rows."""
         self._strict = strict
         self._held.weights[:] = self._weights * strict
         self._held.charge[0] = CHARGE * self._mean * strict
 
     def _some(self, walk: Walk) -> Walk | None:
-        """Make a chunk of moves; keep what is better, and weigh broken rows as that went."""
+        """Make a chunk of moves; keep what is better, and adjust the weights of rows."""
         held = self._held
         draws = self._draw.random((min(CHUNK, self._left), DRAWS))
         draws[:, 4] = np.log(1.0 - draws[:, 4])
