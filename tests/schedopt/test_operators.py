@@ -113,7 +113,7 @@ def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: l
     assert "found a directory; expected a file" in refused("convert", tmp_path, *more)
     said = refused("convert", picture, *more)
     assert "picture.png: " in said
-    assert ("found none of them; expected a table (.csv" in said) == ("as=jobs" not in options)
+    assert ("found a file of another name; expected a table (.csv" in said) == ("as=jobs" not in options)
 
 
 def test_a_line_now_and_then_without_a_terminal(
