@@ -23,13 +23,20 @@ from itertools import chain
 from math import isfinite
 from zoneinfo import ZoneInfo
 
-from schedopt.instances.dates import Dates
-from schedopt.instances.decimals import as_written, total
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import as_written, expect_held, total
 from schedopt.instances.dssp.jobs import Stages
-from schedopt.instances.durations import LENGTH, NUMBER, SECONDS, SPELLED, WORDS, comma, seconds_of
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import (
+    LENGTH,
+    NUMBER,
+    SECONDS,
+    SPELLED,
+    WORDS,
+    Dates,
+    comma,
+    seconds_of,
+)
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import (
     MOST_TASKS,
@@ -17,12 +17,10 @@ from schedopt.instances.dssp.clock import (
     planned_of,
 )
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import History, Job, Lognormal, Stages
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import LENGTH, NUMBER, comma
+from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import LENGTH, NUMBER, comma
 
 T = TypeVar("T")
 

@@ -97,7 +97,7 @@ def solve(
     rules = declared(constraints, instance)
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
-        say(f"wrote {write}")
+        say(f"wrote {write}: the model, for any solver")
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
     how |= {"risk": risk, "time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)

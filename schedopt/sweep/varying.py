@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from schedopt import __version__
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.precision import expect_held
 
 MOST = 10_000  # combinations of one call
 Value = float | int | str | bool  # what stands at a place

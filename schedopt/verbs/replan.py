@@ -11,9 +11,8 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.examples import examples
 from schedopt.instances.files import load
-from schedopt.instances.identity import identity
 from schedopt.instances.options import Options
-from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
 from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from schedopt.formats import number
-from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.starts import Because, StartTimes
+from schedopt.instances.times import Dates
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
 

@@ -67,6 +67,7 @@ def write(
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
             made = Path(folder) / f"model{ending}"
+            model.model.name = re.sub(r"[^A-Za-z0-9_.-]", "_", model.instance.name)[:LONGEST]
             model.model.write(str(made), io_options={"labeler": Labels()})
             made.replace(path)
     except OSError as error:

@@ -69,3 +69,19 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
                         after[j] |= 1 << i
         sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
     return after, sets
+
+
+def count_sets(after: Ints, most: int) -> int:
+    """Count the sets of last jobs that a search has to look at, up to about `most`.
+
+    It is 0 where jobs would have to complete after each other in a circle.
+    """
+    jobs = np.arange(len(after))
+    sets, total = np.zeros(1, dtype=np.int64), 1
+    for _ in jobs:
+        ready = ((sets[:, None] & after) == after) & (sets[:, None] >> jobs & 1 == 0)
+        sets = np.unique((sets[:, None] | (1 << jobs))[ready])
+        total += len(sets)
+        if not len(sets) or total > most:
+            break
+    return total if len(sets) else 0

@@ -119,6 +119,8 @@ BEYOND = 0.7
 HARDLY, MOST_VAIN = 0.8, 3
 """A pass that leaves more than this share of the paths is in vain; passes end after so many of
 these."""
+FINER, FEW_NODES = 1.5, 100_000
+"""A pass is not in vain if it has this many times the nodes of all before, and fewer than these."""
 DIGITS = 1e-7
 """Gains that differ relatively by less count as equal."""
 
@@ -171,7 +173,7 @@ class Diagram:
         self.history: list[Pass] = []
         self.bound, self.paths = 0.0, inf
         self.edges, self.nodes, self.made, self.passes = 1 << 62, 0, 0, 0
-        self.stalled, self._vain, self._least = False, 0, 1 << 62
+        self.stalled, self._vain, self._least, self._widest = False, 0, 1 << 62, 0
 
     def advance(self, goal: float) -> Iterator[None]:
         """Make one more pass, closing orders that cost as much as the goal; yields now and then.
@@ -214,7 +216,9 @@ class Diagram:
         self.made += self.nodes
         before = self.paths
         self._close(goal, len(front.base))
-        self._vain = self._vain + 1 if self.paths > HARDLY * before else 0
+        finer = FINER * self._widest < self.nodes < FEW_NODES
+        self._widest = max(self._widest, self.nodes)
+        self._vain = self._vain + 1 if self.paths > HARDLY * before and not finer else 0
         self._least = min(self._least, self.edges)
         grows = len(self.c.team_mosts) > 0 and self.edges > GROWN * self._least
         self.stalled = self._vain >= MOST_VAIN or grows

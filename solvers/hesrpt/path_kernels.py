@@ -341,3 +341,27 @@ def completing_at(
             if price < inf:
                 start = max(price, 1e-300)
                 out[i, k], _ = cost_until(c, path, j, sizes[j], costs[j], start, cells[i, k])
+
+
+@njit(cache=True)
+def completing_in(
+    c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats
+) -> None:
+    """Put lower bounds on the costs of jobs alone that complete in each cell, or later, in ``out``.
+
+    Its shape is (M, E + 1). It is infinite where a job cannot be done by the end of the cell.
+    """
+    n = len(path.rents)
+    for j in jobs:
+        top = costs[j] / speed(c, j, c.mosts[j])
+        start, before = top, inf
+        for e in range(n):
+            price = price_until(c, path, j, sizes[j], e + 1, start)
+            out[j, e] = inf
+            if price < inf:
+                start = max(price, 1e-300)
+                out[j, e] = least_between(
+                    c, path, j, sizes[j], costs[j], e, e + 1, before, start, inf, scratch
+                )
+                before = price
+        out[j, n], _ = cost_until(c, path, j, sizes[j], costs[j], min(before, top), n)

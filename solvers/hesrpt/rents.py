@@ -14,7 +14,7 @@ from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
-from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
+from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
 from schedopt.solvers.hesrpt.price_kernels import begun, play_some, played, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
@@ -177,7 +177,7 @@ class RentSearch:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
             self._path = (
-                self._guessed(self.ends) if self._teams else coarser(*play.path(), MOST_CELLS)
+                self._guessed(self.ends) if self._teams else in_cells(*play.path(), MOST_CELLS)
             )
         return value
 
@@ -193,7 +193,7 @@ class RentSearch:
         rents = 0.5 * np.array(left) / found.servers[:, None]
         if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
             rents[0] *= LEAST_RENT  # servers are left over
-        return times[grown], rents[:, cells[:-1]][:, grown[1:]]
+        return in_cells(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """Climb with rents to the best bound, and play the prices they imply."""
@@ -250,7 +250,7 @@ class RentSearch:
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
     """Solve an allocation of many jobs approximately; a tree continues where it may prove more."""
-    many = len(model.instance.jobs)
+    many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
         quick = in_slots(model.instance, model.rules)
@@ -258,10 +258,13 @@ def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
             attempt.take(quick, "rents")
         known = None if attempt.solution is None else attempt.solution.completion
         search = RentSearch(model.instance, model.rules, known=known)
+        nonlocal after
         ended = attempt.drive(search, spare=WRITING * many**2)
+        if ended and search.value < inf and many <= MOST_JOBS:
+            after = search.rents.after(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
     result = attempted(model, given, "rents", work)
     goes_on = result.termination == "completed" and many <= MOST_JOBS and not given.alone
-    return HandOn(result, result.bound) if goes_on else result
+    return HandOn(result, result.bound, after) if goes_on else result

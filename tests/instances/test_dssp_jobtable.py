@@ -192,8 +192,9 @@ WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
         "name,demand,critical_path\n",
         "line 1",
         "'name', 'demand', 'critical_path'",
-        "a column 'reward' (or option 'reward')",
+        "a column 'reward' (or option 'reward'",
     ),
+    "all at once": ("name\n", "line 1", "'name'", "') and a column 'tasks' such as 12x0.5h (or"),
     "no demand": ("name,reward,critical_path\n", "line 1", None, "a column 'demand'"),
     "misspelt": (HEADER.replace("demand", "demnd"), "line 1", "'demnd'", "a column 'demand'"),
     "misspelt priority": (

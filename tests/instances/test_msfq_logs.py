@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import beside, dump, load
-from schedopt.instances.identity import identity
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs, Needs
+from schedopt.instances.protocol import identity
 
 TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
 

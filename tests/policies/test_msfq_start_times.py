@@ -21,9 +21,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.policies.msfq.logs import start_times
 from schedopt.policies.msfq.logs.registration import started
-from schedopt.policies.msfq.logs.runtimes import MODELS
-from schedopt.policies.msfq.logs.snapshot import Snapshot
-from schedopt.policies.msfq.logs.start_times import _quantile, moments
+from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, _quantile, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.start_times import time_of
 

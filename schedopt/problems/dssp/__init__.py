@@ -81,7 +81,7 @@ class Dssp(Problem["Instance"]):
     def quantity(self, text: str, instance: Instance, unit: str) -> float:
         """Return a length of time, such as ``12h``, or a time by the clock, in a unit."""
         from schedopt.instances.dssp.clock import dates_of, time_of
-        from schedopt.instances.durations import SECONDS
+        from schedopt.instances.times import SECONDS
 
         own = pick(unit, SECONDS, "a unit of time")
         return time_of(text, own, dates_of(instance.start, own) if instance.start else None)

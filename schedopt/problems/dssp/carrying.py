@@ -13,12 +13,11 @@ import msgspec
 from schedopt.formats import counted
 from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import Constraint, FairShare
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
-from schedopt.instances.precision import expect_held
 from schedopt.solvers.result import Document
 
 DIGITS = 12

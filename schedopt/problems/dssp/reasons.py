@@ -186,7 +186,9 @@ class _Judge:
     def reason(self, j: int) -> Reason:
         """Return why an open job is left out."""
         if alone := self._shut_out(j):
-            return Reason("rule", alone, f"{shown(alone)} admits it in no selection", shut_out=True)
+            return Reason(
+                "rule", alone, f"{shown(alone)} keeps it out of every choice", shut_out=True
+            )
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")

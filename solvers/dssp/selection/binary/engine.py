@@ -204,6 +204,22 @@ class Solver:
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
 
+    def choose(self, values: Values, seconds: float) -> Termination:
+        """Let the engine choose among free columns alone, near the best; tell why it stopped."""
+        arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
+        if self.best is None or not len(free):
+            return "completed"
+        matrix = Scaled.of(arrays).matrix(arrays, values, unit=float(self.unit))
+        start, limits = (
+            (free, self.best[free].astype(float)),
+            replace(self.limits, time_limit=seconds),
+        )
+        answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
+        if answer.values is not None:
+            point = np.where(values == FREE, answer.values > 0.5, values == 1)
+            self.offer(np.flatnonzero(point).tolist(), self.engine.name)
+        return answer.stopped
+
     def _judged(self, answer: Answer) -> Decided:
         """Judge the engine's answer in integers."""
         stopped = answer.stopped
