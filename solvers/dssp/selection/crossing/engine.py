@@ -71,9 +71,9 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
         for most in TOGETHER:
             some = np.array([solver.best, *ends[:most]])
             values = np.where(np.ptp(some, axis=0) > 0, FREE, some[0]).astype(np.int8)
-            spare = limit and JOINED * max(0.0, limit - (now() - run.began))
+            spare = left(run.limits, run.began).time_limit
             if stopped != "interrupted":
-                stopped = solver.choose(values, spare or LONGEST)
+                stopped = solver.choose(values, LONGEST if spare is None else JOINED * spare)
     bound = Fraction(search.most + fixed)
     solver.known = bound if solver.known is None else min(bound, solver.known)
     if decided := solver.quick():
