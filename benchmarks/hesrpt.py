@@ -23,9 +23,8 @@ from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
-from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from schedopt.policies.hesrpt.shares import hesrpt
-from schedopt.policies.hesrpt.simulator import play
+from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total, play
 from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
 from schedopt.solvers.hesrpt.orders import OrderTree
 from schedopt.solvers.hesrpt.programs import solve_program

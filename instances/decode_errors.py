@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
+from schedopt.instances.decimals import EXPECTED, held, may_lose
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
-from schedopt.instances.precision import EXPECTED, held, may_lose
 
 _AT = re.compile(r" - at (`key` in )?`\$(.*)`$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
@@ -308,6 +308,7 @@ def _malformed(what: str, data: bytes) -> InputError:
         return InputError("a finite number", found=word[0], place=place)
     reason = re.search(r"malformed: (.*?) \(byte", what)
     words = f"JSON ({reason[1]})" if reason else "JSON"
+    words = "JSON, whose texts stand in double quotes" if rest.startswith("'") else words
     return InputError(words, found=shown(rest) if rest.strip() else None, place=place)
 
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
+from schedopt.instances.decimals import may_lose_whole
 from schedopt.instances.decode_errors import explained, lost_number, repeated_key
 from schedopt.instances.errors import placed
-from schedopt.instances.precision import may_lose_whole
 
 T = TypeVar("T")
 LARGE = 100_000
@@ -34,7 +34,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``. Lines that
     begin with ``//`` are comments. `InputError` tells the file and the place, what was found and
     what was expected; also where a key is repeated, or no double holds a number (see
-    `instances.precision`).
+    `instances.decimals`).
     """
     data = uncommented(data)
     with placed(file=file), no_collection():

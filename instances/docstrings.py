@@ -26,7 +26,8 @@ def told(docstring: str) -> Told:
         for found in _NOTE.finditer(listed)
         for name in found[1].split(", ")
     }
-    return Told(" ".join(f"{lead} {sections.get('Notes', '')}".split()), notes)
+    text = " ".join(f"{lead} {sections.get('Notes', '')}".split())
+    return Told(text.replace(":: ", ": "), notes)
 
 
 def told_of(kind: object) -> Told:

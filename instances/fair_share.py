@@ -29,8 +29,10 @@ class Each(Given, kw_only=True):
 
     Attributes
     ----------
-    at_most, at_least : float, optional
-        A share, in [0, 1].
+    at_most : float, optional
+        The largest share, in [0, 1].
+    at_least : float, optional
+        The least share, in [0, 1].
     """
 
     at_most: Share | None = None
@@ -50,8 +52,11 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     ----------
     by : str
         The grouping, such as ``team``.
-    at_most, at_least : dict of str to float
-        The share, in [0, 1], of each group that is bounded.
+    at_most : dict of str to float
+        The largest share, in [0, 1], of each group that is capped.
+    at_least : dict of str to float
+        The least share, in [0, 1], of each group that is promised one; on dssp all of the group's
+        jobs, where these come to less.
     of : {"capacity", "selected"}
         On dssp: a share of r·P·D, or of the demand that is selected.
     each : Each, optional

@@ -225,7 +225,11 @@ def expect_instance(path: str | Path) -> None:
     """Raise `InputError` about a table or a log that is there: it has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
     if name.endswith(TABLES) and Path(path).exists():
-        expected = "an instance in JSON: `schedopt convert` makes one of a table or of a log"
+        how = "--option as=jobs"
+        if not name.endswith(".swf"):
+            how = f"--option processors=16 --option deadline=8h` of a table, `{how}"
+        convert = f"schedopt convert {shown(Path(path).name)[1:-1]} --output made.json"
+        expected = f"an instance in JSON, as `{convert}` makes one, with `{how}` of a log"
         raise InputError(expected, found=shown(Path(path).name), file=str(path))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.precision import expect_held
 
 Options = Mapping[str, Any]
 """Values of options by name; what a value may be each `Option` says."""

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import check_rows, read_bytes, stem
 from schedopt.instances.options import Option, is_count, number, text, whole
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import lost_cell
 
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1

@@ -1,6 +1,7 @@
 """The clock of time limits, which stops while kernels are compiled: that is not solving."""
 
 import time
+from collections.abc import Callable
 
 
 class Stopwatch:
@@ -29,7 +30,19 @@ class Stopwatch:
         return self.spent + running
 
 
-compiling = Stopwatch()
+class Compiling(Stopwatch):
+    """The stopwatch of compiling; ``tell`` is called when that first begins."""
+
+    tell: Callable[[], None] | None = None
+
+    def begun(self) -> None:
+        """Say so once, where somebody asked for it."""
+        tell, self.tell = self.tell, None
+        if tell:
+            tell()
+
+
+compiling = Compiling()
 """Seconds spent compiling or loading kernels in this process; `solvers.machine_code` keeps it."""
 
 

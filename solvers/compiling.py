@@ -4,10 +4,11 @@ A kernel of few numbers is run as the Python that it is: loading numba takes hal
 compiling a kernel for the first time takes many. What it returns is the same to the last bit.
 """
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
 from math import inf
 from typing import Any, TypeVar, cast, overload
@@ -82,14 +83,25 @@ class Kernel(Source):
     @cached_property
     def dispatcher(self) -> Any:
         """The kernel as numba dispatches it; nothing is compiled before its first call."""
-        from schedopt.solvers.machine_code import dispatcher
+        with _blas_unseen():
+            from schedopt.solvers.machine_code import dispatcher
 
         return dispatcher(self)
 
-    @property
-    def signatures(self) -> list[Any]:
-        """The types of arguments for which it has been compiled."""
-        return cast("list[Any]", self.dispatcher.signatures)
+
+@contextmanager
+def _blas_unseen() -> Iterator[None]:
+    """Keep numba from loading all of scipy's linear algebra, only to tell whether it is there."""
+    name = "scipy.linalg.cython_blas"
+    if {name, "schedopt.solvers.machine_code"} & sys.modules.keys():
+        yield
+        return
+    sys.modules[name] = cast("Any", None)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+    sys.modules["numba.np.arraymath"]._HAVE_BLAS = installed("scipy")  # type: ignore[attr-defined]
 
 
 class CompileError(Exception):

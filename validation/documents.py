@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, reduce
 from math import isfinite
 from operator import or_
@@ -17,7 +18,7 @@ from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert, no_collection
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import home, instance_type
-from schedopt.instances.identity import identity
+from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
@@ -83,14 +84,15 @@ def check(
         report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
         began = time.perf_counter()
-        text = msgspec.json.encode(result.solution)
+        plain = _of_fields(checker, result) if report.until is None else None
+        text = msgspec.json.encode(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
             report.late = True
             report.bound = "" if result.bound is None else f"believed, from {result.solver}"
             report.unchecked.append("the solution: no time was left; `schedopt check` has its own")
             return report
-        solution = as_record(result, text)
+        solution = as_record(result, text) if plain is None else plain
         try:
             checker.check(instance, solution, result, together, report)
             _judge_bound(instance, result, together, report)
@@ -284,6 +286,23 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     answers = known_answers.get(result.formulation or "", (kind,))
     raw = result.solution if text is None else msgspec.Raw(text)
     return convert(raw, kind if kind in answers else answers[0], "solution")
+
+
+def _of_fields(checker: Any, result: Document) -> Any | None:
+    """Return a solution made anew of its fields, each checked, where these hold no records.
+
+    None where that is not so, or one is wrong: what is wrong is said of the text.
+    """
+    solution: Any = result.solution
+    kind = type(solution)
+    if kind not in getattr(checker, "PLAIN", ()):
+        return None
+    if kind not in getattr(checker, "ANSWERS", {}).get(result.formulation or "", (kind,)):
+        return None
+    fields = structs.asdict(solution)
+    with suppress(msgspec.ValidationError):
+        return msgspec.convert({k: v for k, v in fields.items() if v is not UNSET}, kind)
+    return None
 
 
 def _kind(checker: Any, solution: Any) -> Any:

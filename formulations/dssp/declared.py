@@ -20,16 +20,21 @@ from schedopt.formulations.dssp.nights import Calendar, nights_of
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
-from schedopt.formulations.protocol import Hints, Settings, Side
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
+from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from schedopt.formulations.dssp.native import Native
+
+
+PART = 0.01
+"""How far a choice may be from 0 or 1: far beyond what tolerances of solvers leave."""
 
 
 def selection_program(
@@ -39,7 +44,7 @@ def selection_program(
     open_: Sequence[bool],
     stated: Iterable[tuple[str, Row]],
 ) -> Program:
-    """Return a selection as a program: its columns, then one for each row that is lifted.
+    """Return a selection as a program: its columns, then one for each row that can be waived.
 
     Parameters
     ----------
@@ -88,7 +93,7 @@ class _Writer:
         self.rows[key] = row
 
     def state(self, name: str, row: Row) -> None:
-        """Write a row of a side constraint; one that can be lifted, with a column that lifts it."""
+        """Write a row of a side constraint, with a column that waives it where it can be waived."""
         key = f"{name}: {row.what}"
         body: dict[int, Number] = {}
         for j, c in zip(row.jobs, row.coefficients, strict=True):
@@ -155,6 +160,10 @@ class Declared:
             self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
+    def __repr__(self) -> str:
+        jobs, rules = len(self.instance.jobs), len(self.added)
+        return f"<{self.name} of {self.instance.name!r}: {jobs} jobs, {rules} rules added>"
+
     def _open(self) -> None:
         """Set the columns, and which of them can be 1."""
         raise NotImplementedError
@@ -199,6 +208,17 @@ class Declared:
             given = self.capacity, self.open, self.stated
             self._native = Native(names, rewards, *given, sample=self.sample)
         return self._native
+
+    def _whole(self, value: Value) -> list[int]:
+        """Return the columns that are chosen; refuse parts of them, as a relaxed model has."""
+        found = [value(x) for x in self._written().x]
+        if any(abs(part - round(part)) > PART for part in found):
+            raise InputError(
+                "0 or 1 for each job: parts of jobs are no selection",
+                found="a model that was relaxed",
+                place="model",
+            )
+        return [i for i, part in enumerate(found) if part > 1 / 2]
 
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:
         """Return each column's name (its job, or job and night) and reward."""

@@ -1,4 +1,4 @@
-"""A selection in Pyomo's words, for those who add constraints of their own.
+"""A selection as a Pyomo model, for users who add constraints of their own.
 
 A sample average program is a block of it.
 """
@@ -44,7 +44,7 @@ def declare(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
 
 
 def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served) -> None:
-    """Add up what is selected in a scenario, in order, and say who is late."""
+    """Sum the selected demand in a scenario, in order, and mark late jobs."""
     before, most, unit = list[Term](), 0, max(1, row.room)
     for j, work in zip(row.jobs.tolist(), row.work.tolist(), strict=True):
         if not sample.open[j]:
@@ -60,7 +60,7 @@ def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], ro
 
 
 def _measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
-    """State the measure: each job's chance, or another objective."""
+    """State the risk measure: each job's chance, or another objective."""
     block, scenarios, kind = model.sample, range(sample.count), sample.measure.kind
     if kind == "chance":
         block.chance = pyo.Constraint(pyo.Any)
@@ -223,7 +223,7 @@ def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
 
 
 def _terms(body: Any) -> tuple[object, ...]:
-    """Return what an expression of ours says; of any other, which object it is."""
+    """Return the content of an expression of ours; the identity of any other."""
     if isinstance(body, LinearExpression):
         return (id(body), body.constant, *body.linear_coefs, *map(id, body.linear_vars))
     return (id(body),)
@@ -234,5 +234,5 @@ def _bound(value: Number) -> float | None:
 
 
 def _most_negative(row: Row) -> float:
-    """Return how far below its lower bound the row can fall: what lifting it must make up for."""
+    """Return how far the row can fall below its lower bound, which waiving it must make up for."""
     return min(0.0, fsum(float(c) for c in row.coefficients if c < 0) - float(row.lower))

@@ -21,8 +21,8 @@ from schedopt.formulations.dssp.sample import Integers, Mask, Sample
 from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, bounding
+from schedopt.instances.dssp.planned import Floats, Ints, Tasks
 from schedopt.instances.dssp.scenarios import MILLION, Measure, fineness, judges, longest
-from schedopt.instances.dssp.tasks import Floats, Ints, Tasks
 from schedopt.instances.errors import InputError, expect
 
 Times = Any
@@ -30,7 +30,7 @@ Times = Any
 
 
 class Replayed(NamedTuple):
-    """Start times and processors, shape (tasks,); of tasks that are not run they say nothing."""
+    """Start times and processors, shape (tasks,); undefined for tasks that are not run."""
 
     starts: Times
     processors: Any
@@ -46,7 +46,7 @@ def replay(
     seats: Iterable[Seats] = (),
     earliest: Times | None = None,
 ) -> Replayed:
-    """Place tasks in the order of given starts, each as early as it can start.
+    """Place tasks in the order of given starts, each as early as possible.
 
     With lengths that are no longer than those behind the given starts, none starts later. A task
     of no length asks for no processor and no seats. It stands where a longer one of its stage or
@@ -81,7 +81,7 @@ def replay(
 
 
 class _Line:
-    """Processors, seats and stages as tasks are placed one after the other."""
+    """The state of processors, seats and stages while tasks are placed one by one."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Line:
         heapreplace(self.free, (end, p))
 
     def seated(self, i: int, start: Times) -> Times:
-        """Return from when on the task finds its seats, and take them."""
+        """Return the earliest time at which the task's seats are free, and take them."""
         j = int(self.tasks.job_of[i])
         asked = self.use[j]
         while self.holding and (
@@ -138,7 +138,7 @@ class _Line:
         return start
 
     def opens(self, s: int) -> tuple[Times, int]:
-        """When and where the stage before has ended, or the job is released."""
+        """When and where the previous stage ended, or the job is released."""
         job = int(self.tasks.job_of_stage[s])
         while s > self.tasks.first_stage[job]:
             s -= 1
@@ -158,7 +158,7 @@ class _Line:
 
 
 Play = Callable[[Floats], Floats]
-"""Takes how long each task takes; returns when each job completes."""
+"""From the length of each task to the completion of each job."""
 
 
 class Order(NamedTuple):
@@ -169,7 +169,7 @@ class Order(NamedTuple):
 
 
 class PlayedSample(Sample):
-    """Scenarios, and what a schedule earns in them.
+    """Scenarios, and the rewards of schedules in them.
 
     ``long``: the tasks of some length, which alone are dispatched; ``first_task``, ``first_stage``:
     of these, as in `Tasks`; ``releases``, ``due``: in whole units, shape (jobs,).
@@ -203,12 +203,12 @@ class PlayedSample(Sample):
         return np.array([-(-x // 1) if up else x // 1 for x in units], dtype=np.int64)
 
     def lengths(self, factor: Ints) -> Floats:
-        """Return how long the tasks of some length take, in units, rounded up."""
+        """Return the lengths of the tasks of some length, in units, rounded up."""
         found = -(-(self._times * factor[self.job_of]) // self._parts)
         return np.asarray(found, dtype=np.float64)
 
     def ordered(self, solution: Scheduled) -> Order:
-        """Return the order that a schedule stands for."""
+        """Return the order that a schedule implies."""
         tasks, index = self.night.tasks, self.night.index
         jobs = np.zeros(len(self.night.jobs), dtype=np.bool_)
         jobs[[index[name] for name in solution.selected]] = True
@@ -220,7 +220,7 @@ class PlayedSample(Sample):
 
     @property
     def units(self) -> int:
-        """By how much whole rewards are multiplied for the measure's objective to be whole."""
+        """Factor on integer rewards that makes the measure's objective an integer."""
         if self.measure.kind == "cvar":
             return ((1 - self.measure.level) * self.count).numerator
         return self.count if self.measure.kind == "mean" else 1
@@ -282,7 +282,7 @@ def _played(sample: PlayedSample, jobs: Ints, rank: Ints, lengths: Floats) -> Fl
 
 
 def refuse_at_risk(night: Instance) -> None:
-    """Raise `InputError` if an instance has what schedules under risk do not know."""
+    """Raise `InputError` if an instance has features that schedules under risk do not take."""
     expect(not night.late, "nothing paid for what is late", "late", "risk")
     for key in night.beyond:
         what = f"a schedule without `{key}`, which is not played; selections take it"

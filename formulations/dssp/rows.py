@@ -256,7 +256,7 @@ def window_rows(
 
 
 def waiting_rows(night: Instance) -> list[Row]:
-    """Return that jobs run after others: whoever selects the later asks for the earlier."""
+    """Return precedence rows: a selected job requires its predecessors."""
     return [
         Row(f"after: {job.name}, {name}", [j, night.index[name]], [1, -1], upper=0)
         for j, job in enumerate(night.jobs)
@@ -273,7 +273,7 @@ def _between(
     hold: str = "",
     longest: float = 1.0,
 ) -> Iterator[tuple[Window, Row]]:
-    """Yield what jobs ask for from each release to each deadline: demand, or what they hold."""
+    """Yield the demand, or the resources held, between each release and each deadline."""
     asked, work = night.planned.demands.fractions, night.planned.demands.floats
     if hold:
         pairs = zip(night.jobs, asked, strict=True)
@@ -288,7 +288,7 @@ def _between(
 def _beyond_rows(
     night: Instance, open_: NDArray[np.bool_], fill: Fraction, longest: float
 ) -> list[Row]:
-    """Return that jobs of some pools fit into these, and that resources suffice.
+    """Return the rows of pools and resources.
 
     Of pools those together count that are all that some jobs may run on.
     """
@@ -314,7 +314,7 @@ def _unions(sets: set[frozenset[str]]) -> set[frozenset[str]]:
 
 
 def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
-    """Tell which jobs fit their own pools, filled to r, by themselves."""
+    """Tell which jobs, alone, fit their own pools filled to r."""
     fits, machine = night.in_time.copy(), night.machine
     demands = night.planned.demands.fractions
 

@@ -95,7 +95,7 @@ class Season(Declared):
 
     def decode(self, value: Value) -> SelectedNights:
         """Turn values of the variables into a selection for each night."""
-        return self.selected([i for i, x in enumerate(self._written().x) if value(x) > 0.5])
+        return self.selected(self._whole(value))
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> SelectedNights:
         """Return the solution record in which these columns are 1."""

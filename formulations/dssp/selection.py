@@ -138,7 +138,7 @@ class Selection(Declared):
 
     def decode(self, value: Value) -> Selected:
         """Turn values of the variables into a selection."""
-        return self.selected([j for j, x in enumerate(self._written().x) if value(x) > 0.5])
+        return self.selected(self._whole(value))
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> Selected:
         """Return the solution record of the jobs at these positions."""

@@ -196,7 +196,7 @@ class Rules:
             )
 
     def only(self, names: Collection[str]) -> Rules:
-        """Return those of some side constraints alone."""
+        """Return only the rules of some side constraints."""
         some = Rules(self._instance)
         some.names = [name for name in self.names if name in names]
         some.bounds = [bound for bound in self.bounds if bound.name in names]
@@ -208,7 +208,7 @@ class Rules:
 
 
 def without_floors(rules: Rules) -> Rules:
-    """Return rules that ask for no least share, a relaxation."""
+    """Return the relaxation without floors."""
     some = rules.only(rules.names)
     some.bounds = [bound._replace(at_least=0.0) for bound in some.bounds]
     return some
@@ -224,7 +224,7 @@ def in_force(bounds: Iterable[Bound], present: Sequence[int]) -> Iterator[Bound]
 
 
 class Bounds(NamedTuple):
-    """Side constraints as prices use them: bounds on each job and on disjoint teams.
+    """Side constraints as bounds on each job and on disjoint teams, for prices.
 
     Bounds of jobs are of shape (M,), those of teams of shape (G,). ``teams`` is the team of each
     job, -1 for none; a team's bounds hold while any of its jobs is there. ``whole`` is False where

@@ -26,7 +26,7 @@ from schedopt.instances.options import Option, checked, is_count
 
 Ticks64 = NDArray[np.int64]
 MOST_BITS, MOST_WEIGHTED = 44, 50
-"""Bits of the ticks of a whole log, and of weight times ticks: this leaves room for prices."""
+"""Bits of a whole log's ticks, and of weight times ticks, leaving room for prices."""
 
 
 @dataclass(frozen=True, eq=False)

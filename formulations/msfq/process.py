@@ -86,7 +86,7 @@ def one_or_all(queue: Instance, whose: str) -> System:
 
 
 def loads(queue: Instance) -> str:
-    """Say what load each class brings."""
+    """Return the load of each class in words."""
     k = queue.servers
     return ", ".join(f"need {job.need}: {job.work / k:.4g}" for job in queue.classes)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from schedopt.instances.cells import Cells
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.times import NUMBER
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
 """Prefixes of seats and of resources in titles and options, and of pools in options."""
@@ -24,12 +24,15 @@ KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
+MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
+    ("arrival", "earliest", "not_before", "start", "submit"), "release"
+)
+"""Titles of other tables, and the field that they probably are; taken for it they are not."""
 NEAR = 0.85
 """Similarity from which a title counts as a misspelling of one of `TIMES`."""
 
 _FIELDS = frozenset(
-    {*Job.__struct_fields__, *Instance.__struct_fields__}
-    | {"arrival", "due", "due_date", "end", "seats", "size", "start", "submit", "weight"}
+    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
 )
 """Titles of text columns that are no groupings: fields of this and of other tables."""
 
@@ -126,6 +129,15 @@ def _spelled(title: str, asked: Sequence[str]) -> str:
     return plain if plain in KNOWN else title
 
 
+ALSO = {
+    "reward": " (or option 'reward', or a column 'priority')",
+    "tasks": " such as 12x0.5h (or 'demand' and 'critical_path')",
+    "demand": " (or a column 'tasks')",
+    "critical_path": " (or a column 'tasks')",
+}
+"""What does in place of a column that is missing."""
+
+
 def _check(
     cells: Cells,
     at: Mapping[str, int],
@@ -135,17 +147,27 @@ def _check(
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
     staged = "tasks" in fields or "task_time" in fields
+    missing = []
     for column in KNOWN:
         lengths = column in ("demand", "critical_path")
         optional = column == "priority" or column in TIMES or (lengths and staged)
         needed = not optional and not (column == "reward" and reward)
         near = [title for title in others if _alike(_plain(title), column)]
-        # A misspelt column would pass for a grouping, and what it holds would go unused.
-        if column not in at and (needed or near):
-            also = {"reward": " (or option 'reward'), or one 'priority'"}.get(column, "")
-            also = " (or a column 'tasks')" if lengths and needed else also
-            found = ", ".join(map(shown, near or at))
-            raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
+        if column in at:
+            continue
+        if near:  # it would pass for a grouping, and what it holds would go unused
+            expected, found = f"a column {column!r}", ", ".join(map(shown, near))
+            raise InputError(expected, found=found, place=cells.head)
+        if needed:
+            missing.append(column)
+    if missing:
+        if missing[-2:] == ["demand", "critical_path"]:
+            missing[-2:] = ["tasks"]
+        named = next((title for title in others if "name" in _plain(title)), None)
+        expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
+        if "name" in missing and named:
+            expected += f"; call {shown(named)} 'name' if it is the job's"
+        raise InputError(expected, found=", ".join(map(shown, at)), place=cells.head)
 
 
 def _alike(title: str, column: str) -> bool:
@@ -175,7 +197,8 @@ def _groupings(
 def _no_grouping(title: str, cells: Sequence[str]) -> str:
     """Return why a column is no grouping by default; empty where it is one."""
     if _plain(title) in _FIELDS:
-        return "named like a field, which a table does not give"
+        meant = MEANT.get(_plain(title))
+        return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
     filled = [cell for cell in cells if cell]
     if cells and not filled:
         return "empty"

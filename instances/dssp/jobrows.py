@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import (
     MOST_TASKS,
@@ -17,12 +17,10 @@ from schedopt.instances.dssp.clock import (
     planned_of,
 )
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import History, Job, Lognormal, Stages
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import LENGTH, NUMBER, comma
+from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import LENGTH, NUMBER, comma
 
 T = TypeVar("T")
 
@@ -31,6 +29,10 @@ RECENT = 200
 
 SAID = 5
 """Most omitted rows that are named one by one."""
+
+
+def _named(jobs: list[str]) -> str:
+    return ", ".join(jobs[:SAID]) + ", ..." * (len(jobs) > SAID)
 
 
 class TableRows:
@@ -44,6 +46,7 @@ class TableRows:
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
         self.over: list[str] = []  # jobs that are left out: they are due by the start
         self.released = 0  # jobs that were released before the start
+        self.backward: list[str] = []  # jobs that are due before their release
         self._seen: dict[str, str] = {}
         self._tasks = 0
 
@@ -82,13 +85,15 @@ class TableRows:
             yield f"times are in {self.clock.words}{also}{dated * bare}"
         if self.released:
             yield f"{counted(self.released, 'job')} released before the start: there from the start"
+        if self.backward:
+            what = "released at or after its deadline, so that it can never run"
+            yield f"{counted(len(self.backward), 'job')} {what}: {_named(self.backward)}"
         if not self.over:
             yield f"{counted(read, 'job')} read, none left out"
             return
-        named = ", ".join(self.over[:SAID]) + ", ..." * (len(self.over) > SAID)
         yield f"{counted(read, 'job')} read"
         count = counted(len(self.over), "job")
-        yield f"{count} left out: their deadline is over when the night starts: {named}"
+        yield f"{count} left out: their deadline is over when the night starts: {_named(self.over)}"
 
     def _job(self, row: _TableRow) -> Job | None:
         name = row.text("name")
@@ -147,6 +152,8 @@ class TableRows:
                 self.over.append(f"{shown(job.name)} ({row.place})")
                 return None
             job = replace(job, deadline=deadline)
+            if job.release >= deadline:
+                self.backward.append(f"{shown(job.name)} ({row.place})")
         return job
 
     def _stages(self, row: _TableRow) -> tuple[Stages | None, float | None]:

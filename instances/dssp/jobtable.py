@@ -37,10 +37,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Past, TableRows
+from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import NUMBER, SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (
@@ -51,6 +50,7 @@ from schedopt.instances.options import (
     one_of,
     text,
 )
+from schedopt.instances.times import NUMBER, SPELLED
 
 OPTIONS = OptionsWith(
     {
@@ -210,14 +210,22 @@ def convert(
     return instance
 
 
+EXAMPLES = {"deadline": "8h", "processors": "16"}
+
+
 def _clock(
     start: str | None, unit: str, deadline: float | str | None, machine: Any
 ) -> tuple[Clock, float]:
     """Return what reads times, and the deadline that it reads; both options have to be there."""
     given = {"deadline": deadline, "processors": machine}
     if deadline is None or machine is None:
-        missing = " and ".join(f"'{key}'" for key, value in given.items() if value is None)
-        raise InputError(f"option {missing}, which a table cannot tell", place="option")
+        missing = [key for key, value in given.items() if value is None]
+        example = " ".join(f"--option {key}={EXAMPLES[key]}" for key in missing)
+        raise InputError(
+            f"option {' and '.join(map(repr, missing))}, which a table cannot tell, as in "
+            f"{example} (a log of jobs that have run is read with --option as=jobs)",
+            place="option",
+        )
     with placed("option start"):
         clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
     place = "option deadline"

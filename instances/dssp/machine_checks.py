@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Machine, in_order
-from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import SPELLED
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp.jobs import Job

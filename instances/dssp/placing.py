@@ -1,6 +1,7 @@
 """From positions of jobs to the record of a selection, and from start times to a schedule's."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from math import fsum, inf, nextafter
 from types import MappingProxyType
 
@@ -9,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, rounded_total
 from schedopt.instances.dssp.answers import (
     PlacedTask,
     Scheduled,
@@ -19,8 +20,8 @@ from schedopt.instances.dssp.answers import (
 )
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.machine import Down
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import expect
 from schedopt.instances.naming import split
 
@@ -40,6 +41,8 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     picked = np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
     if (np.diff(picked) <= 0).any():
         picked = np.unique(picked)
+    at = np.zeros(len(night.jobs), dtype=np.bool_)
+    at[picked] = True
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
     for by, (groups, codes) in night.codes.items():
@@ -48,8 +51,8 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     return night.placed(
         picked,
         Selected(
-            selected=tuple(map(night.names.__getitem__, picked.tolist())),
-            demand=fsum(demands.tolist()),
+            selected=tuple(compress(night.names, at.tobytes())),
+            demand=rounded_total(demands),
             capacity=capacity,
             shares=shares,
             objectives=UNSET if len(night.objectives) < 2 else worths(night, picked.tolist()),

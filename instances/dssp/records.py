@@ -31,7 +31,7 @@ from schedopt.instances.constraints import (
     Together,
     check_rules,
 )
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, rounded_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
@@ -44,8 +44,7 @@ from schedopt.instances.dssp.jobs import (
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
-from schedopt.instances.dssp.planned import Planned, guaranteed
-from schedopt.instances.dssp.tasks import Tasks
+from schedopt.instances.dssp.planned import Planned, Tasks, guaranteed
 from schedopt.instances.errors import InputError, expect, listing, shown
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -368,11 +367,11 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def objective_of(self, solution: Selected | SelectedNights) -> float:
         """Return the total reward of a selection (equation 1), or what a schedule earns (U_D)."""
         run = self.positions(solution)
-        rewards = self.rewards[run].tolist()
+        rewards = self.rewards[run]
         if isinstance(solution, Scheduled):
-            done = zip(rewards, run.tolist(), solution.selected, strict=True)
+            done = zip(rewards.tolist(), run.tolist(), solution.selected, strict=True)
             return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
-        return fsum(rewards)
+        return rounded_total(rewards)
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the position of each job that is run, in the order of `selected`."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp.jobs import History, Lognormal
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Option, checked, whole
 from schedopt.instances.recipes import stream

@@ -5,9 +5,8 @@ from typing import Unpack
 
 from msgspec.structs import replace
 
-from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import (
     Option,

@@ -22,9 +22,8 @@ from typing import Annotated
 import msgspec
 
 from schedopt.instances.declarations import Name, NonNegative
-from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError, placed, shown, suggestion
 from schedopt.instances.files import read, stem
 from schedopt.instances.naming import refuse_twice

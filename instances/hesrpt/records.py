@@ -17,11 +17,11 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import Given, Name, Record
 from schedopt.instances.decoding import no_collection
 from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
-from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError
-from schedopt.instances.precision import expect_held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
-from schedopt.instances.dates import Dates
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import Given, Name
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.extras import need
@@ -25,15 +25,15 @@ from schedopt.instances.msfq.sizes import (
     Lognormal,
 )
 from schedopt.instances.naming import refuse_twice
-from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
+from schedopt.instances.times import Dates
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from schedopt.instances.msfq.log_answers import LogAnswer
+    from schedopt.instances.msfq.answers import LogAnswer
     from schedopt.instances.msfq.logs import Jobs
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.cells import csv_cells
+from schedopt.instances.decimals import expect_held, may_lose
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
-from schedopt.instances.precision import expect_held, may_lose
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")

@@ -14,7 +14,7 @@ import numpy as np
 
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import Steps
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp.played import Held, Played, prepared
 
 NEAR = 1 + 1e-11

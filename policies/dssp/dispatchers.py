@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.policies.dssp.dispatch import Held, Played, play, schedule_of
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night

@@ -58,7 +58,7 @@ def nightly(
         If there is one night only, or the rules cannot hold on one of them.
     """
     if season.nights == 1:
-        raise NotApplicableError(f"nightly-{how} is for several nights, and there is one")
+        raise NotApplicableError("it is for several nights, and here is one")
     r = season.fill(fill)
     rules = [*season.constraints, *constraints]
     alone = [_forgetful(rule) for rule in rules]

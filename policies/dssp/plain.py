@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp.changing import play_changing
 from schedopt.policies.dssp.played import Held, Played, prepared
 

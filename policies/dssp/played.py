@@ -10,7 +10,7 @@ import numpy as np
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Tasks
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 
 
 class Played(NamedTuple):

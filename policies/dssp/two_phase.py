@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option
 from schedopt.policies.dssp.dispatch import schedule_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from schedopt.instances.arithmetic import divisors
 from schedopt.instances.epoch import Instance, Partitioned, partitioned
-from schedopt.policies.epoch.greedy import PAPER
+from schedopt.policies.epoch.heuristics import PAPER
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_LOOKED_AT = 10_000_000

@@ -9,8 +9,7 @@ from typing import cast
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Job, Rule, State
 from schedopt.policies.registry import NotApplicableError
 
 

@@ -13,8 +13,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, fault
-from schedopt.policies.msfq.rule import Choice, Rule
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
 
 class Times:

@@ -11,8 +11,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, Twin, Watch
-from schedopt.policies.msfq.state import State
+from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State, Twin, Watch
 from schedopt.policies.registry import Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 

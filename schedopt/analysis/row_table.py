@@ -9,7 +9,7 @@ from schedopt.analysis.markup import html
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
-from schedopt.instances.frames import Framed
+from schedopt.instances.showing import Framed
 from schedopt.sweep.rows import Row, table
 
 if TYPE_CHECKING:

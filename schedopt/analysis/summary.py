@@ -183,7 +183,7 @@ def _noise(rows: Sequence[Row]) -> float:
 
 def simulated(row: Row) -> bool:
     """Tell whether a run is a random sample; the replay of a log is deterministic."""
-    return bool(row.confidence) and not row.measures
+    return (row.sampled or bool(row.confidence)) and not row.measures
 
 
 def ranked(standings: Iterable[Standing]) -> list[Standing]:

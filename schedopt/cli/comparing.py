@@ -44,7 +44,7 @@ def bench(
     policy_file: list[Path] | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
-    seed: list[int] | None = None,
+    seed: list[str] | None = None,
     option: list[str] | None = None,
     constraints: list[Path] | None = None,
     time_limit: float | None = None,
@@ -71,7 +71,7 @@ def bench(
     policy : Names with commas between, or PROBLEM=NAMES; repeatable. All by default.
     jobs : Processes; 1 by default.
     cluster : A Dask scheduler, such as tcp://host:8786.
-    seed : A seed; repeatable.
+    seed : A seed, or several as 1-5; repeatable.
     certificate : Certify each optimum's bound, and re-prove it.
     grace : Seconds beyond the time limit before a hung run is killed; 60.
     output : .jsonl, .csv, .parquet or .xlsx; resumable.
@@ -80,19 +80,19 @@ def bench(
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import table
-    from schedopt.sweep.sources import from_text
+    from schedopt.sweep.sources import seeds_of
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
     from schedopt.verbs.bench import BenchError
     from schedopt.verbs.bench import bench as run
 
     flags = {
-        "generated": [source for text in generate or () for source in from_text(text)],
+        "generated": generate or [],
         "policies": _policies(policy),
         "policy_files": policy_file,
         "jobs": jobs,
         "cluster": cluster,
-        "seeds": seed,
+        "seeds": [one for text in seed or () for one in seeds_of(text)] or None,
         "options": split(option),
         "constraints": constraints_of_any(constraints),
         "time_limit": time_limit,

@@ -77,8 +77,8 @@ class Problem(Generic[I]):
     ----------
     name, title : str
         Its name in files and on the command line, and the question that it asks.
-    objective : str
-        Such as ``reward``.
+    objective, objectives : str, mapping
+        Such as ``reward``; and those that an instance may ask for in its place.
     tiny : bytes
         An instance small enough to try a policy or a solver on.
     warming : sequence of (str, mapping)
@@ -99,6 +99,7 @@ class Problem(Generic[I]):
     name: ClassVar[str]
     title: ClassVar[str]
     objective: ClassVar[str] = "the objective"
+    objectives: ClassVar[Mapping[str, str]] = {}
     tiny: ClassVar[bytes]
     warming: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     formulation_homes: ClassVar[Mapping[str, str]]
@@ -125,6 +126,11 @@ class Problem(Generic[I]):
         """What is done with the objective: ``maximize`` or ``minimize``."""
         return self.formulation().sense
 
+    def goal(self, instance: I) -> str:
+        """Return what an instance's objective is, and which way it is better."""
+        what = self.objectives.get(str(getattr(instance, "objective", "")), self.objective)
+        return f"{what}; {'more' if self.sense == 'maximize' else 'less'} is better"
+
     def policies(self) -> Mapping[str, Policy]:
         """Return the registered policies by name."""
         from schedopt.policies.registry import registered
@@ -132,10 +138,7 @@ class Problem(Generic[I]):
         return registered(self.name)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-        """Return a policy by name; `InputError` if there is none.
-
-        ``constraints``: side constraints beyond the instance's, for policies that keep them.
-        """
+        """Return a policy by name, for these side constraints; `InputError` if there is none."""
         known = self.policies()
         return known[pick(name, known, f"a policy of {self.name}")]
 
@@ -207,10 +210,7 @@ class Problem(Generic[I]):
         )
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
-        """Return a solution to start a solver from, None where that does not pay.
-
-        ``seconds``: what is left of the time limit; where nothing is, it takes next to no time.
-        """
+        """Return a solution to start a solver from in the seconds that are left, or None."""
         return self._told("starting:start", model, seconds, default=None)
 
     def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
@@ -261,8 +261,8 @@ class Problem(Generic[I]):
             expected = "a selection or a season of dssp: of others no prices are known"
             raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
-    def quantity(self, text: str, unit: str) -> float:
-        """Return a number with a unit, as ``12h``, in a file's; `InputError` if there are none."""
+    def quantity(self, text: str, instance: Any, unit: str) -> float:
+        """Return ``12h``, or a time by the clock, in a unit; `InputError` if there are none."""
         raise InputError("a number", found=shown(text))
 
     def carry(
@@ -335,6 +335,10 @@ class Problem(Generic[I]):
         """Return the share of each group of each grouping; nothing where there are no shares."""
         own: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
         return self._told("showing:shares", result, default=own)
+
+    def done(self, instance: I, result: Result) -> str:
+        """Say how much of what a result decides is done in time: ``showing.done``."""
+        return self._told("showing:done", instance, result, default="")
 
     def lines(self, instance: I, result: Result) -> Lines:
         """Yield what a result says beyond its objective, headings and texts: ``showing.lines``."""

@@ -313,6 +313,7 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
         blank,
         objective=result.objective,
         confidence=result.confidence or None,
+        sampled=result.confidence is not msgspec.UNSET,
         gap=shortfall(result, reference),
         difference=difference(result, reference),
         seconds=result.seconds.solve,
@@ -339,7 +340,8 @@ def shortfall(result: Result, reference: Result) -> float | None:
     by, base = short
     if abs(base) < NOTHING:
         return None if abs(by) > NOTHING else 0.0
-    return max(0.0, by / abs(base)) if reference.proven else by / abs(base)
+    exact = reference.proven and result.confidence is msgspec.UNSET  # samples lie on both sides
+    return max(0.0, by / abs(base)) if exact else by / abs(base)
 
 
 NOTHING = 1e-10

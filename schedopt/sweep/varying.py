@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from schedopt import __version__
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.precision import expect_held
 
 MOST = 10_000  # combinations of one call
 Value = float | int | str | bool  # what stands at a place
@@ -64,6 +64,8 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
         try:
             yield number(part)
         except InputError:
+            if len(ends) == 2 and "".join(ends).isdecimal():  # a time by the clock of a night
+                raise
             yield {"true": True, "false": False}.get(part, part)
 
 

@@ -26,6 +26,7 @@ def listed() -> list[dict[str, Any]]:
                 "instances": len(own),
                 "proven": len(proven),
                 "certified": sum(bool(entry.certificate) for entry in own),
+                "believed": sum(not entry.certificate for entry in proven),
                 "open": len(own) - len(proven),
                 "widest_gap": max((entry.gap or 0.0 for entry in own), default=0.0),
             }

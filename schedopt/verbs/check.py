@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError, placed
-from schedopt.instances.files import load, read_bytes
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.files import TABLES, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Document, Result
 from schedopt.validation.report import Report
@@ -88,6 +88,11 @@ def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Rep
     """
     from schedopt.validation.documents import check as judge
 
+    if str(path).lower().endswith(TABLES):
+        expected = (
+            "a result, as `schedopt solve --output result.json` writes it: a plan has no proof"
+        )
+        raise InputError(expected, found=shown(Path(path).name), file=str(path))
     data = read_bytes(path)
     found = []
     for i, result in enumerate(documents(data, path)):

@@ -18,6 +18,7 @@ from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.verbs.constraints import given
 from schedopt.verbs.stages import Stages, noted
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def solve(
     *,
     formulation: str | None = None,
     solver: str | None = None,
-    constraints: Iterable[Constraint] = (),
+    constraints: Iterable[Constraint] | Constraint | str | Path = (),
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
@@ -57,8 +58,8 @@ def solve(
         Which formulation to build from an instance; the problem's first by default.
     solver : str, optional
         Which solver; by default the one that suits.
-    constraints : iterable of Constraint
-        Side constraints beyond those of the instance.
+    constraints : iterable of Constraint, Constraint, str or Path
+        Side constraints beyond those of the instance; a path is loaded.
     time_limit : float, optional
         Seconds, from a model not yet built to a checked result, within a second or a tenth more;
         the best so far is kept. Reading and compiling kernels are not counted. What is asked for
@@ -112,7 +113,7 @@ def solve(
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}
         model = modelled(what, formulation, options)
-        model.add(*constraints)
+        model.add(*given(constraints, model.problem))
         record = problem(model.problem)
         if explain:
             record.expect_explained(model)
@@ -288,8 +289,8 @@ def _report(model: Formulation, result: Result, seconds: float | None) -> Report
     report = check(model.instance, result.written(question=False), model.added, seconds)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
-    native = [name for name in model.side() if name not in names]
-    if (native or model.changed) and result.solution:
+    native = [name for name in model.side() if name not in names] if model.changed else []
+    if model.changed and result.solution:
         what = f"native constraints {', '.join(native)}" if native else "native changes"
         report.unjudged.append(what)
     return report

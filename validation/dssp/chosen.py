@@ -1,13 +1,16 @@
 """Checks of every result: names, demand, shares, side constraints, and what fits a night."""
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from math import fsum
+
+import numpy as np
 
 from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, broken
-from schedopt.validation.dssp.facts import Facts, room_of
+from schedopt.validation.dssp.facts import Chosen, Facts, Picked, room_of
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12
@@ -16,7 +19,7 @@ MARGIN = 1e-12
 
 def check_chosen(
     solution: Selected, facts: Facts, constraints: Sequence[Constraint], report: Report
-) -> frozenset[str]:
+) -> Chosen:
     """Check names, demand, stated capacity, shares and side constraints; return the chosen jobs.
 
     ``solution``: what was chosen; ``facts``: recomputed from the raw instance; ``constraints``: all
@@ -40,21 +43,23 @@ def check_chosen(
     return chosen
 
 
-def _known(solution: Selected, facts: Facts, report: Report) -> frozenset[str]:
+def _known(solution: Selected, facts: Facts, report: Report) -> Chosen:
     """Check that every chosen name is a job, once; return the jobs."""
-    chosen = frozenset(solution.selected)
-    known = facts.night.index.keys()
-    if len(chosen) == len(solution.selected) and known >= chosen:
-        return facts.placed(solution.selected)
+    names, known = solution.selected, facts.night.index
+    with suppress(KeyError):
+        places = facts.known_places(names)
+        if np.bincount(places, minlength=1).max() <= 1:
+            return Picked(names, np.sort(places))
+    chosen = frozenset(names)
     seen: set[str] = set()
     for name in solution.selected:
         report.expect(name in known, f"selected: no job is called {shown(name)}")
         report.expect(name not in seen, f"selected: {name} is there twice")
         seen.add(name)
-    return chosen.intersection(known)
+    return chosen.intersection(known.keys())
 
 
-def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
+def _shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
     night = facts.night
     claimed = solution.shares
     known = {by: groups.keys() for by, groups in night.groups.items()}
@@ -74,7 +79,7 @@ def _in_doubt(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
     return map(facts.night.jobs.__getitem__, doubtful)
 
 
-def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
+def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check that jobs fit the machine between any two times, and each job its own window."""
     due = chosen
     if facts.night.beyond:

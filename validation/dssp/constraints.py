@@ -18,9 +18,8 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import as_written, total
-from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.facts import Chosen, Facts
 
-Chosen = frozenset[str]
 Period = tuple[str, Mapping[int, Fraction], Fraction]
 """The period of a share: its end, the weight of each night, and that of the past."""
 Wanting = Callable[[Collection[str], Mapping[int, Fraction]], bool]
@@ -43,14 +42,14 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
     own = getattr(constraint, "broken", None)
     if own is None:
         raise UnknownKindError(f"no checker knows {constraint.kind()}")
-    return list(own(facts.night, chosen))
+    return list(own(facts.night, frozenset(chosen)))
 
 
 @broken.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     def wanting(members: Collection[str], _: object) -> bool:
         possible = facts.total(job for job in members if facts.fits(job))
-        return facts.total(chosen.intersection(members)) < possible
+        return facts.total(chosen & frozenset(members)) < possible
 
     return [f"{gets}, {asked}" for gets, _, asked in unfair(constraint, facts, [chosen], wanting)]
 
@@ -161,7 +160,7 @@ def _(constraint: Together, facts: Facts, chosen: Chosen) -> list[str]:
 
 @broken.register
 def _(constraint: Apart, facts: Facts, chosen: Chosen) -> list[str]:
-    both = sorted(chosen.intersection(constraint.jobs))
+    both = sorted(chosen & frozenset(constraint.jobs))
     return [f"{', '.join(both)} are all selected"] if len(both) > 1 else []
 
 
@@ -212,4 +211,4 @@ def _count(constraint: AtMost | AtLeast, facts: Facts, chosen: Chosen) -> int:
     listed = constraint.jobs
     if listed is None:
         listed = tuple(facts.members(constraint.by, constraint.group))
-    return len(chosen.intersection(listed))
+    return len(chosen & frozenset(listed))

@@ -5,9 +5,10 @@ What numbers mean, and which rule has which tolerance, is said in `instances.dss
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, zip_longest
+from itertools import chain, compress, zip_longest
 from operator import attrgetter
 
 import msgspec
@@ -26,12 +27,38 @@ Nights = dict[str, range]
 MOST = int(sys.float_info.max)
 """The largest double, as an integer: comparing fractions with integers is faster."""
 
-KEPT = 1000
-"""Most jobs for which an instance's facts are kept between checks."""
-
-
 MOST_KEPT = 4096
-"""Most sets of jobs that are cached: those of all nights of a season."""
+"""Sets of jobs of which sums are kept: those of all nights of a season."""
+
+
+class Picked(AbstractSet[str]):
+    """The names of some jobs, each once, and their positions; a set is made where one is asked."""
+
+    def __init__(self, names: tuple[str, ...], places: NDArray[np.intp]) -> None:
+        self.given, self.places = names, places  # the positions ascend
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names as a set."""
+        return frozenset(self.given)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    __hash__ = object.__hash__  # one is looked up where it is the very same
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[str]) -> frozenset[str]:  # type: ignore[override]
+        return frozenset(names)
+
+
+Chosen = Picked | frozenset[str]
 
 
 class Facts:
@@ -54,8 +81,7 @@ class Facts:
             self.capacity = self.fill * area(self.there.everything, Fraction(0), self.deadline)
         self.whole = _demands(night.jobs)
         self.scale = self.whole.scale
-        self._places: dict[frozenset[str], NDArray[np.intp]] = {}
-        self._added: dict[tuple[str | None, frozenset[str]], dict[str | None, int]] = {}
+        self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
 
     @cached_property
     def there(self) -> There:
@@ -131,19 +157,24 @@ class Facts:
         return sure
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:
-        """Return the positions of some jobs."""
-        if isinstance(names, frozenset) and names in self._places:
-            return self._places[names]
+        """Return the positions of some jobs, `KeyError` if one is none."""
+        if isinstance(names, Picked):
+            return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
 
-    def placed(self, names: Sequence[str]) -> frozenset[str]:
-        """Return some jobs as a set whose positions are cached."""
-        if len(self._places) >= MOST_KEPT:
-            self._places.clear()
-            self._added.clear()
-        found = frozenset(names)
-        self._places[found] = np.sort(self.places(names))
-        return found
+    def known_places(self, names: tuple[str, ...]) -> NDArray[np.intp]:
+        """Return the positions of some jobs, `KeyError` if one is none.
+
+        Where they are those of what was selected last, in order, they are compared with the names
+        of these jobs, which is sooner done than to look them up.
+        """
+        _, tried = self.night.__dict__.get("_placed", (None, None))
+        if tried is not None and len(tried) == len(names) and tried.size:
+            at = np.zeros(len(self.night.jobs), dtype=np.bool_)
+            at[tried] = True
+            if names == tuple(compress(self.night.names, at.tobytes())):
+                return np.flatnonzero(at)
+        return self.places(names)
 
     def earned(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
@@ -164,22 +195,27 @@ class Facts:
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        if isinstance(names, frozenset):
+        if isinstance(names, Picked):
             return Fraction(self.added(None, names)[None], self.scale)
         return Fraction(self.whole.take(self.places(names)).total, self.scale)
 
-    def added(self, by: str | None, names: frozenset[str]) -> Mapping[str | None, int]:
+    def added(self, by: str | None, names: Chosen) -> Mapping[str | None, int]:
         """Return the demand of some jobs by group, in units of 1/`scale`; None has that of all."""
-        if (by, names) not in self._added:  # a frozenset keeps its hash
+        if (by, names) not in self._added:
+            if len(self._added) >= MOST_KEPT:
+                self._added.clear()
             groups, codes = self.night.codes[by] if by is not None else ([], self._of_none)
             places = self.places(names)
             numbers = self.whole.numbers[places]
             sums = np.zeros(len(groups) + 1, dtype=numbers.dtype)  # the last: of no group
-            np.add.at(sums, codes[places], numbers)
+            if groups:
+                np.add.at(sums, codes[places], numbers)
+            else:
+                sums[0] = numbers.sum()
             self._added[by, names] = dict(zip((*groups, None), map(int, sums), strict=True))
         return self._added[by, names]
 
-    def used(self, by: str, group: str, names: frozenset[str]) -> Fraction:
+    def used(self, by: str, group: str, names: Chosen) -> Fraction:
         """Return the demand of the jobs of a group among some jobs."""
         known = self.added(by, names) if by in self.night.codes else {}
         return Fraction(known.get(group, 0), self.scale)
@@ -234,8 +270,7 @@ def room_of(rate: Fraction | Points, start: Fraction, end: Fraction) -> Fraction
     return rate * (end - start) if isinstance(rate, Fraction) else area(rate, start, end)
 
 
-_LATEST: list[tuple[Instance, float, Facts]] = []
-"""The instance that was checked last."""
+_KEY = "_checked"
 
 
 def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts:
@@ -250,14 +285,12 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
-    for checked, r, facts in _LATEST:
-        if checked is night and r == fill:
-            return facts
-    facts = Facts(night, fill)
+    facts: Facts | None = night.__dict__.get(_KEY)  # with the instance it lives and dies
+    if facts is None or facts.fill != as_written(fill):
+        facts = Facts(night, fill)
     if facts.capacity > MOST:
         raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
-    if len(night.jobs) <= KEPT:
-        _LATEST[:] = [(night, fill, facts)]
+    night.__dict__[_KEY] = facts
     return facts
 
 

@@ -32,7 +32,7 @@ from schedopt.instances.dssp.scenarios import (
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import is_count
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.facts import Facts
+from schedopt.validation.dssp.facts import Chosen, Facts
 from schedopt.validation.dssp.machine import area
 from schedopt.validation.report import Report, same
 
@@ -50,9 +50,7 @@ class Window(NamedTuple):
     room: int
 
 
-def check(
-    facts: Facts, chosen: frozenset[str] | Scheduled, claim: Document, report: Report
-) -> None:
+def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Report) -> None:
     """Check the value of a choice or schedule under risk, in and out of sample.
 
     Raises
@@ -138,7 +136,7 @@ def by_density(jobs: Sequence[Job], fitting: Mapping[int, int]) -> list[int]:
 class _Served(_Worth):
     """Selected jobs as scenarios serve them."""
 
-    def __init__(self, facts: Facts, chosen: frozenset[str], drawn: Integers) -> None:
+    def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
         self.facts, jobs = facts, facts.night.jobs
         at = [j for j, job in enumerate(jobs) if job.name in chosen]
         self.limits = {j: self._limit(j) for j in at}

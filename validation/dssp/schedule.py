@@ -14,7 +14,7 @@ from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.chosen import check_chosen
-from schedopt.validation.dssp.facts import Facts, facts_of
+from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
 from schedopt.validation.dssp.machine import standing
 from schedopt.validation.report import Report, same
 
@@ -109,7 +109,7 @@ def run(
 
 
 def _placed(
-    night: Instance, solution: Scheduled, chosen: frozenset[str], slack: float, report: Report
+    night: Instance, solution: Scheduled, chosen: Chosen, slack: float, report: Report
 ) -> Placed:
     """Check that every task of every chosen job appears once, with its length."""
     lengths = {
@@ -144,9 +144,7 @@ def _placed(
     return placed
 
 
-def _stages(
-    night: Instance, chosen: frozenset[str], placed: Placed, slack: float, report: Report
-) -> None:
+def _stages(night: Instance, chosen: Chosen, placed: Placed, slack: float, report: Report) -> None:
     """Check that no task starts before all tasks of the stage before have ended."""
     starts: dict[tuple[str, int], float] = {}
     ends: dict[tuple[str, int], float] = {}

@@ -19,7 +19,7 @@ from schedopt.solvers.result import Document
 from schedopt.validation.dssp import risk, schedule
 from schedopt.validation.dssp.chosen import check_chosen, check_fit
 from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfair, unseated
-from schedopt.validation.dssp.facts import Facts, Nights, alone, facts_of, nights_of
+from schedopt.validation.dssp.facts import Chosen, Facts, Nights, alone, facts_of, nights_of
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14
@@ -74,7 +74,7 @@ def _night(
     report: Report,
     *,
     paid: bool = True,
-) -> frozenset[str]:
+) -> Chosen:
     """Check and return the choice; unless `paid`, the objective is no sum of rewards."""
     chosen = check_chosen(solution, facts, constraints, report)
     check_fit(facts, chosen, report)
@@ -91,7 +91,7 @@ def _night(
     return chosen
 
 
-def _ordered(solution: Selected, facts: Facts, chosen: frozenset[str], report: Report) -> None:
+def _ordered(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
     """Check a selection's value for each objective, where there are several."""
     if len(facts.night.objectives) < 2:
         return

@@ -10,8 +10,8 @@ import numpy as np
 
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import DEADLINE, GENERATORS, PROCESSORS, render_season
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.jobs import REWARDS
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
 from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome

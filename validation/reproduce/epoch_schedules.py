@@ -15,7 +15,7 @@ from schedopt.instances.epoch.generators import (
     mean_minimum,
     named,
 )
-from schedopt.policies.epoch.buddies import Piece, buddy
+from schedopt.policies.epoch.heuristics import Piece, buddy
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.result import Limits

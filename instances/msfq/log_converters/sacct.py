@@ -81,6 +81,11 @@ BECAME = {
 _HOUR = 3600.0
 
 
+DUMP = (
+    "sacct -aXP -o JobID,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,AllocCPUS,"
+    "Timelimit,AllocTRES"
+)
+"""The command whose output is read."""
 RUNS, WAITS = ("RUNNING", "R", "COMPLETING", "CG", "SUSPENDED", "S"), ("PENDING", "PD")
 """States of jobs that have not ended, also as `squeue` abbreviates them."""
 _QUEUED = {
@@ -169,7 +174,8 @@ class _Dump(NamedTuple):
         if present := self.there(*known):
             return present[0]
         titles = ", ".join(self.table.columns[1:])
-        raise InputError(f"a column {' or '.join(known)}", found=titles, place="line 1")
+        expected = f"a column {' or '.join(known)}, as `{DUMP}` prints them"
+        raise InputError(expected, found=titles, place="line 1")
 
     def labels(self, *known: str) -> Labels | None:
         """Return the first of some columns that is there, as labels."""

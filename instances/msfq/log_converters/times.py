@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq.log_files import first_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import lost_cell
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,7 @@ from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.policies.msfq.compiled import seen_of
 from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, played
 from schedopt.policies.msfq.played import fault
-from schedopt.policies.msfq.rule import Plan, Rule, Twin
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Job, Plan, Rule, State, Twin
 from schedopt.policies.registry import NotApplicableError
 
 

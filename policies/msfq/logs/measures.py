@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Measures, Replayed
-from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
 
 SLOWDOWN_BOUND = 10.0

@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Preempted
-from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, confidence

@@ -78,12 +78,13 @@ class Dssp(Problem["Instance"]):
             return with_rules(found, constraints)
         return seated(found, constraints)
 
-    def quantity(self, text: str, unit: str) -> float:
-        """Return a length of time, such as ``12h``, in a file's unit."""
-        from schedopt.instances.dssp.clock import Clock
-        from schedopt.instances.durations import SECONDS
+    def quantity(self, text: str, instance: Instance, unit: str) -> float:
+        """Return a length of time, such as ``12h``, or a time by the clock, in a unit."""
+        from schedopt.instances.dssp.clock import dates_of, time_of
+        from schedopt.instances.times import SECONDS
 
-        return Clock(unit=pick(unit, SECONDS, "a unit of time")).length(text, "--vary")
+        own = pick(unit, SECONDS, "a unit of time")
+        return time_of(text, own, dates_of(instance.start, own) if instance.start else None)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""

@@ -13,12 +13,11 @@ import msgspec
 from schedopt.formats import counted
 from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import Constraint, FairShare
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
-from schedopt.instances.precision import expect_held
 from schedopt.solvers.result import Document
 
 DIGITS = 12
@@ -139,7 +138,8 @@ def _of_table(path: Path) -> list[Usage]:
     cells = Cells.of(path)
     for needed in OWN[:2]:
         if needed not in cells.titles:
-            raise InputError(f"a column `{needed}`", found=", ".join(cells.titles), file=str(path))
+            expected = f"a column `{needed}`, of a table of usage; or a result in JSON"
+            raise InputError(expected, found=", ".join(cells.titles), file=str(path))
     groupings = [title for title in cells.titles if title not in OWN]
     demand: dict[int, Fraction] = {}
     capacity: dict[int, Fraction] = {}

@@ -19,7 +19,7 @@ from schedopt.instances.dssp.scenarios import DECIDING, MILLION, RUNNING, factor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedopt.instances.dssp.tasks import Floats, Ints
+    from schedopt.instances.dssp.planned import Floats, Ints
 
 DRAWS, FEW, MOST = 400, 24, 40_000_000
 """Scenarios that a plan is run in, and by which its dispatcher is chosen; an eighth of these at

@@ -43,6 +43,7 @@ from schedopt.solvers.result import Result
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
+THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 
 MOST_WINDOWS = 12
 """Most releases and deadlines that are drawn; more would hide the picture."""
@@ -286,10 +287,13 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         axis=1,
     )
     many = len(tasks) > MANY
+    faces = [colour[labels[task.job]] for task in tasks]
+    thin = end - start < end.max(initial=0.0) / THIN  # of these a white edge would leave nothing
+    edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
         corners,
-        facecolors=[colour[labels[task.job]] for task in tasks],
-        edgecolors="none" if many else "white",
+        facecolors=faces,
+        edgecolors="none" if many else edges,
         linewidths=0 if many else 0.6,
         antialiased=not many,
         rasterized=many,

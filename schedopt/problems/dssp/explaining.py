@@ -171,9 +171,10 @@ class _Explaining:
             names = tuple(name for name in answer.conflict if name != self.asked)
             first = f"rule:{names[0]}" if names else "never"
             words = (
-                f"cannot be with {' and '.join(map(shown, names))}"
+                f"{' and '.join(map(shown, names))} "
+                f"{'keeps' if len(names) == 1 else 'together keep'} it out of every choice"
                 if names
-                else "fits in no selection"
+                else "it fits into no choice"
             )
             return LeftOut(job=job.name, reason=first, words=words, reward=job.reward, rules=names)
         needed = None

@@ -7,6 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
+from schedopt.formats import number
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
@@ -107,6 +108,11 @@ def time_told(night: Instance, text: str, place: str) -> float:
         )
 
 
+def moment(night: Instance, time: float) -> str:
+    """Return a time of a night in words: by the clock where its start is known."""
+    return dates_of(night.start, night.unit).told(time) if night.start else number(time)
+
+
 def state_of(night: Instance, source: Source | None, at: float) -> State:
     """Read a state: rows of jobs of which something is said, and without a job of the machine."""
     if source is None:
@@ -149,13 +155,14 @@ def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> Sta
     )
     if start is not None and line["job"] and start > at * NEAR:
         raise InputError(f"a time by now, {at:g}", found=shown(line["start"]), place="start")
-    if end is not None and line["status"] == "running" and end < at:
+    status = line["status"].lower()
+    if end is not None and status == "running" and end < at:
         raise InputError(f"a time from now on, {at:g}", found=shown(line["end"]), place="end")
-    if end is not None and line["status"] in ("done", "failed") and end > at * NEAR:
+    if end is not None and status in ("done", "failed") and end > at * NEAR:
         raise InputError(f"a time by now, {at:g}", found=shown(line["end"]), place="end")
     if pool := line.get("pool", ""):
         pick(pool, night.pools, "one of the file's `pools`")
-    return StateRow(place, line["status"], start, _count(line.get("processors", "")), end, pool)
+    return StateRow(place, status, start, _count(line.get("processors", "")), end, pool)
 
 
 def _count(text: str) -> int | None:

@@ -39,6 +39,7 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.errors import shown
+from schedopt.problems.dssp.observing import moment
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -140,12 +141,14 @@ def _never(night: Instance, j: int) -> Reason:
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
     if night.beyond:
-        words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
+        words = (
+            f"alone on this machine it is not done by {moment(night, float(night.deadlines[j]))}"
+        )
         waits = f", after {', '.join(job.after)}" if job.after else ""
         return Reason("never", words=words + waits)
     if window <= 0:
-        release, due = float(night.releases[j]), float(night.deadlines[j])
-        words = f"released at {number(release)}, due at {number(due)}"
+        times = (moment(night, float(x[j])) for x in (night.releases, night.deadlines))
+        words = "released at {}, due at {}".format(*times)
     elif path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
@@ -183,7 +186,9 @@ class _Judge:
     def reason(self, j: int) -> Reason:
         """Return why an open job is left out."""
         if alone := self._shut_out(j):
-            return Reason("rule", alone, f"{shown(alone)} admits it in no selection", shut_out=True)
+            return Reason(
+                "rule", alone, f"{shown(alone)} keeps it out of every choice", shut_out=True
+            )
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")

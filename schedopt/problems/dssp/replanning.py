@@ -17,7 +17,7 @@ from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
-from schedopt.instances.dssp.tasks import Floats
+from schedopt.instances.dssp.planned import Floats
 from schedopt.problems.dssp.observing import (
     Begun,
     Old,

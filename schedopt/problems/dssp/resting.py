@@ -29,9 +29,9 @@ from schedopt.instances.constraints import (
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observing import Begun, Level, left_of
+from schedopt.problems.dssp.observing import Begun, Level, left_of, moment
 
 Held = Sequence[tuple[float, float]]
 """An amount, and until when it is held."""
@@ -61,6 +61,10 @@ def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence
     return _Resting(night, begun, at, levels).rest()
 
 
+def _width(begun: Begun, at: float, pool: str) -> int:
+    return sum(wide for _, wide, where in begun.running(at) if where == pool)
+
+
 class _Resting:
     def __init__(
         self,
@@ -70,8 +74,10 @@ class _Resting:
         levels: Sequence[Level],
     ) -> None:
         if not 0 <= at < night.deadline:
-            expected = f"a time of the night, before {night.deadline:g}"
-            raise InputError(expected, found=shown(at), place="at")
+            expected = (
+                f"a time of the night, from its start to before {moment(night, night.deadline)}"
+            )
+            raise InputError(expected, found=moment(night, at), place="at")
         self.at, self.begun = at, begun
         self.notes: list[str] = []
         if levels:
@@ -119,8 +125,12 @@ class _Resting:
         now, holding = there.at(as_written(self.at)), sum(count for _, count in held)
         if holding > now:
             of = f" of {name}" if name else ""
-            expected = f"at most {float(now):g} processors{of} at work at {self.at:g}: say what "
-            raise InputError(f"{expected}failed", found=f"{holding} at work", place="state")
+            at = moment(self.night, self.at)
+            expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
+            jobs = zip(self.night.jobs, self.begun, strict=True)
+            widths = {job.name: _width(begun, self.at, name) for job, begun in jobs}
+            works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
+            raise InputError(expected, found=f"{holding} at work ({works})", place="state")
         return tuple((time, int(amount)) for time, amount in self._less(there, held))
 
     def _unused(self, name: str, taken: Collection[str | None]) -> str:

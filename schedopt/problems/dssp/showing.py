@@ -51,6 +51,8 @@ ROUNDED = 1 + 1e-9
 REASONED, MANY = 1_000, 20_000
 """Jobs left out whose reasons are worked out, and jobs of an instance up to which any are."""
 
+UNTRIED = f"not tried with more than {PLAINLY:,} tasks; --output plan.csv says how many are in time"
+
 NAMED = 3  # late jobs that are named in a line
 
 HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
@@ -68,6 +70,12 @@ def lines(instance: Instance, result: Result[Chosen]) -> Lines:
         yield from _of_night(instance, result, chosen)
     else:
         yield from _used_up(instance, result)
+
+
+def done(instance: Instance, result: Result[Chosen]) -> str:
+    """Say how many of the jobs of a night that was run are in time."""
+    run = result.solution
+    return in_time(instance, run) if isinstance(run, Scheduled) else ""
 
 
 def _at_risk(result: Result[Chosen]) -> Lines:
@@ -91,10 +99,15 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
     # Rounded down: what is called 100% is all of it.
     used = floor(1000 * found.demand / found.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
+    if total and never == total:
+        due = number(night.deadline)
+        yield CAUTION, f"no job can be in time: are the deadline, {due}, and the jobs in one unit?"
     yield "jobs", f"{len(found.selected):,} of {total:,} {verb}{hopeless}; {share}"
     yield from _at_risk(result)
     run = dispatched(night, result, PLAINLY)
     if run is None or run.solution is None:
+        if isinstance(found, Selected) and all(job.stages is not None for job in night.jobs):
+            yield "dispatched", UNTRIED
         return
     schedule = run.solution
     late = {name: by for name, by in lateness(night, schedule).items() if by}
@@ -264,7 +277,7 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
                     f"{share:.1%}",
                     "" if cap is None else f"{cap:.1%}",
                     "" if floor is None else f"{floor:.1%}",
-                    _held(share, cap, floor),
+                    _held(share, cap, floor, demand),
                 )
             )
         left = len(shares) - len(names)
@@ -272,12 +285,14 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
         yield ShownTable(title=by + more, heads=HEADS, rows=tuple(rows))
 
 
-def _held(share: float, cap: float | None, floor: float | None) -> str:
+def _held(share: float, cap: float | None, floor: float | None, asked: float) -> str:
     """Say whether a share is held by its cap or its floor, or breaks it."""
     words = []
     if cap is not None and share > cap - NEAR:
         words.append("above its cap" if share > cap * ROUNDED else "at its cap")
-    if floor is not None and share < floor + NEAR:
+    if floor is not None and share * ROUNDED < floor and share * ROUNDED >= asked:
+        words.append("all that it asks for")
+    elif floor is not None and share < floor + NEAR:
         words.append("below its floor" if share * ROUNDED < floor else "at its floor")
     return " and ".join(words)
 

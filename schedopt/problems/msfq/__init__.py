@@ -30,6 +30,7 @@ class Msfq(Problem["Instance"]):
     name = "msfq"
     title = "when a queue of multiserver jobs should switch class"
     objective = "mean response time"
+    objectives: ClassVar = {"weighted": "mean response time, weighted by load"}
     tiny = (
         b'{"problem":"msfq","name":"tiny","servers":2,"classes":['
         b'{"need":1,"arrival_rate":0.3,"service_rate":1},'

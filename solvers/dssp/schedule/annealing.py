@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats
+from schedopt.instances.dssp.planned import Floats
 from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from schedopt.formulations.dssp.played import Order, Play, PlayedSample
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels

@@ -7,7 +7,7 @@ where tasks are drawn, `held_kernels` plays.
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.tournament import (
     NEVER,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL
 from schedopt.solvers.kernels.heap import pop, push, sink

@@ -3,7 +3,7 @@
 import numpy as np
 
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 
 LIGHT = 0.1
 """Largest share of a job's demand in the stages after its last long one."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import njit
 from schedopt.solvers.dssp.schedule.held_kernels import by_key_until
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit
 
 NOBODY: Final = 2**63 - 2
