@@ -91,7 +91,8 @@ BY_PRICES = (
         pays=_too_many_sets,
         when="flow times without arrivals, with caps and floors of jobs and of disjoint teams; "
         "unasked from 15 jobs on, where there are many orders. Up to 60 jobs tree goes on",
-        proves="a bound on all orders, about 1% below the cost; it does not see floors of teams",
+        proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
+        "whom; it does not see floors of teams",
         certificate="rents",
         certify=CERTIFY,
         confirmed_by="model",
@@ -101,7 +102,7 @@ BY_PRICES = (
         solve="schedopt.solvers.hesrpt.orders:solve_all",
         accepts=_of_all_orders,
         when="flow times without arrivals, with caps and floors of jobs and of disjoint teams",
-        proves="the optimum of up to 14 jobs or so; beyond 60 jobs a weak bound",
+        proves="the optimum of up to 16 jobs, after rents of some of 20; beyond 60 a weak bound",
         certificate="diagram",
         certify=CERTIFY,
         confirmed_by="model",

@@ -1,5 +1,6 @@
 """Selections under rules that cross: prices of all rows, annealing, and HiGHS on what is left.
 
 `kernels` anneals near the prices of the linear relaxation, `search` drives it and makes the bound
-exact, `engine` fixes what the two decide and hands the rest on.
+exact, `engine` has HiGHS join what rounds of annealing end with, fixes what bound and best decide,
+and hands the rest on.
 """

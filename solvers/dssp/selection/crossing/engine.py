@@ -17,7 +17,7 @@ from schedopt.solvers.dssp.selection.binary.multipliers import apply
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.crossing.search import Annealed, fits
 from schedopt.solvers.engine import Given, HandOn
-from schedopt.solvers.result import Result
+from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
@@ -67,13 +67,8 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
             stopped, _ = drive(search, within, noise=0.0)
     if search.best is not None:
         solver.offer(np.flatnonzero(search.best == 1).tolist(), "crossing")
-        ends = [end for _, end in sorted(search.ends, key=lambda end: -end[0])]
-        for most in TOGETHER:
-            some = np.array([solver.best, *ends[:most]])
-            values = np.where(np.ptp(some, axis=0) > 0, FREE, some[0]).astype(np.int8)
-            spare = limit and JOINED * max(0.0, limit - (now() - run.began))
-            if stopped != "interrupted":
-                stopped = solver.choose(values, spare or LONGEST)
+    if solver.best is not None and stopped != "interrupted":
+        stopped = _joined(solver, search, left(run.limits, run.began).time_limit) or stopped
     bound = Fraction(search.most + fixed)
     solver.known = bound if solver.known is None else min(bound, solver.known)
     if decided := solver.quick():
@@ -87,3 +82,14 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
         apply(solver.arrays, values, search.reason, solver.worth(solver.best) - fixed)
         solver.narrow(values)
     return solver.decided("completed", solver.known)
+
+
+def _joined(solver: Solver, search: Annealed, limit: float | None) -> Termination | None:
+    """Have HiGHS join the best and what rounds end with; tell whether it was interrupted."""
+    ends = [end for _, end in sorted(search.ends, key=lambda end: -end[0])]
+    for most in TOGETHER:
+        some = np.array([solver.best, *ends[:most]])
+        values = np.where(np.ptp(some, axis=0) > 0, FREE, some[0]).astype(np.int8)
+        if solver.choose(values, LONGEST if limit is None else JOINED * limit) == "interrupted":
+            return "interrupted"
+    return None
