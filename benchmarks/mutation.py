@@ -308,7 +308,8 @@ def _forget() -> None:
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()
-    importlib.import_module("schedopt.validation.dssp.facts")._LATEST.clear()
+    facts = importlib.import_module("schedopt.validation.dssp.facts")
+    facts._KEY += "'"  # under which instances keep what was worked out of them
 
 
 def modules(room: str) -> list[ModuleType]:

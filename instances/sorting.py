@@ -22,6 +22,8 @@ def steady_order(keys: NDArray[np.float64]) -> NDArray[np.int64]:
     count = len(keys)
     if count <= FEW:
         return np.argsort(keys, kind="stable")
+    if keys[0] <= keys[-1] and bool((keys[1:] >= keys[:-1]).all()):
+        return np.arange(count)
     bits = (count - 1).bit_length()
     ranks = (keys + 0.0).view(np.int64)  # -0 becomes 0, which it equals
     turned = ranks >> 63  # all bits of a number below 0, and the sign of any
@@ -52,7 +54,7 @@ def _mended(order: NDArray[np.int64], keys: NDArray[np.float64]) -> bool:
 
 
 def _by_floats(keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sort without regard to places, then put those of equal keys in order."""
+    """Sort unstably, then order the places of equal keys."""
     order = np.argsort(keys)
     in_order = keys[order]
     tied = in_order[1:] == in_order[:-1]

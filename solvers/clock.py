@@ -1,4 +1,4 @@
-"""The clock of time limits: it stands still while kernels are compiled, which is not solving."""
+"""The clock of time limits, which stops while kernels are compiled: that is not solving."""
 
 import time
 from collections.abc import Callable
@@ -13,25 +13,25 @@ class Stopwatch:
         self._began = 0.0
 
     def start(self) -> None:
-        """Start, unless it runs already."""
+        """Start, unless it is running already."""
         if self._depth == 0:
             self._began = time.perf_counter()
         self._depth += 1
 
     def stop(self) -> None:
-        """Stop, where this ends what was entered first."""
+        """Stop when the outermost entry ends."""
         self._depth -= 1
         if self._depth == 0:
             self.spent += time.perf_counter() - self._began
 
     def seconds(self) -> float:
-        """Return the seconds so far, those of what still runs among them."""
+        """Return the seconds so far, of what is still running too."""
         running = time.perf_counter() - self._began if self._depth else 0.0
         return self.spent + running
 
 
 class Compiling(Stopwatch):
-    """The same for compiling; ``tell`` is called when that begins for the first time."""
+    """The stopwatch of compiling; ``tell`` is called when that first begins."""
 
     tell: Callable[[], None] | None = None
 
@@ -43,9 +43,9 @@ class Compiling(Stopwatch):
 
 
 compiling = Compiling()
-"""What kernels took to be compiled, or loaded, in this process; `solvers.machine_code` keeps it."""
+"""Seconds spent compiling or loading kernels in this process; `solvers.machine_code` keeps it."""
 
 
 def now() -> float:
-    """Return seconds from an arbitrary moment on, without those of compiling."""
+    """Return seconds since an arbitrary moment, compiling left out."""
     return time.perf_counter() - compiling.seconds()

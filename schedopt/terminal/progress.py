@@ -20,7 +20,7 @@ REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 @contextmanager
 def live(what: str) -> Iterator[Watch]:
-    """Show what a solver has while it runs; without a terminal, in a line now and then."""
+    """Show a running solver's progress; without a terminal, as a line now and then."""
     began, found = time.monotonic(), ""
 
     def told() -> Text:

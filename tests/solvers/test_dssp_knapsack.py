@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from schedopt.policies.dssp.by_rewards import optimum
+from schedopt.solvers.dssp.selection.knapsack import breaking
 from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
 from schedopt.solvers.dssp.selection.knapsack import search as core_module
 from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
@@ -43,6 +44,17 @@ FAMILIES = [
 ]
 
 
+@pytest.fixture(params=["all sorted", "near the break"])
+def _sorted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sort all items, or treat some dozens as the many of which only those near are sorted."""
+    if request.param == "near the break":
+        for module in (core_module, breaking):
+            monkeypatch.setattr(module, "MANY", 16)
+        monkeypatch.setattr(breaking, "SAMPLED", 8)
+        monkeypatch.setattr(breaking, "MARGIN", 1)
+        monkeypatch.setattr(core_module, "_WINDOW", 4)
+
+
 def solved(rewards: Floats, demands: Floats, room: float) -> float:
     search = Core(rewards, demands, room)
     assert search.advance(30)
@@ -69,6 +81,7 @@ def test_thousands_of_small_instances() -> None:
         assert solved(rewards, demands, room) == best_subset(rewards, demands, room)
 
 
+@pytest.mark.usefixtures("_sorted")
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("size", [50, 120, 300])
 def test_families_against_the_programme_by_rewards(family: str, size: int) -> None:
@@ -90,6 +103,7 @@ def test_the_unit_does_not_matter(scale: float) -> None:
     assert solved(rewards * scale, demands, room) == pytest.approx(plain * scale, rel=1e-12)
 
 
+@pytest.mark.usefixtures("_sorted")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_step_encloses_the_optimum(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rewards, demands = draw(family, 200, 10_000, 9)

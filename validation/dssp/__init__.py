@@ -25,6 +25,9 @@ ANSWERS = {
 }
 """For each formulation the records that its solution may be."""
 
+PLAIN = (Selected,)
+"""Records whose fields hold none: they need not be made of their text."""
+
 OF_ENCODING = 30.0
 """Exact sums take longer than names do to be written: see `validation.documents`."""
 
@@ -38,7 +41,7 @@ def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
-    """Return the record that a solution of this shape is."""
+    """Return the record type of a solution of this shape."""
     if "nights" in solution:
         return ScheduledNights if "schedules" in solution else SelectedNights
     return Scheduled if "tasks" in solution else Selected

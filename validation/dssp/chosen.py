@@ -1,23 +1,26 @@
-"""What all results are asked: names, demand, shares, side constraints, and what fits a night."""
+"""Checks of every result: names, demand, shares, side constraints, and what fits a night."""
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from math import fsum
+
+import numpy as np
 
 from schedopt.instances.constraints import Constraint, label
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import shown
 from schedopt.validation.dssp.constraints import UnknownKindError, broken
-from schedopt.validation.dssp.facts import Facts, room_of
+from schedopt.validation.dssp.facts import Chosen, Facts, Picked, room_of
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12
-"""Of a critical path: far more than what adding up and rounding decimals can do to it."""
+"""Relative margin of a critical path, far above any rounding error."""
 
 
 def check_chosen(
     solution: Selected, facts: Facts, constraints: Sequence[Constraint], report: Report
-) -> frozenset[str]:
-    """Check names, demand, capacity as stated, shares and side constraints; return who is chosen.
+) -> Chosen:
+    """Check names, demand, stated capacity, shares and side constraints; return the chosen jobs.
 
     ``solution``: what was chosen; ``facts``: recomputed from the raw instance; ``constraints``: all
     side constraints, the instance's and those that were added; ``report``: takes what is found.
@@ -40,21 +43,23 @@ def check_chosen(
     return chosen
 
 
-def _known(solution: Selected, facts: Facts, report: Report) -> frozenset[str]:
-    """Check that whoever is chosen is a job, once; return those that are."""
-    chosen = frozenset(solution.selected)
-    known = facts.night.index.keys()
-    if len(chosen) == len(solution.selected) and known >= chosen:
-        return facts.placed(solution.selected)
+def _known(solution: Selected, facts: Facts, report: Report) -> Chosen:
+    """Check that every chosen name is a job, once; return the jobs."""
+    names, known = solution.selected, facts.night.index
+    with suppress(KeyError):
+        places = facts.known_places(names)
+        if np.bincount(places, minlength=1).max() <= 1:
+            return Picked(names, np.sort(places))
+    chosen = frozenset(names)
     seen: set[str] = set()
     for name in solution.selected:
         report.expect(name in known, f"selected: no job is called {shown(name)}")
         report.expect(name not in seen, f"selected: {name} is there twice")
         seen.add(name)
-    return chosen.intersection(known)
+    return chosen.intersection(known.keys())
 
 
-def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Report) -> None:
+def _shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) -> None:
     night = facts.night
     claimed = solution.shares
     known = {by: groups.keys() for by, groups in night.groups.items()}
@@ -68,14 +73,14 @@ def _shares(facts: Facts, chosen: frozenset[str], solution: Selected, report: Re
 
 
 def _in_doubt(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
-    """Yield the chosen jobs that are not surely in time, in the file's order."""
+    """Yield, in file order, the chosen jobs that are not surely in time."""
     places = facts.places(chosen)
     doubtful = places[~facts.surely_in_time[places]].tolist()
     return map(facts.night.jobs.__getitem__, doubtful)
 
 
-def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
-    """Check that jobs fit the machine, between any two times, and each its own time."""
+def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
+    """Check that jobs fit the machine between any two times, and each job its own window."""
     due = chosen
     if facts.night.beyond:
         report.violations.extend(facts.there.overfull(chosen, facts.demand, facts.fill))
@@ -99,7 +104,7 @@ def check_fit(facts: Facts, chosen: frozenset[str], report: Report) -> None:
 
 
 def _surely_in_time(job: Job, night: Instance) -> bool:
-    """Tell whether a path from time 0 is in time whatever rounding does.
+    """Tell whether a path from time 0 ends in time under any rounding.
 
     Predicted ones are ordered as their decimals are; sums are given a margin.
     """

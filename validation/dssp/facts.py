@@ -5,9 +5,10 @@ What numbers mean, and which rule has which tolerance, is said in `instances.dss
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, zip_longest
+from itertools import chain, compress, zip_longest
 from operator import attrgetter
 
 import msgspec
@@ -24,14 +25,40 @@ Nights = dict[str, range]
 """The nights of each job."""
 
 MOST = int(sys.float_info.max)
-"""The largest double; a fraction is sooner compared with a whole number than with that."""
-
-KEPT = 1000
-"""Jobs up to which the facts of an instance are kept: policies and optimum are checked in turn."""
-
+"""The largest double, as an integer: comparing fractions with integers is faster."""
 
 MOST_KEPT = 4096
-"""Sets of jobs of which something is kept: those of all nights of a season."""
+"""Sets of jobs of which sums are kept: those of all nights of a season."""
+
+
+class Picked(AbstractSet[str]):
+    """The names of some jobs, each once, and their positions; a set is made where one is asked."""
+
+    def __init__(self, names: tuple[str, ...], places: NDArray[np.intp]) -> None:
+        self.given, self.places = names, places  # the positions ascend
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names as a set."""
+        return frozenset(self.given)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    __hash__ = object.__hash__  # one is looked up where it is the very same
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[str]) -> frozenset[str]:  # type: ignore[override]
+        return frozenset(names)
+
+
+Chosen = Picked | frozenset[str]
 
 
 class Facts:
@@ -54,24 +81,23 @@ class Facts:
             self.capacity = self.fill * area(self.there.everything, Fraction(0), self.deadline)
         self.whole = _demands(night.jobs)
         self.scale = self.whole.scale
-        self._places: dict[frozenset[str], NDArray[np.intp]] = {}
-        self._added: dict[tuple[str | None, frozenset[str]], dict[str | None, int]] = {}
+        self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
 
     @cached_property
     def there(self) -> There:
-        """The machine as it changes."""
+        """The machine over time."""
         return There(self.night)
 
     @cached_property
     def rates(self) -> Fraction | Points:
-        """What there is in a unit of time: r·P, or what that changes to."""
+        """Capacity in a unit of time: r·P, or what it changes to."""
         if not self.night.beyond:
             return self.rate
         return [(time, self.fill * amount) for time, amount in self.there.everything]
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
-        """When each job ends at the earliest, were a machine that changes its own."""
+        """Each job's earliest end with the changing machine to itself."""
         return self.there.earliest(self.demand)
 
     @cached_property
@@ -87,7 +113,7 @@ class Facts:
 
     @cached_property
     def critical_path(self) -> dict[str, Fraction]:
-        """T_∞ of each job: no less than its demand on as many processors as it may have."""
+        """T_∞ of each job: at least its demand over the most processors it may have."""
         found = {job.name: _critical_path(job) for job in self.night.jobs}
         for job in self.night.jobs:
             if (most := widest(job)) is not None:
@@ -96,14 +122,14 @@ class Facts:
 
     @cached_property
     def release(self) -> dict[str, Fraction]:
-        """From when on each job is to run."""
+        """When each job may start."""
         none = Fraction(0)
         jobs = self.night.jobs
         return {job.name: as_written(job.release) if job.release else none for job in jobs}
 
     @cached_property
     def due(self) -> dict[str, Fraction]:
-        """By when each job is to run."""
+        """When each job must end."""
         return {
             job.name: self.deadline if job.deadline is None else as_written(job.deadline)
             for job in self.night.jobs
@@ -118,7 +144,7 @@ class Facts:
 
     @cached_property
     def surely_in_time(self) -> NDArray[np.bool_]:
-        """Which jobs have a predicted path within the file's deadline, and no times of their own.
+        """Jobs whose predicted path is within the file's deadline, without times of their own.
 
         Decimals are ordered as the doubles are that stand for them.
         """
@@ -131,19 +157,24 @@ class Facts:
         return sure
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:
-        """Return the positions of some jobs."""
-        if isinstance(names, frozenset) and names in self._places:
-            return self._places[names]
+        """Return the positions of some jobs, `KeyError` if one is none."""
+        if isinstance(names, Picked):
+            return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
 
-    def placed(self, names: Sequence[str]) -> frozenset[str]:
-        """Return some jobs as a set, whose positions are kept."""
-        if len(self._places) >= MOST_KEPT:
-            self._places.clear()
-            self._added.clear()
-        found = frozenset(names)
-        self._places[found] = np.sort(self.places(names))
-        return found
+    def known_places(self, names: tuple[str, ...]) -> NDArray[np.intp]:
+        """Return the positions of some jobs, `KeyError` if one is none.
+
+        Where they are those of what was selected last, in order, they are compared with the names
+        of these jobs, which is sooner done than to look them up.
+        """
+        _, tried = self.night.__dict__.get("_placed", (None, None))
+        if tried is not None and len(tried) == len(names) and tried.size:
+            at = np.zeros(len(self.night.jobs), dtype=np.bool_)
+            at[tried] = True
+            if names == tuple(compress(self.night.names, at.tobytes())):
+                return np.flatnonzero(at)
+        return self.places(names)
 
     def earned(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
@@ -155,7 +186,7 @@ class Facts:
         return np.array(list(map(attrgetter("reward"), self.night.jobs)), dtype=np.float64)
 
     def worths(self, objective: str) -> dict[str, float]:
-        """Return what each job is worth to an objective."""
+        """Return each job's value to an objective."""
         if objective == "reward":
             return {job.name: job.reward for job in self.night.jobs}
         if objective == "demand":
@@ -164,23 +195,28 @@ class Facts:
 
     def total(self, names: Iterable[str]) -> Fraction:
         """Return the total demand of some jobs."""
-        if isinstance(names, frozenset):
+        if isinstance(names, Picked):
             return Fraction(self.added(None, names)[None], self.scale)
         return Fraction(self.whole.take(self.places(names)).total, self.scale)
 
-    def added(self, by: str | None, names: frozenset[str]) -> Mapping[str | None, int]:
-        """Return the demand of some jobs by group, in units of 1/`scale`; None: that of all."""
-        if (by, names) not in self._added:  # a frozenset keeps its hash
+    def added(self, by: str | None, names: Chosen) -> Mapping[str | None, int]:
+        """Return the demand of some jobs by group, in units of 1/`scale`; None has that of all."""
+        if (by, names) not in self._added:
+            if len(self._added) >= MOST_KEPT:
+                self._added.clear()
             groups, codes = self.night.codes[by] if by is not None else ([], self._of_none)
             places = self.places(names)
             numbers = self.whole.numbers[places]
             sums = np.zeros(len(groups) + 1, dtype=numbers.dtype)  # the last: of no group
-            np.add.at(sums, codes[places], numbers)
+            if groups:
+                np.add.at(sums, codes[places], numbers)
+            else:
+                sums[0] = numbers.sum()
             self._added[by, names] = dict(zip((*groups, None), map(int, sums), strict=True))
         return self._added[by, names]
 
-    def used(self, by: str, group: str, names: frozenset[str]) -> Fraction:
-        """Return the demand of those of some jobs that are of a group."""
+    def used(self, by: str, group: str, names: Chosen) -> Fraction:
+        """Return the demand of the jobs of a group among some jobs."""
         known = self.added(by, names) if by in self.night.codes else {}
         return Fraction(known.get(group, 0), self.scale)
 
@@ -205,7 +241,7 @@ class Facts:
     def overfull(
         self, work: Mapping[str, Fraction], rate: Fraction | Points
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
-        """Yield each release and deadline with the work between them, where there is too much.
+        """Yield each release, deadline and work between them, where that is too much.
 
         ``work``: what some jobs ask for; ``rate``: what there is in a unit of time.
         """
@@ -228,14 +264,13 @@ class Facts:
 
 
 def room_of(rate: Fraction | Points, start: Fraction, end: Fraction) -> Fraction:
-    """Return what there is between two times."""
+    """Return the capacity between two times."""
     if end <= start:
         return Fraction(0)
     return rate * (end - start) if isinstance(rate, Fraction) else area(rate, start, end)
 
 
-_LATEST: list[tuple[Instance, float, Facts]] = []
-"""The instance that was checked last."""
+_KEY = "_checked"
 
 
 def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts:
@@ -250,19 +285,17 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
     fill = claim.options.get("fill", 1.0)
     if isinstance(fill, bool) or not isinstance(fill, int | float) or not 0 < fill < float("inf"):
         raise InputError("a number above 0", found=shown(fill), place="options.fill")
-    for checked, r, facts in _LATEST:
-        if checked is night and r == fill:
-            return facts
-    facts = Facts(night, fill)
+    facts: Facts | None = night.__dict__.get(_KEY)  # with the instance it lives and dies
+    if facts is None or facts.fill != as_written(fill):
+        facts = Facts(night, fill)
     if facts.capacity > MOST:
         raise InputError("a finite r·P·D", found=shown(fill), place="options.fill")
-    if len(night.jobs) <= KEPT:
-        _LATEST[:] = [(night, fill, facts)]
+    night.__dict__[_KEY] = facts
     return facts
 
 
 def alone(season: Instance, n: int = 0) -> Instance:
-    """Return the jobs of a season as those of one night without rules, or of no certain one."""
+    """Return a season's jobs as those of one night without rules, or of no particular night."""
     replace = msgspec.structs.replace
     jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
     down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.system import Curve, Floats, System
+from schedopt.formulations.msfq.process import Curve, Floats, System
 from schedopt.solvers.compiling import njit
 from schedopt.solvers.compiling import small as few
 

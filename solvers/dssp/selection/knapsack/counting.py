@@ -4,6 +4,7 @@ from math import fsum, inf
 
 import numpy as np
 
+from schedopt.solvers.dssp.selection.knapsack.breaking import near_break
 from schedopt.solvers.dssp.selection.knapsack.items import Floats
 
 
@@ -28,8 +29,8 @@ def priced_by_count(
     side meet, or nearly; where that gains less than half of the interval, it is halved next. A
     bound below `enough` is not improved on. The multiplier is 0 where the count says nothing.
     """
-    most = int(np.searchsorted(np.cumsum(np.sort(weights)), room, side="right"))
-    fewest = 1 + int(np.searchsorted(np.cumsum(np.sort(rewards)[::-1]), value, side="right"))
+    most = _count(-weights, weights, room)
+    fewest = 1 + _count(rewards, rewards, value)
     least = enough - value
     bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
@@ -49,7 +50,9 @@ def priced_by_count(
         relaxed, count = _relaxation(rewards, weights, room, middle, limit, least=least)
         if relaxed < bound:
             bound, best = relaxed, middle
-        if bound < enough:
+        # Convex, it is nowhere below where tangents meet.
+        lowest = -inf if halve else left[1] + left[2] * (middle - left[0])
+        if bound < enough or bound - lowest <= least / 8:
             break
         if count > limit:
             left = (middle, relaxed, limit - count)
@@ -67,6 +70,11 @@ def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]
     return min(max(a, (other - value + falls * a - rises * b) / (falls - rises)), b)
 
 
+def _count(keys: Floats, sizes: Floats, room: float) -> int:
+    """Return how many items fit by falling key."""
+    return near_break(keys, sizes, room).taken
+
+
 def _relaxation(
     rewards: Floats, weights: Floats, room: float, multiplier: float, limit: int, *, least: float
 ) -> tuple[float, float]:
@@ -75,23 +83,21 @@ def _relaxation(
     Where ``least``, what a better solution gains, is far more than rounding, sums are rounded.
     """
     left = rewards - multiplier
-    worth = np.flatnonzero(left > 0)
-    left, weights = left[worth], weights[worth]
-    order = np.argsort(-left / weights)
-    filled = np.cumsum(weights[order])
-    split = int(np.searchsorted(filled, room, side="right"))
-    count, price = float(split), 0.0
-    if split < order.size:
-        first = order[split]
+    if multiplier > 0:
+        worth = np.flatnonzero(left > 0)
+        left, weights = left[worth], weights[worth]
+    near = near_break(left / weights, weights, room)
+    count, price = float(near.taken), 0.0
+    if near.broken < near.places.size:
+        first = near.places[near.broken]
         price = float(left[first] / weights[first])
-        count += float((room - (filled[split - 1] if split else 0.0)) / weights[first])
+        count += float((room - near.used) / weights[first])
     # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
     # whose sum is off by far less than the half.
-    gains = left - price * weights
-    gains = gains[gains > 0]
+    gains = np.maximum(left - price * weights, 0.0)
     ends = price * room, multiplier * limit
-    asked = float(filled[-1]) if order.size else 0.0
-    made = float(left.sum()) + price * (asked + room) + abs(multiplier) * (2 * order.size + limit)
+    asked = float(weights.sum())
+    made = float(left.sum()) + price * (asked + room) + abs(multiplier) * (2 * left.size + limit)
     rounded = 2.0**-45 * made  # of a sum by halves, as numpy adds, 64 additions deep at most
     if rounded < least / 32:
         return float(gains.sum()) + ends[0] + ends[1] + rounded, count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,14 @@ class Items:
     @classmethod
     def of(cls, rewards: Floats, demands: Floats, room: float) -> Items:
         """Sift jobs whose demands, and the room, are decimals in one unit."""
+        if (total := whole_total(demands)) is not None:  # mostly there is no unit to look for,
+            limit = float(min(floor(room), 2 * total))
+            least = min(rewards.min(initial=1.0), demands.min(initial=1.0))
+            if least > 0 and demands.max(initial=0.0) <= limit:  # and all are worth a decision
+                everyone, none = np.arange(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
+                with np.errstate(over="ignore", under="ignore"):
+                    ratios = rewards / demands
+                return cls(rewards, demands, limit, ratios, everyone, none, exact=True)
         whole = Whole.of(demands)
         return cls.of_whole(rewards, whole, whole.down(as_written(room)))
 
@@ -122,3 +131,9 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     light = (weights == 0) & (numbers > 0)  # these weigh 1, and have room for it
     least = np.where(light, 1, weights).astype(np.float64)
     return least, float(-(-room // unit) + int(light.sum())), False
+
+
+def whole_total(numbers: Floats) -> int | None:
+    """Return the sum of whole numbers, exactly; None of others, and where it is too large."""
+    total = float(np.add.reduce(numbers))
+    return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None

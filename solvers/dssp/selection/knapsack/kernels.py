@@ -207,6 +207,24 @@ def _merge(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
 
 
 @njit(cache=True, plain=small(2000))
+def sift(
+    keys: Floats, low: float, high: float, numbers: Floats, above: Mask, between: Array
+) -> tuple[int, float]:
+    """Tell keys above `high`, and the places of those from `low` up to it.
+
+    Returns how many are between, and what the numbers of those above sum to.
+    """
+    found, total = 0, 0.0
+    for i in range(keys.size):
+        over = keys[i] > high
+        above[i] = over
+        total += numbers[i] * over
+        between[found] = i
+        found += (keys[i] >= low) and not over
+    return found, total
+
+
+@njit(cache=True, plain=small(2000))
 def sweep(at: Cursor, node: Array, tree: Tree) -> None:
     """Drop the nodes that no state needs. Parents stand before their children, and stay so."""
     parent, item = tree

@@ -1,6 +1,6 @@
 """An exact solver of the 0-1 knapsack that can be stopped and asked at any time."""
 
-from math import floor, fsum
+from math import floor, fsum, inf
 from typing import Any, Final
 
 import numpy as np
@@ -9,14 +9,25 @@ from numpy.typing import ArrayLike, NDArray
 from schedopt.instances.decimals import Whole
 from schedopt.instances.sorting import steady_order
 from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
 from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
 from schedopt.solvers.dssp.selection.knapsack.filling import fill
-from schedopt.solvers.dssp.selection.knapsack.items import LARGEST, Floats, Items, Mask
+from schedopt.solvers.dssp.selection.knapsack.finishing import finish, undominated
+from schedopt.solvers.dssp.selection.knapsack.items import (
+    LARGEST,
+    Floats,
+    Items,
+    Mask,
+    whole_total,
+)
 
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
+_WINDOW_STEPS: Final = 6  # so many of these are spent on a window where not all items are sorted
+_COMPARED: Final = 3000  # items up to which all pairs are compared
+_LONGER: Final = 8  # times as long are the lists when light items are tried again
 _STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
 _NODE_BYTES: Final = 4 + 4 + 4  # parent and item, and a place while sweeping
 
@@ -75,13 +86,13 @@ class Core:
     def __init__(
         self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
     ) -> None:
-        given = _valid("rewards", rewards)
-        # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
-        whole = Whole.of(given)
-        roomy = whole.total < LARGEST and whole.scale <= 10**22
-        self._scale = float(whole.scale) if roomy else 1.0
-        self._roomy = roomy
-        self._given = whole.numbers.astype(np.float64) if roomy else given
+        self._given, self._scale, self._roomy = _valid("rewards", rewards), 1.0, True
+        if whole_total(self._given) is None:
+            # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
+            whole = Whole.of(self._given)
+            self._roomy = whole.total < LARGEST and whole.scale <= 10**22
+            if self._roomy:
+                self._scale, self._given = float(whole.scale), whole.numbers.astype(np.float64)
         needs = _valid("demands", demands)
         if self._given.shape != needs.shape:
             raise ValueError("rewards and demands must be of one length")
@@ -89,16 +100,10 @@ class Core:
             raise ValueError(f"room must be finite and not negative, not {room!r}")
         self._memory = memory
         self._items = Items.of(self._given, needs, float(room))
-        self._exact = roomy and self._items.exact
-        with np.errstate(under="ignore"):
-            ratios = self._items.rewards / self._items.weights
-        self._order = steady_order(-ratios)
-        self._ratios = np.append(ratios[self._order], 0.0)
-        self._weights = self._items.weights[self._order]
-        self._rewards = self._items.rewards[self._order]
-        self._tightened, self._windowed = False, False
+        self._exact = self._roomy and self._items.exact
+        self._tightened, self._least, self._finished = False, inf, 1 << 13
         self._chosen: tuple[float, Mask, float] | None = None
-        self._start()
+        self._sort(needs)
 
     @property
     def proven(self) -> bool:
@@ -154,65 +159,160 @@ class Core:
 
         end = now() + seconds
         while not self._proven:
-            code = kernels.search(
-                self._cursor[0],
-                (self._weights, self._rewards, self._ratios),
-                self._states,
-                self._tree,
-                self._chunk(),
-            )
+            code = self._search(self._chunk())
             if code == kernels.PROVEN:
                 self._proven = True
-            elif code == kernels.STATES_FULL:
-                self._grow_states()
-            elif code == kernels.NODES_FULL:
-                self._grow_tree()
-            elif self._windowed:
+            elif code == kernels.PAUSED and self._windowed:
                 self._look_further()
-            elif not self._tightened:
+            elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
+            elif self._exact and self._cursor["length"][0] > _LONGER * self._finished:
+                self._finish()
             if now() >= end:
                 break
         return self._proven
 
-    def _start(self) -> None:
-        """Set up the break solution, the first incumbent and the state to start from."""
+    def _sort(self, needs: Floats) -> None:
+        """Sort by ratio what is not decided, and set up the search of that."""
+        items = self._items
+        rewards, weights, room = items.rewards, items.weights, items.room
+        with np.errstate(under="ignore"):
+            ratios = items.ratios if weights is needs else rewards / weights
+        if rewards.size:  # what no set of weights can sum to is no room
+            room -= room % _divisor(weights)
+        self._whole = self._roomy or bool(np.array_equal(rewards, np.floor(rewards)))
+        self._step = _step(rewards) if self._whole else 0.0
+        if self._exact and rewards.size > MANY:
+            self._decide(ratios, room)
+        else:
+            self._start(steady_order(-ratios), ratios, room)
+
+    def _decide(self, ratios: Floats, room: float) -> None:
+        """Look for a good solution around the break, and then at the items that may better it.
+
+        With an item put in or taken out, Dantzig's bound falls by the item's reduced reward: where
+        it falls to what is known, the item is decided.
+        """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        weights, rewards, room = self._weights, self._rewards, self._items.room
-        if rewards.size:  # what no set of weights can sum to is no room
-            room -= room % float(np.gcd.reduce(weights.astype(np.int64)))
+        rewards, weights = self._items.rewards, self._items.weights
+        near, inside, broken, used = near_break(ratios, weights, room)
+        first = max(0, broken - _WINDOW)
+        inside[near[:first]] = True
+        near, broken = near[first : broken + _WINDOW], broken - first
+        price = float(ratios[near[min(broken, near.size - 1)]])
+        self._start(near, ratios, room - used + float(weights[near[:broken]].sum()), inside)
+        if self._looked_through():
+            return
+        out, places = np.empty_like(inside), np.empty(rewards.size, dtype=np.intp)
+        losses = rewards - price * weights
+        slack = self._slack()
+        count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
+        if count > near.size + _WINDOW:  # far from the break things may fit better
+            far = np.zeros(rewards.size, dtype=np.bool_)
+            far[near] = far[:: max(1, rewards.size // near.size)] = True
+            wide = np.flatnonzero(far)
+            wide = wide[steady_order(-ratios[wide])]
+            found, kept = self._on_items(), inside & ~far
+            self._start(wide, ratios, room - float((weights * kept).sum()), kept, found)
+            self._look_further()
+            known = self._base + float(self._cursor["value"][0])
+            self._least = bound_by_count(rewards, weights, room, known, known + self._step)
+            if self._least < known + self._step or self._looked_through():
+                self._cursor["bound"] = self._cursor["value"]
+                return
+            slack = self._slack()
+            count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
+        order, found = places[:count], self._on_items()
+        order = order[steady_order(-ratios[order])]
+        self._start(order, ratios, room - weight, out, found)
+
+    def _slack(self) -> float:
+        """Return what Dantzig's bound is above the best so far, and what rounding can do to it."""
+        at = self._cursor
+        return float(at["root"][0] - at["value"][0]) + 2.0**-46 * float(self._given.sum())
+
+    def _looked_through(self) -> bool:
+        """Search for a short while; tell whether nothing anywhere can be better than the best."""
+        at, enough = self._cursor, self._least - self._base
+        enough = min(enough, float(at["root"][0])) + self._slip - self._step
+        for _ in range(_WINDOW_STEPS):
+            if self._proven or at["value"][0] > enough or self._search(_WINDOW_CHUNK) == 0:
+                break
+        done = self._proven or bool(at["value"][0] > enough)
+        if done:
+            at["bound"] = at["value"]
+        return done
+
+    def _start(
+        self,
+        order: NDArray[np.intp],
+        ratios: Floats,
+        room: float,
+        inside: Mask | None = None,
+        first: Mask | None = None,
+    ) -> None:
+        """Set up the search of some items, the first incumbent and the state to start from.
+
+        `order`: the items by falling ratio; `room`: what is left by those `inside`, which are put
+        in anyway; `first`: a selection of all items that is known to be good.
+        """
+        from schedopt.solvers.dssp.selection.knapsack import kernels
+
+        self._order, self._room, self._inside = order, room, inside
+        self._chosen = None  # of the base that was
+        self._base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
+        self._ratios = np.append(ratios[order], 0.0)
+        weights, rewards = self._items.weights[order], self._items.rewards[order]
+        self._weights, self._rewards = weights, rewards
         filled = np.cumsum(weights)
         broken = int(np.searchsorted(filled, room, side="right"))
         used = float(filled[broken - 1]) if broken else 0.0
         reward = float(rewards[:broken].sum())
-        self._free = self._total(self._items.free)
+        self._free = self._total(self._items.free) + self._base
         self._proven = broken == rewards.size
+        self._broken = broken
         self._windowed = max(broken, rewards.size - broken) > _WINDOW
-        self._room, self._broken = room, broken
-        self._first = self._incumbent(_WINDOW)
-        self._whole = bool(np.array_equal(rewards, np.floor(rewards)))
+        self._known = first
+        if first is None:
+            self._first = self._incumbent(_WINDOW)
+            value = float(rewards[self._first].sum())
+        else:  # what is decided may be decided otherwise in it
+            value = float((self._items.rewards * first).sum()) - self._base
         root = reward + (room - used) * float(self._ratios[broken])
-        self._slip = 2.0**-48 * root  # what rounding can do to a bound
+        self._slip = 2.0**-48 * (root + self._base)  # what rounding can do to a bound
         at = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)
         at["broken"] = at["right"] = broken
         at["left"], at["removable"] = broken - 1, used
         at["length"], at["best"] = 1, kernels.START
-        at["value"] = rewards[self._first].sum()
-        at["bound"] = at["root"] = root
+        at["value"] = value
+        at["root"] = root
+        at["bound"] = max(at["value"][0], min(root, self._least - self._base))
         # Whole rewards beat the incumbent by their common divisor at least; others by more than
         # rounding.
-        at["gain"] = _step(rewards) - self._slip if self._whole else self._slip
+        at["gain"] = self._step - self._slip if self._whole else self._slip
         self._cursor = at
         self._states = (
-            np.empty((2, 1 << 10)),
-            np.empty((2, 1 << 10)),
-            np.empty((2, 1 << 10), dtype=np.int32),
+            np.empty((2, 1 << 12)),
+            np.empty((2, 1 << 12)),
+            np.empty((2, 1 << 12), dtype=np.int32),
         )
-        self._tree = (np.empty(1 << 12, dtype=np.int32), np.empty(1 << 12, dtype=np.int32))
+        self._tree = (np.empty(1 << 14, dtype=np.int32), np.empty(1 << 14, dtype=np.int32))
         self._states[0][0, 0] = room - used
         self._states[1][0, 0] = reward
         self._states[2][0, 0] = kernels.BREAK
+
+    def _search(self, budget: int) -> int:
+        """Search for about so many states; what is full grows."""
+        from schedopt.solvers.dssp.selection.knapsack import kernels
+
+        items = self._weights, self._rewards, self._ratios
+        code: int = kernels.search(self._cursor[0], items, self._states, self._tree, budget)
+        if code == kernels.STATES_FULL:
+            self._grow_states()
+        elif code == kernels.NODES_FULL:
+            self._grow_tree()
+        return code
 
     def _chunk(self) -> int:
         """Return how many states to look at before anything else is tried."""
@@ -228,40 +328,48 @@ class Core:
         if value > self._cursor["value"][0]:
             from schedopt.solvers.dssp.selection.knapsack import kernels
 
-            self._first = first
+            self._first, self._known = first, None
             self._cursor["value"], self._cursor["best"] = value, kernels.START
 
     def _incumbent(self, window: int) -> Mask:
         """Return the selection to start from, over the items by ratio."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        room, broken = self._room, self._broken
-        first: Mask = kernels.first_incumbent(self._weights, self._rewards, room, broken, window)
+        weights, room, broken = self._weights, self._room, self._broken
+        first: Mask = kernels.first_incumbent(weights, self._rewards, room, broken, window)
         if broken == self._rewards.size or self._ratios[0] != self._ratios[-2]:
             return first
-        if self._weights[first].sum() < room:  # in proportion to demands nothing beats a full room
-            filled = fill(self._weights, room, broken)
+        if weights[first].sum() < room:  # in proportion to demands nothing beats a full room
+            filled = fill(weights, room, broken)
             if self._rewards[filled].sum() > self._rewards[first].sum():
                 return filled
         return first
 
-    def _best(self) -> tuple[Mask, float]:
-        """Return the best selection so far and its reward."""
+    def _on_items(self) -> Mask:
+        """Return the best selection so far, over the items as they stand."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
+        if self._cursor["best"][0] != kernels.START:
+            by_ratio = kernels.solution(self._cursor[0], self._rewards.size, self._tree)
+        elif self._known is not None:
+            return self._known
+        else:
+            by_ratio = self._first
+        rest = self._inside
+        chosen = np.empty(self._items.rewards.size, bool) if rest is None else rest.copy()
+        chosen[self._order] = by_ratio
+        return chosen
+
+    def _best(self) -> tuple[Mask, float]:
+        """Return the best selection so far and its reward."""
         value = float(self._cursor["value"][0])
         if self._chosen is None or self._chosen[0] != value:
-            by_ratio = self._first
-            if self._cursor["best"][0] != kernels.START:
-                by_ratio = kernels.solution(self._cursor[0], by_ratio.size, self._tree)
-            chosen = np.empty_like(by_ratio)
-            chosen[self._order] = by_ratio
-            jobs = self._items.jobs(chosen)
+            jobs = self._items.jobs(self._on_items())
             self._chosen = (value, jobs, self._total(jobs))
         return self._chosen[1], self._chosen[2]
 
     def _total(self, jobs: Mask) -> float:
-        """Return what some jobs are worth; whole numbers below 2^52 in all are summed exactly."""
+        """Return the reward of some jobs; integers below 2^52 in all are summed exactly."""
         given = self._given[jobs]
         return float(given.sum()) if self._roomy else fsum(given)
 
@@ -277,7 +385,7 @@ class Core:
         )
 
     def _grow_tree(self) -> None:
-        """Drop the nodes that are not needed; if most are, double them."""
+        """Drop unneeded nodes; if most are needed, double the room."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         kernels.sweep(self._cursor[0], self._states[2], self._tree)
@@ -287,7 +395,7 @@ class Core:
             self._tree = (_longer(self._tree[0], 2 * size), _longer(self._tree[1], 2 * size))
 
     def _ask_for(self, size: int) -> None:
-        """Refuse to grow to more bytes than may be used, or than 32-bit nodes can count."""
+        """Refuse to grow beyond the memory limit, or beyond what 32-bit node numbers can count."""
         if size > self._memory or self._tree[0].size >= 1 << 30:
             raise CoreMemoryError(
                 f"the search has {int(self._cursor['length'][0])} states open and would need "
@@ -295,18 +403,69 @@ class Core:
             )
 
     def _tighten(self) -> None:
-        """Bound the value by the number of items that a better solution can have."""
+        """Bound the value by the number of items that a better solution can have.
+
+        Then decide what others dominate, and begin anew with what is left.
+        """
         at = self._cursor
         value = float(at["value"][0])
         bound = bound_by_count(
-            self._rewards, self._weights, self._items.room, value, value + float(at["gain"][0])
+            self._rewards, self._weights, self._room, value, value + float(at["gain"][0])
         )
         at["bound"] = max(value, min(float(at["bound"][0]), bound))
         self._tightened = True
+        if self._exact and at["bound"][0] >= value + at["gain"][0]:
+            self._finish()
+            if self._rewards.size <= _COMPARED:
+                self._compare()
+
+    def _finish(self) -> None:
+        """Finish all states as light items can; if these are all that is undecided, it is done."""
+        from schedopt.solvers.dssp.selection.knapsack import kernels
+
+        at, count = self._cursor, self._rewards.size
+        self._finished = length = int(at["length"][0])
+        undecided = np.ones(count, dtype=np.bool_)
+        undecided[int(at["left"][0]) + 1 : int(at["right"][0])] = False
+        inside = np.arange(count) < self._broken
+        front = int(at["front"][0])
+        rooms, worth = self._states[0][front, :length], self._states[1][front, :length]
+        items, nodes = (self._weights, self._rewards, inside), self._states[2][front, :length]
+        found = finish(items, undecided, rooms, worth)
+        if found is None:
+            return
+        if found.value > at["value"][0]:
+            best = int(at["best"][0])
+            at["best"] = int(nodes[found.state])
+            first = kernels.solution(at[0], count, self._tree)
+            at["best"] = best
+            first[found.light] = found.put_in
+            self._first, self._known = first, None
+            at["value"], at["best"] = found.value, kernels.START
+        if found.whole and not at["merging"][0]:
+            at["length"], self._proven = 0, True
+
+    def _compare(self) -> None:
+        """Begin anew without the items that others dominate."""
+        at, count = self._cursor, self._rewards.size
+        weights, rewards, chosen = self._weights, self._rewards, self._on_items()
+        inside = np.arange(count) < self._broken
+        losses = np.abs(rewards - self._ratios[self._broken] * weights)
+        slack = float(at["root"][0] - at["value"][0]) + 2.0**-46 * float(self._given.sum())
+        room, bound = self._room, float(at["bound"][0]) + self._base
+        open_ = undominated((weights, rewards, inside), losses, slack, room)
+        for_good = inside & ~open_
+        kept = np.zeros(self._items.rewards.size, bool) if self._inside is None else self._inside
+        kept[self._order[for_good]] = True
+        self._least = min(self._least, bound)
+        ratios = np.empty(kept.size)
+        ratios[self._order] = self._ratios[:-1]
+        order = self._order[open_]
+        self._start(order, ratios, room - float(weights[for_good].sum()), kept, chosen)
 
 
 def _valid(name: str, numbers: ArrayLike) -> Floats:
-    array = np.array(numbers, dtype=np.float64)
+    array = np.asarray(numbers, dtype=np.float64)
     least, most = array.min(initial=0.0), array.max(initial=0.0)  # NaN where there is one
     if array.ndim != 1 or not (least >= 0 and most < np.inf):
         raise ValueError(f"{name} must be a row of finite numbers that are not negative")
@@ -315,9 +474,13 @@ def _valid(name: str, numbers: ArrayLike) -> Floats:
 
 def _step(rewards: Floats) -> float:
     """Return the least by which two sums of whole rewards can differ."""
-    if rewards.max(initial=0.0) > 2.0**53:
-        return 1.0
-    return float(np.gcd.reduce(rewards.astype(np.int64)))
+    return _divisor(rewards) if rewards.max(initial=0.0) <= 2.0**53 else 1.0
+
+
+def _divisor(numbers: Floats) -> float:
+    """Return the largest common divisor of whole numbers; mostly a few of them have none."""
+    few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
+    return float(few if few == 1 else np.gcd.reduce(numbers.astype(np.int64), initial=few))
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
