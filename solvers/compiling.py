@@ -101,7 +101,7 @@ def _blas_unseen() -> Iterator[None]:
         yield
     finally:
         del sys.modules[name]
-    sys.modules["numba.np.arraymath"]._HAVE_BLAS = installed("scipy")  # type: ignore[attr-defined]
+    vars(sys.modules["numba.np.arraymath"])["_HAVE_BLAS"] = installed("scipy")
 
 
 class CompileError(Exception):

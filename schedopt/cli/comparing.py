@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -25,6 +25,7 @@ from schedopt.cli.common import (
 from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
+    from schedopt.analysis.contenders import Measure
     from schedopt.sweep.rows import Row
 
 GRACE = 60.0
@@ -226,7 +227,7 @@ def summary(
     pairs = [pair for text in compare or () for pair in paired(rows, *_two(text))]
     found: dict[str, Any] = {"summary": summarize(rows)}
     if profiles or measure != "objective":
-        found["profiles"] = profiled(rows, measure=measure)  # type: ignore[arg-type]
+        found["profiles"] = profiled(rows, measure=cast("Measure", measure))
     if pairs:
         found["pairs"] = pairs
     if earlier is not None:
