@@ -36,8 +36,7 @@ from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
 from schedopt.policies.registry import registered
 from schedopt.problems.shown import ShownTable
 from schedopt.report import write
-from schedopt.report.data import problems
-from schedopt.report.writing import by_contender, page
+from schedopt.report.writing import by_contender, page, problems
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource

@@ -14,9 +14,8 @@ from schedopt.formulations.dssp import Schedule
 from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.dssp.schedule import solving
-from schedopt.solvers.dssp.schedule.annealing import Annealing
 from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
-from schedopt.solvers.dssp.schedule.search import search
+from schedopt.solvers.dssp.schedule.search import Annealing, search
 from schedopt.solvers.dssp.schedule.tournament import (
     NOBODY,
     begin,

@@ -23,8 +23,8 @@ from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
 from schedopt.solvers import door
 from schedopt.solvers.msfq.optimal_policy import improvement
+from schedopt.solvers.msfq.optimal_policy.attained import cost_of, decisions_of, two_threshold
 from schedopt.solvers.msfq.optimal_policy.classes import ClassSearch
-from schedopt.solvers.msfq.optimal_policy.given import cost_of, decisions_of, two_threshold
 from schedopt.solvers.msfq.optimal_policy.tails import from_below
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.solvers.result import Result
