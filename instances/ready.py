@@ -330,7 +330,11 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
         raise InputError("a resource or more", found="none", place="capacity")
     amounts = {}
     for name, amount in given.items():
-        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MOST:
+        if (
+            isinstance(amount, bool)
+            or not isinstance(amount, int | float)
+            or not 0 <= amount < MOST
+        ):
             raise InputError("a number >= 0", found=shown(amount), place=f"capacity {name}")
         amounts[str(name)] = float(amount)
     return amounts
