@@ -304,7 +304,7 @@ def optimum(instance: Any, formulation: str, options: Tree, added: Any) -> float
     key = repr((identity(instance), formulation, sorted(options.items(), key=str), added))
     if key not in _OPTIMA:
         if formulation == "bound" and (instance.resources or instance.partitions):
-            _OPTIMA[key] = import_module("builders.msfq_logs").least(instance)
+            _OPTIMA[key] = import_module("builders.msfq").least(instance)
             return _OPTIMA[key]
         try:
             if formulation == "bound":  # over all schedules: those of a window of all jobs

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
+from html import escape
 from io import BytesIO, StringIO
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
-from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from schedopt.instances.csv_text import guarded
@@ -180,7 +180,7 @@ def _cell(value: object) -> str:
         return f'<c t="b"><v>{value:d}</v></c>'
     if isinstance(value, int | float) and isfinite(value):
         return f"<c><v>{value!r}</v></c>"
-    text = escape(guarded(str(value)), {"\r": "&#13;"})
+    text = escape(guarded(str(value)), quote=False).replace("\r", "&#13;")
     return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 

@@ -328,11 +328,16 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
     """Return the validated amount of each resource."""
     if not given:
         raise InputError("a resource or more", found="none", place="capacity")
+    amounts = {}
     for name, amount in given.items():
-        good = isinstance(amount, int | float) and not isinstance(amount, bool)
-        if not good or not 0 <= float(amount) < MOST:  # type: ignore[arg-type]
+        if (
+            isinstance(amount, bool)
+            or not isinstance(amount, int | float)
+            or not 0 <= amount < MOST
+        ):
             raise InputError("a number >= 0", found=shown(amount), place=f"capacity {name}")
-    return {str(name): float(amount) for name, amount in given.items()}  # type: ignore[arg-type]
+        amounts[str(name)] = float(amount)
+    return amounts
 
 
 def order_of(given: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The documentation site: every snippet runs, it builds without warnings, and needs no network."""
+"""README, pages and notebooks: every command and every line of code runs as it stands."""
 
 import importlib.util
 import json
@@ -6,14 +6,20 @@ import os
 import re
 import sys
 import warnings
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
-from io import StringIO
+from copy import deepcopy
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
+import nbformat
+import numpy as np
 import pytest
 from builders.cli import ROOT, Ran, process, scripted
+from matplotlib.image import imread
+from nbclient import NotebookClient
 from typer.main import get_command
 
 from schedopt.cli import app
@@ -152,3 +158,108 @@ def test_every_field_of_a_format_stands_in_the_reference(
 def test_make_docs_is_the_same_command() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "-m sphinx -W --keep-going -q -b html docs build/docs" in makefile
+
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_and_snippet_works(tmp_path: Path) -> None:
+    (tmp_path / "instances").symlink_to(ROOT / "instances")
+    scripts = "".join(re.findall(r"```sh\n(.*?)```", TEXT, flags=re.DOTALL))
+    lines = [line for line in scripts.splitlines() if not line.startswith(("make", "source"))]
+    (tmp_path / "snippet.py").write_text("".join(re.findall(r"```python\n(.*?)```", TEXT, re.S)))
+    printed = scripted("\n".join([*lines, f"{sys.executable} snippet.py"]), tmp_path)
+    assert "optimal" in printed
+    assert sum("schedopt" in line for line in lines) >= 8
+
+
+def test_folders_and_files_that_it_names_exist() -> None:
+    for name in re.findall(r"\]\(([\w./-]+)\)", TEXT):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r"`([a-z]+/)`", TEXT):
+        assert (ROOT / name).is_dir(), name
+
+
+OURS = "instances|formulations|solvers|policies|validation"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ROOT / "README.md",
+        *sorted(ROOT.glob("docs/**/*.md")),
+        *sorted(ROOT.glob("notebooks/*.ipynb")),
+    ],
+    ids=lambda path: path.name,
+)
+def test_users_import_schedopt_alone(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if path.parent.name == "howto":
+        return  # a how-to on adding kinds subclasses what it adds to
+    assert not re.findall(rf'^[ "]*(?:from|import) (?:{OURS})\b', text, re.MULTILINE)
+
+
+SAME = 0.02
+"""How far, on the average, colours of a picture drawn anew may be from those of the stored one."""
+EMPTY = 0.005
+"""Which part of a picture holds more than the white of a page; empty axes have less."""
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def said(notebook: nbformat.NotebookNode) -> list[str]:
+    """Return what each code cell prints and returns, pictures apart."""
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            texts = [
+                out.get("text") or out.get("data", {}).get("text/plain") for out in cell.outputs
+            ]
+            found.append("".join(text for text in texts if text and "<Figure" not in text))
+    return found
+
+
+def pictures(notebook: nbformat.NotebookNode) -> list[np.ndarray]:
+    """Return the pictures that a notebook shows, as colours between 0 and 1."""
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    data = [out.get("data", {}).get("image/png") for out in outputs]
+    return [imread(BytesIO(b64decode(picture)))[..., :3] for picture in data if picture]
+
+
+def run_anew(stored: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Run notebooks, one after the other in one kernel, which forgets all names between them."""
+    fresh = deepcopy(stored)
+    whole = nbformat.v4.new_notebook()
+    for notebook in fresh:
+        whole.cells += [nbformat.v4.new_code_cell("%reset -f"), *notebook.cells]
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell["outputs"] = []
+    NotebookClient(whole, timeout=300, resources={"metadata": {"path": ROOT}}).execute()
+    return fresh
+
+
+def test_notebooks_run_and_say_what_they_are_stored_with() -> None:
+    every = [nbformat.read(path, as_version=4) for path in NOTEBOOKS]
+    for path, stored, notebook in zip(NOTEBOOKS, every, run_anew(every), strict=True):
+        assert said(notebook) == said(stored), path
+        drawn, kept = pictures(notebook), pictures(stored)
+        assert len(drawn) == len(kept) >= 3, path
+        for fresh, old in zip(drawn, kept, strict=True):
+            # What changed with fonts and edges is little; half an inch: a longer number.
+            assert np.abs(np.subtract(fresh.shape, old.shape)).max() <= 60, path
+            high, wide = np.minimum(fresh.shape, old.shape)[:2]
+            assert np.abs(fresh[:high, :wide] - old[:high, :wide]).mean() < SAME, path
+            assert (fresh < 0.9).mean() > EMPTY, path
+        assert all(len(text) < 4000 for text in said(stored)), path
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_asks_and_has_exercises_with_answers(path: Path) -> None:
+    cells = nbformat.read(path, as_version=4).cells
+    assert re.match(r"# .*\?", cells[0].source)
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    exercises = text.split("## Exercises")[1].split("### Answers")[0]
+    assert re.findall(r"^(\d)\. ", exercises, re.MULTILINE) == ["1", "2", "3"]
+    assert "try next" in cells[-1].source
+    answers = next(i for i, cell in enumerate(cells) if "### Answers" in cell.source)
+    assert cells[answers + 1].cell_type == "code"

@@ -1,11 +1,17 @@
-"""What is installed: a wheel made from the sdist, beside whatever names a user's own files have."""
+"""What is installed: the wheel and the sdist, and what is said where an extra is missing."""
 
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import pytest
 from builders.cli import ROOT, process
+
+import schedopt
+from schedopt.instances.extras import EXTRAS, OPENS
 
 LAYERS = ("instances", "formulations", "solvers", "policies", "validation")
 BARE = re.compile(rf"^\s*(?:from|import)\s+(?:{'|'.join(LAYERS)})\b(?!\s*$)", re.MULTILINE)
@@ -58,3 +64,80 @@ def test_a_users_own_files_do_not_break_it(installed: Path, tmp_path: Path) -> N
     lines = done.stdout.splitlines()
     assert len(lines) == 4
     assert all(str(installed) in line for line in lines)
+
+
+WITHOUT = """
+import sys
+for package in sys.argv.pop(1).split(","):
+    sys.modules[package] = None  # whoever imports it is told that there is none
+"""
+COMMAND = "from schedopt.__main__ import main; main()"
+NEEDING = {
+    "schedule": "solve example:night --solver cp-sat",
+    "hesrpt": "solve example:arrivals",
+    "msfq": "solve example:small --solver model",
+    "fast": "evaluate example:one-or-all --policy msf --option arrivals=2000000",
+    "tables": "bench example:two-shots --policy greedy --output rows.csv",
+    "plot": "plot example:night --output night.png",
+    "cluster": "bench example:two-shots --policy greedy --cluster tcp://localhost:1",
+    "scip": "solve example:night --solver scip",
+}
+BASE = """
+import json, schedopt
+told = {}
+OPTIONS = {"processors": 6, "start": "20:00", "deadline": "06:00", "seats:houdini": 3}
+for name in ("night", "farm", "teams", "fig7", "small"):
+    if name == "farm":
+        night = schedopt.convert(sys.argv[1], options=OPTIONS)
+        schedopt.dump(night, "farm.json")
+    result = schedopt.solve("farm.json" if name == "farm" else f"example:{name}", certificate=True)
+    told[name] = [result.objective, result.bound, result.solution_status, *result.violations]
+queue = schedopt.evaluate("example:one-or-all", "msfq", options={"arrivals": 2000})
+told["queue"] = [queue.objective]
+print(json.dumps(told))
+"""
+
+
+def run_without(
+    packages: list[str], code: str, *words: str, folder: Path
+) -> subprocess.CompletedProcess[str]:
+    words = (sys.executable, "-c", WITHOUT + code, ",".join(packages), *words)
+    return subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
+
+
+@pytest.mark.parametrize("extra", NEEDING)
+def test_what_an_extra_opens_says_so_in_one_line_before_any_work(
+    extra: str, tmp_path: Path
+) -> None:
+    packages = [package for package, brings in EXTRAS.items() if brings == extra]
+    done = run_without(packages, COMMAND, *NEEDING[extra].split(), folder=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("schedopt: ")
+    assert line.endswith(f'{OPENS[extra]}: pip install "schedopt[{extra}]"')
+    assert (done.returncode, done.stdout, [*tmp_path.iterdir()]) == (2, "", [])
+
+
+def test_the_base_solves_checks_and_simulates_small_instances_of_every_problem(
+    tmp_path: Path,
+) -> None:
+    farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
+    done = run_without(list(EXTRAS), BASE, str(farm), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    compiled = schedopt.evaluate("example:one-or-all", "msfq", options={"arrivals": 2000})
+    assert told.pop("queue") == [compiled.objective]
+    for name, (objective, bound, status) in told.items():
+        what = tmp_path / "farm.json" if name == "farm" else f"example:{name}"
+        assert (status, objective) == ("optimal", pytest.approx(bound, rel=1e-6))
+        assert objective == pytest.approx(schedopt.solve(what).objective, rel=1e-9)
+
+
+def test_each_extra_brings_its_packages_and_all_brings_those_of_one_machine() -> None:
+    project = Path(__file__).parents[1] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    for package, extra in EXTRAS.items():
+        assert any(brought.startswith(package) for brought in extras[extra])
+    assert set(OPENS) == set(EXTRAS.values()) == set(NEEDING)
+    (whole,) = extras["all"]
+    several = set(whole.removeprefix("schedopt[").removesuffix("]").split(","))
+    assert several == set(OPENS) - {"cluster", "scip"}

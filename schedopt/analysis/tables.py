@@ -9,10 +9,9 @@ import msgspec
 from msgspec import structs
 
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.changes import Changes
 from schedopt.analysis.contenders import SAME
 from schedopt.analysis.measured import Measured, measured
-from schedopt.analysis.pairs import Pair
+from schedopt.analysis.pairs import Changes, Pair
 from schedopt.analysis.profiles import TAUS, Profile
 from schedopt.analysis.summary import Overview, Standing
 from schedopt.formats import counted, duration, number, percent

@@ -209,8 +209,7 @@ def summary(
     latex : Print tables for LaTeX (booktabs), and nothing else.
     csv : Print one table as CSV, and nothing else.
     """
-    from schedopt.analysis.changes import changes
-    from schedopt.analysis.pairs import paired
+    from schedopt.analysis.pairs import changes, paired
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.cli.streams import print_bytes

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from schedopt.analysis import tables
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.changes import Changes
-from schedopt.analysis.pairs import Pair
+from schedopt.analysis.pairs import Changes, Pair
 from schedopt.analysis.profiles import Profile
 from schedopt.analysis.summary import overview
 from schedopt.analysis.summary import summary as standings

@@ -1,7 +1,80 @@
 """epoch: partitions and rectangles, by searches of our own and by CP-SAT."""
 
+from schedopt.formulations.epoch.partition import Partition
+from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
+from schedopt.solvers.engine import Engine, as_cpsat_has_it, unchanged
+from schedopt.solvers.epoch.items import Items, items
+from schedopt.solvers.result import Limits
+
 TABLES = {
-    "partition": "schedopt.solvers.epoch.engines:PARTITION",
-    "rectangles": "schedopt.solvers.epoch.engines:RECTANGLES",
+    "partition": "schedopt.solvers.epoch:PARTITION",
+    "rectangles": "schedopt.solvers.epoch:RECTANGLES",
 }
 """Where the engines of each formulation stand, in the order in which they are tried."""
+
+
+_SOLVE = "schedopt.solvers.epoch.solving"
+_CERTIFY = "schedopt.solvers.epoch.certificate:certificate"
+
+
+def packed(model: Partition | Rectangles) -> Items | None:
+    """Return the items to pack, None for a changed model or rules of a user's own kind."""
+    return None if model.changed else items(model.instance, model.rules.values())
+
+
+def few_pieces(model: Rectangles) -> bool:
+    """Tell whether the model is small enough to be built, and as it was declared."""
+    return len(model.widths) * len(model.instance.jobs) <= MOST_PIECES and not model.changed
+
+
+def searched(model: Partition, _: Limits) -> bool:
+    """Tell whether any engine may answer, not CP-SAT on the direct model alone."""
+    return model.wanted == "auto"
+
+
+PARTITION = (
+    Engine(
+        "epochs",
+        solve=f"{_SOLVE}:partition",
+        accepts=packed,
+        pays=searched,
+        when="together and apart; unasked unless the option says model=direct",
+        proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
+        certificate="nodes, leaders, apart, distances or multipliers",
+        certify=_CERTIFY,
+        confirmed_by="cp-sat",
+    ),
+    Engine(
+        "cp-sat",
+        solve=f"{_SOLVE}:partition_by_cpsat",
+        accepts=unchanged,
+        when="any declared rules, from a start and a bound",
+        proves="the fewest epochs, or that nothing keeps the rules",
+        confirmed_by="epochs",
+        needs=("ortools",),
+    ),
+    as_cpsat_has_it("the fewest epochs, or that nothing keeps the rules", "epochs"),
+)
+
+RECTANGLES = (
+    Engine(
+        "epochs",
+        solve=f"{_SOLVE}:rectangles",
+        accepts=packed,
+        when="together and apart; it searches up to 100 jobs, or bundles of them",
+        proves="the least overhead, in whole numbers, or that nothing keeps the rules",
+        certificate="widths",
+        certify=_CERTIFY,
+        confirmed_by="cp-sat",
+    ),
+    Engine(
+        "cp-sat",
+        solve=f"{_SOLVE}:rectangles_by_cpsat",
+        accepts=few_pieces,
+        when=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
+        proves="the least overhead on the grid that the widths are on",
+        confirmed_by="epochs",
+        needs=("ortools",),
+    ),
+    as_cpsat_has_it("the least overhead on the grid that the widths are on", "epochs"),
+)

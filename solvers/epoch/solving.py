@@ -14,8 +14,8 @@ from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.driving import STEP, Search, drive, version
 from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.epoch import few_pieces
 from schedopt.solvers.epoch.bounding import blocks, dealt, least_of, least_overhead, narrowest
-from schedopt.solvers.epoch.engines import few_pieces
 from schedopt.solvers.epoch.filling import Filling
 from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.result import Result, Termination

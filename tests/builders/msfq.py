@@ -1,12 +1,15 @@
-"""One-or-all systems that several tests build, and the published transforms iterated plainly."""
+"""One-or-all systems and random logs, and the published transforms iterated plainly."""
 
 from __future__ import annotations
 
+from itertools import permutations
 from math import comb
+from typing import Any
 
 import numpy as np
 
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance, JobClass, Partition
+from schedopt.instances.msfq.logs import Jobs
 
 
 def of_classes(servers: int, *classes: tuple[float, ...], **more: object) -> Instance:
@@ -55,3 +58,87 @@ class Series:
         _, a, b = self.terms
         _, i1, i2 = inner.terms
         return Series(self.terms[0], a * i1, b * i1**2 + a * i2)
+
+
+def random_jobs(seed: int, most: int = 40, servers: int | None = None) -> tuple[Jobs, int]:
+    """Draw a log with ties of all kinds, and the machine's servers."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(1, most + 1))
+    servers = servers or int(draw.integers(1, 13))
+    submit = np.sort(draw.integers(0, max(2, 3 * n // int(draw.integers(1, 5))), n))
+    if draw.random() < 0.5:
+        need = draw.integers(1, servers + 1, n)
+    else:
+        need = np.minimum(servers, draw.geometric(0.4, n))
+    run = draw.integers(1, 10, n).astype(np.float64)
+    if draw.random() < 0.3:
+        run = run * draw.random(n) + 0.01
+    estimate = None
+    if draw.random() < 0.7:  # some exact, some long, some too short, some unknown
+        kinds = draw.random(n)
+        estimate = run * np.where(kinds < 0.4, 1.0, draw.integers(1, 6, n))
+        estimate = np.where(kinds > 0.9, 0.5 * run, estimate)
+        estimate = np.where(kinds > 0.95, np.nan, estimate)
+    user = [None if u == 0 else str(u) for u in draw.integers(0, 4, n).tolist()]
+    return Jobs.of(submit, need, run, estimate, user=user), servers
+
+
+def queue_of(jobs: Jobs, servers: int, **more: object) -> Instance:
+    """Make an instance of jobs."""
+    bare = Instance(name="log", servers=servers, log="log.parquet", **more)  # type: ignore[arg-type]
+    return bare.with_jobs(jobs)
+
+
+def random_parts(seed: int, most: int = 40, **more: object) -> Instance:
+    """Draw a log of jobs that need several resources, in the partitions of a machine."""
+    draw = np.random.default_rng(seed)
+    jobs, servers = random_jobs(seed, most)
+    count = len(jobs)
+    names = ["gpu", "memory"][: int(draw.integers(1, 3))]
+    amounts = {name: int(draw.integers(1, 60 if name == "memory" else 9)) for name in names}
+    needs = {
+        name: draw.integers(0, most + 1, count) * (draw.random(count) < 0.7)
+        for name, most in amounts.items()
+    }
+    parts = [f"p{i}" for i in range(int(draw.integers(1, 4)))]
+    of = [parts[i] for i in draw.integers(0, len(parts), count).tolist()]
+    user = [None if code < 0 else f"{code}" for code in jobs.user.codes.tolist()]  # type: ignore[union-attr]
+    columns = (jobs.submit, jobs.need, jobs.run, jobs.estimate)
+    whole = Jobs.of(*columns, user=user, partition=of, needs=needs)
+    if len(parts) == 1:
+        return queue_of(whole, servers, resources=amounts, **more)
+    each = {part: Partition(servers=servers, resources=amounts) for part in parts}
+    return queue_of(whole, servers * len(parts), partitions=each, **more)
+
+
+def least(queue: Instance) -> float:
+    """Return the least objective of all schedules of a few jobs: each order, as soon as they fit.
+
+    Some order gives the best schedule, since none is better for starting later.
+    """
+    total = weight = 0.0
+    for _, _, one in queue.parts():
+        jobs, most = one.jobs, np.array([one.servers, *one.amounts])
+        more = np.empty((len(jobs), 0)) if jobs.needs is None else jobs.needs.amounts
+        need = np.column_stack([jobs.need, more])
+        heavy = jobs.need * jobs.run if queue.objective == "weighted" else np.ones(len(jobs))
+        total += min(
+            float(heavy @ (packed_starts(jobs, need, most, order) + jobs.run - jobs.submit))
+            for order in permutations(range(len(jobs)))
+        )
+        weight += float(heavy.sum())
+    return total / weight
+
+
+def packed_starts(jobs: Jobs, need: Any, most: Any, order: tuple[int, ...]) -> Any:
+    starts = np.full(len(jobs), np.inf)
+    for job in order:
+        placed = np.isfinite(starts)
+        ends = starts + jobs.run
+        for time in sorted({jobs.submit[job], *ends[placed & (ends > jobs.submit[job])]}):
+            at = [time, *starts[placed & (starts > time) & (starts < time + jobs.run[job])]]
+            held = [need[placed & (starts <= t) & (ends > t)].sum(axis=0) for t in at]
+            if all((used + need[job] <= most).all() for used in held):
+                starts[job] = time
+                break
+    return starts

@@ -3,8 +3,7 @@
 from math import nan
 from random import Random
 
-from builders.msfq import of_classes
-from builders.msfq_logs import least, queue_of
+from builders.msfq import least, of_classes, queue_of
 
 from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
 from schedopt.instances.constraints import ResponseTime

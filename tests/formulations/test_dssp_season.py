@@ -1,17 +1,20 @@
-"""Seasons: rows and checker agree on every plan; native rows and the default formulation."""
+"""Seasons and fair shares over nights: against enumeration of every plan."""
 
 import itertools
 import random
+from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp_season import plans, season
+from builders.dssp_season import fair, plans, season
 
 import schedopt
-from schedopt.formulations.dssp import Season
+from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance, SelectedNights, selected_nights
 from schedopt.instances.errors import InputError
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 
 
 def test_checker_and_rows_agree_on_every_plan() -> None:
@@ -88,3 +91,85 @@ def test_native_constraints_and_the_default_formulation() -> None:
     assert schedopt.solve(model).objective == 5
     with pytest.raises(InputError, match="a solver of season"):
         schedopt.solve(instance, solver="core")
+
+
+def night(rule: dict[str, Any], **more: Any) -> Any:
+    jobs = [
+        {"name": "a", "reward": 5, "demand": 4, "critical_path": 1, "groups": {"team": "fx"}},
+        {"name": "b", "reward": 4, "demand": 3, "critical_path": 1, "groups": {"team": "fx"}},
+        {"name": "c", "reward": 3, "demand": 3, "critical_path": 1, "groups": {"team": "light"}},
+        {"name": "d", "reward": 2, "demand": 2, "critical_path": 1, "groups": {"team": "crowd"}},
+        {"name": "e", "reward": 9, "demand": 2, "critical_path": 99, "groups": {"team": "crowd"}},
+    ]
+    document = {"problem": "dssp", "name": "n", "processors": 2, "deadline": 5, "jobs": jobs}
+    rules = [{"kind": "fair-share", "by": "team", **rule}]
+    return files.parse(files.encode({**document, "constraints": rules, **more}))
+
+
+def worth(rule: dict[str, Any], **more: Any) -> float | None:
+    return schedopt.solve(night(rule, **more)).objective
+
+
+def test_what_was_used_before_counts_tonight() -> None:
+    cap = {"at_most": {"fx": 0.5}}
+    assert worth(cap) == 5 + 3 + 2
+    assert worth({**cap, "past": {"fx": 5}, "past_total": 10}) == 5 + 3 + 2
+    assert worth({**cap, "past": {"fx": 6}, "past_total": 10}) == 5 + 3 + 2
+    assert worth({**cap, "past": {"fx": 7}, "past_total": 10}) == 4 + 3 + 2
+    assert worth({**cap, "past": {"fx": 1}, "past_total": 10}) == 5 + 4 + 3
+    assert worth({**cap, "past": {"fx": 1, "light": 9}}) == 5 + 4 + 3
+    assert worth({**cap, "past": {"fx": 8}, "past_total": 10, "half_life": 1}) == 4 + 3 + 2
+    assert worth({**cap, "past": {"fx": 8}, "past_total": 10, "window": 1}) == 5 + 3 + 2
+    assert worth({**cap, "past": {"fx": 8}, "past_total": 10, "window": 2}) == 3 + 2
+    over = schedopt.solve(night({**cap, "past": {"fx": 11}, "past_total": 10}))
+    assert over.termination == "infeasible" and over.conflict == ("fair-share[0]",)
+
+
+def test_rows_and_checker_agree_on_every_selection() -> None:
+    draw = random.Random(14)  # noqa: S311
+    kept = 0
+    for _ in range(150):
+        instance = night(fair(draw, 0))
+        model, facts = Selection(instance), Facts(instance, 1.0)
+        program = model.program()
+        for chosen in itertools.product((0, 1), repeat=4):
+            columns = [j for j in range(4) if chosen[j]]
+            if sum((4, 3, 3, 2)[j] for j in columns) > 10:
+                continue
+            names = frozenset(instance.jobs[j].name for j in columns)
+            said = program.broken(program.completed(columns)) is None
+            assert said == (not broken(instance.constraints[0], facts, names)), instance.constraints
+            kept += said
+    assert 300 < kept < 1800
+
+
+@pytest.mark.parametrize(
+    ("rule", "place"),
+    [
+        ({"each": {}}, "constraints[0].each"),
+        ({"each": {"at_most": 0.1, "at_least": 0.2}}, "constraints[0].each.at_least"),
+        ({"each": {"at_most": 0.1}, "window": 2, "half_life": 1}, "constraints[0]"),
+        ({"each": {"at_most": 0.1}, "half_life": 0}, "constraints[0].half_life"),
+        ({"each": {"at_most": 0.1}, "past": {"fx": -1}}, "constraints[0].past.fx"),
+        ({}, "constraints[0]"),
+    ],
+)
+def test_what_has_no_meaning_is_told_with_its_place(rule: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError) as caught:
+        night(rule)
+    assert caught.value.place.replace("[fx]", ".fx") == place
+
+
+def test_several_nights_are_refused_by_what_is_for_one() -> None:
+    rule = {"each": {"at_most": 0.5}}
+    with pytest.raises(InputError, match="season"):
+        schedopt.solve(night(rule, nights=2), formulation="selection")
+    with pytest.raises(InputError, match="season"):
+        schedopt.solve(night(rule, nights=2), formulation="schedule")
+    found = schedopt.evaluate(night(rule, nights=2), "greedy")
+    assert found.termination == "not-applicable"
+    with pytest.raises(InputError, match="`nights`"):
+        files.parse(
+            b'{"problem":"dssp","name":"n","processors":2,"deadline":5,"jobs":'
+            b'[{"name":"a","reward":1,"stages":[[1]],"first_night":2}]}'
+        )

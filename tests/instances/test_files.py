@@ -1,20 +1,36 @@
-"""Reading and writing: the round trip, byte for byte, and files that are whole or absent."""
+"""Files: round trips byte for byte, cells that run nothing, and what is no file or too large."""
 
 import gzip
 import os
+import socket
 import stat
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pytest
+from builders import swf
+from builders.cli import ROOT, run
 from builders.effort import examples
+from builders.refusals import refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schedopt import example
 from schedopt.instances import files
+from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import AtLeast, FairShare, Imply, Resource
+from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.generators import GENERATORS
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, printable
+from schedopt.instances.files import MOST_READ, load, read_bytes
+from schedopt.instances.msfq import log_converters
+from schedopt.instances.msfq.log_files import read_jobs
+from schedopt.instances.msfq.traces import read_trace
+from schedopt.instances.swf import read_log
 
 # Bounded so that no sum of them overflows; all the digits of a double may occur.
 lengths = st.floats(0, 1e15, allow_subnormal=True)
@@ -152,3 +168,157 @@ def test_a_season_of_280_000_tasks_loads(tmp_path: Path) -> None:
     assert len(loaded.jobs) == 2388
     assert sum(len(stage) for job in loaded.jobs for stage in job.stages) > 250_000
     assert loaded == season
+
+
+FORMULA = "=+-@\t\r"
+
+
+ODD = "=+-@\t\r'a1 x5c\\\x1b\x07\u202e\u2028\uff1d"
+
+
+@given(st.text(ODD, max_size=8) | st.text(max_size=6))
+def test_there_and_back(text: str) -> None:
+    cell = guarded(text)
+    assert unguarded(cell) == text
+    assert not cell.strip().startswith((*FORMULA, "\uff1d"))
+    assert printable(cell) == cell
+
+
+@given(st.text("=+-@'a", max_size=5), st.text("=+-@'a", max_size=5))
+def test_two_texts_are_two_cells(one: str, other: str) -> None:
+    assert (guarded(one) == guarded(other)) == (one == other)
+
+
+def test_what_a_spreadsheet_and_a_terminal_see() -> None:
+    assert guarded(" =1+1") == "' =1+1"
+    assert guarded("\uff1d1+1") == "'\uff1d1+1"
+    assert guarded("a\x1b[31m\u202e\u2028\r\x07") == r"a\x1b[31m\u202e\u2028\x0d\x07"
+    assert guarded(r"CORP\x1b \server\home") == r"CORP\x5cx1b \server\home"
+
+
+@given(st.lists(st.none() | st.text(f"{ODD}\n", max_size=4), max_size=5))
+def test_columns_are_as_single_texts(texts: list[str | None]) -> None:
+    table = pl.DataFrame({"a": texts, "b": texts}, schema={"a": pl.String, "b": pl.String})
+    cells = guarded_columns(table, ["a"])
+    assert cells["a"].to_list() == [text if text is None else guarded(text) for text in texts]
+    assert cells["b"].to_list() == texts
+    assert unguarded_columns(cells, ["a"]).equals(table)
+    found = unguarded_columns(table, ["a"])["a"].to_list()
+    assert found == [text if text is None else unguarded(text) for text in texts]
+
+
+@pytest.mark.parametrize("text", ["", "night", "1-2", "a=b", "C:\\users", "\\\\server"])
+def test_other_texts_are_left_as_they_are(text: str) -> None:
+    assert guarded(text) == unguarded(text) == text
+
+
+CSV = b"submit,need,run\n" + b"1,1,1\n" * 50_000
+SACCT = b"JobID|Submit|ElapsedRaw|AllocCPUS\n" + b"1|1|1|1\n" * 40_000
+SWF = (swf.HEADER + f"{swf.line(1, 0, 5)}\n" * 8_000).encode()
+_log = partial(log_converters.convert, processors=4)
+_trace = partial(read_trace, queue=example("small"))
+READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
+    ("a.csv", CSV, partial(read_jobs, servers=4)),
+    ("b.csv", CSV, _log),
+    ("c.csv", SACCT, _log),
+    ("d.swf", SWF, _log),
+    ("e.swf", SWF, read_log),
+    ("f.csv", b"time,need,size\n" + b"1,1,1\n" * 10_000, _trace),
+    ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, Cells.of),
+    ("h.json", b'{"problem": "dssp"}' + b" " * 2**20, load),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "read"), READERS, ids=[name for name, _, _ in READERS])
+def test_what_unpacks_to_too_much(
+    name: str,
+    data: bytes,
+    read: Callable[[Path], object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(MOST_READ, "1")
+    for path, text in ((name, data), (f"{name}.gz", gzip.compress(data))):
+        (tmp_path / path).write_bytes(text)
+        error = refusal(read, tmp_path / path)
+        assert "1 MiB" in error.expected
+        assert MOST_READ in error.expected
+
+
+def test_parquet_is_measured_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.parquet"
+    pl.select(submit=pl.repeat(0, 500_000), need=1, run=1).write_parquet(path)
+    assert path.stat().st_size < 50_000
+    monkeypatch.setenv(MOST_READ, "10")
+
+    def unpack(*_: object) -> None:
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(pl, "read_parquet", unpack)
+    for read in (partial(read_jobs, servers=4), Cells.of):
+        assert "500,000" in str(refusal(read, path))
+    monkeypatch.undo()
+    pl.DataFrame({"job": ["x" * 2**16] * 200}).write_parquet(path)
+    monkeypatch.setenv(MOST_READ, "10")
+    assert "10 MiB" in str(refusal(Cells.of, path))
+
+
+def test_a_bomb_takes_no_more_memory_than_may_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(b" " * 2**19) * 128)  # pieces, of which only the last is told
+    most = 2**20
+    tracemalloc.start()
+    try:
+        assert "1 MiB" in str(refusal(read_bytes, path, most))
+        assert tracemalloc.get_traced_memory()[1] < 4 * most
+    finally:
+        tracemalloc.stop()
+    whole = gzip.compress(b" " * 2**24)
+    path.write_bytes(whole)
+    assert "1 MiB" in str(refusal(read_bytes, path, most))
+
+
+def test_how_much_is_read_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "n.json"
+    path.write_bytes(files.encode(example("two-shots")) + b" " * 2**21)
+    assert load(path) == example("two-shots")
+    monkeypatch.setenv(MOST_READ, "1")
+    assert "more" in str(refusal(load, path))
+    monkeypatch.setenv(MOST_READ, "3")
+    assert isinstance(load(path), Instance)
+    monkeypatch.setenv(MOST_READ, "much")
+    assert "MiB" in str(refusal(load, path))
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    fifo, folder, door = tmp_path / "fifo.json", tmp_path / "folder.json", tmp_path / "s.json"
+    os.mkfifo(fifo)
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(door))
+        kinds = {
+            fifo: "a pipe by name",
+            folder: "a directory",
+            door: "a socket",
+            Path("/dev/zero"): "a device",
+            Path("/dev/null"): "a device",
+        }
+        for path, found in kinds.items():
+            for read in (load, _log, read_log, Cells.of, partial(read_jobs, servers=4)):
+                assert refusal(read, path).found == found
+    os.mkfifo(tmp_path / "log.csv")
+    queue = '{"problem": "msfq", "name": "n", "servers": 4, "log": "log.csv"}'
+    (tmp_path / "queue.json").write_text(queue)
+    said = run("evaluate", tmp_path / "queue.json", "--policy", "easy", status=2).stderr
+    assert "a pipe by name" in said
+    assert said.count("\n") == 1
+
+
+def test_a_pipe_of_the_shell_is_read() -> None:
+    there, here = os.pipe()
+    os.write(here, (ROOT / "instances/dssp/two-shots.json").read_bytes())
+    os.close(here)
+    assert load(f"/dev/fd/{there}") == example("two-shots")
+    os.close(there)

@@ -1,4 +1,4 @@
-"""msfq instances: loads, shapes of sizes, generators, traces."""
+"""msfq instances: loads, shapes of sizes, generators and their marginals, traces."""
 
 import gzip
 from pathlib import Path
@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from builders.msfq import at_load, of_classes, one_or_all
 from builders.refusals import refusal
+from scipy.stats import gamma, kstest
 
+import schedopt
 from schedopt.instances import files
+from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import (
     BoundedPareto,
     Deterministic,
@@ -18,6 +21,7 @@ from schedopt.instances.msfq import (
     Hyperexponential,
     Instance,
     Lognormal,
+    rigid,
 )
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.instances.msfq.traces import read_trace
@@ -117,3 +121,98 @@ def test_bad_traces_are_refused_with_their_line(tmp_path: Path, text: str, says:
     error = refusal(read_trace, path, at_load(4, 0.5))
     assert says in str(error)
     assert "bad.csv" in str(error)
+
+
+def drawn(count: int = 40_000, **more: Any) -> Any:
+    return schedopt.generate("msfq", "lublin-feitelson", seed=3, options={"jobs": count, **more})
+
+
+@pytest.fixture(scope="module")
+def queue() -> Any:
+    return drawn()
+
+
+def test_needs(queue: Any) -> None:
+    need = queue.jobs.need
+    assert need.min() == 1
+    assert need.max() == 128
+    assert (need == 1).mean() == pytest.approx(0.244, abs=0.01)
+    powers = np.log2(need[need > 1])
+    even = powers == np.rint(powers)
+    assert even.mean() >= 0.576 / 0.756 - 0.01  # of the others some are so by chance
+    # Powers above 6.5 are rounded to 7: the last fifth of the second stage.
+    share = (powers[even] == 7).mean()
+    assert share == pytest.approx(0.14 * 0.5 / 2.5, abs=0.006)
+    assert (powers > 4.5).mean() == pytest.approx(0.14, abs=0.012)
+
+
+def test_run_times_go_with_needs(queue: Any) -> None:
+    need, run = queue.jobs.need, queue.jobs.run
+    assert run.min() >= 1
+    assert np.log(run).max() <= 12
+    for lone in (1, 8):  # a mixture of two gammas of ln(run), of which each need has its own
+        told = np.log(run[need == lone] + 0.5)  # cut off to whole seconds
+        share = -0.0054 * lone + 0.78
+        parts = [gamma(4.2, scale=0.94), gamma(312, scale=0.03)]
+        long = [part.cdf(12) for part in parts]
+        above = [
+            share * parts[0].cdf(x) / long[0] + (1 - share) * parts[1].cdf(x) / long[1]
+            for x in (4.0, 6.0, 9.0, 10.0)
+        ]
+        seen = [float((told <= x).mean()) for x in (4.0, 6.0, 9.0, 10.0)]
+        assert seen == pytest.approx(above, abs=0.03)
+    assert np.log(run[need >= 100]).mean() > np.log(run[need == 1]).mean() + 1
+
+
+def test_hours_of_the_day(queue: Any) -> None:
+    weights = rigid.weights()
+    assert weights.sum() == pytest.approx(48)
+    half_hours = (queue.jobs.submit % 86400 // 1800).astype(int)
+    seen = np.bincount(half_hours, minlength=48) / len(queue.jobs) * 48
+    assert np.corrcoef(seen, weights)[0, 1] > 0.98
+    # The most come in the half hour of the mode of the gamma: from dawn, at (8.17 - 1) * 3.96.
+    assert abs(int(np.argmax(weights)) - (7.1737 * 3.9631 - 1)) <= 1
+
+
+def test_gaps_without_hours_are_the_gammas() -> None:
+    draw = np.random.default_rng(1)
+    given = draw.gamma(10.2303 * 1.0225, 0.4871, 5000)
+    flat = rigid.arrivals(np.exp(given))
+    days = np.cumsum(np.exp(given)) // 86400
+    assert (flat // 86400 == days).all()  # a day of gaps takes a day
+    assert (np.diff(flat) >= 0).all()
+    ours = rigid._below(np.random.default_rng(2), 10.2303 * 1.0225, 0.4871, 13.0, 5000)
+    cut = gamma(10.2303 * 1.0225, scale=0.4871)
+    assert kstest(ours, lambda x: np.minimum(1, cut.cdf(x) / cut.cdf(13))).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.9])
+def test_a_load_is_approached(wanted: float) -> None:
+    queue = drawn(20_000, load=wanted, servers=64)
+    assert queue.servers == 64
+    assert queue.load == pytest.approx(wanted, rel=0.02)
+
+
+def test_it_is_written_with_its_table_and_read_again(tmp_path: Path) -> None:
+    queue = drawn(50)
+    dump(queue, tmp_path / "log.json")
+    again = load(tmp_path / "log.json")
+    assert (again.jobs.submit == queue.jobs.submit).all()
+    assert (drawn(50).jobs.run == queue.jobs.run).all()
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.6])
+def test_times_between_arrivals_are_exponential_and_depend_as_asked(kept: float) -> None:
+    wanted = {"jobs": 100_000, "servers": 16, "autocorrelation": kept}
+    queue = schedopt.generate("msfq", "autocorrelated", seed=1, options=wanted)
+    gaps = np.diff(queue.jobs.submit)
+    for lag in (1, 2):
+        assert np.corrcoef(gaps[lag:], gaps[:-lag])[0, 1] == pytest.approx(kept**lag, abs=0.03)
+    assert gaps.std() / gaps.mean() == pytest.approx(1.0, abs=0.05)
+    assert queue.load == pytest.approx(0.8, abs=0.04)
+    again = schedopt.generate("msfq", "autocorrelated", seed=1, options=wanted | {"repeats": kept})
+    needs = again.jobs.need.astype(float)
+    for lag in (1, 2):
+        assert np.corrcoef(needs[lag:], needs[:-lag])[0, 1] == pytest.approx(kept**lag, abs=0.03)
+    assert (needs == 1).mean() == pytest.approx(0.9, abs=0.01)
+    np.testing.assert_array_equal(again.jobs.submit, queue.jobs.submit)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq import at_load, of_classes
-from builders.msfq_logs import queue_of
+from builders.msfq import at_load, of_classes, queue_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

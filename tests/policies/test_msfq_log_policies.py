@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from builders.cli import refused, run
 from builders.effort import examples
-from builders.msfq_logs import queue_of, random_jobs, random_parts
+from builders.msfq import queue_of, random_jobs, random_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

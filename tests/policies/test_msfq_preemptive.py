@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq_logs import queue_of, random_jobs
+from builders.msfq import queue_of, random_jobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,25 +1,44 @@
-"""solve --explain: each price is the difference that plain enumeration finds."""
+"""Explanations: each price and each reason is held against plain enumeration."""
 
 import json
 import random
+from itertools import chain, combinations
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp import best
+from builders.dssp import best, night
+from builders.effort import examples
+from contract.dssp import some_rule
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import schedopt
 from schedopt.cli import app
+from schedopt.formulations.dssp import Selection
 from schedopt.instances import files
+from schedopt.instances.constraints import (
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Seats,
+    label,
+)
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
-from schedopt.problems.dssp.reasons import reasons
+from schedopt.problems.dssp.reasons import left_out, reasons
+from schedopt.validation.dssp.constraints import broken
+from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.plan import plan
+from schedopt.verbs.solve import solve
 
 
-def night(seed: int) -> Instance:
+def small_night(seed: int) -> Instance:
     draw = random.Random(seed)  # noqa: S311
     jobs = [
         {
@@ -42,7 +61,7 @@ def night(seed: int) -> Instance:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_prices_are_the_differences_that_solving_again_finds(seed: int) -> None:
-    instance = night(seed)
+    instance = small_night(seed)
     result = schedopt.solve(instance, explain=True)
     told: Any = result.explanation
     assert told["unproven"] == 0
@@ -77,7 +96,7 @@ def test_prices_are_the_differences_that_solving_again_finds(seed: int) -> None:
 
 
 def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
-    files.dump(night(1), tmp_path / "n.json")
+    files.dump(small_night(1), tmp_path / "n.json")
     run = CliRunner().invoke
     ended = run(app, ["solve", str(tmp_path / "n.json"), "--explain", "--json"])
     assert ended.exit_code == 0
@@ -85,7 +104,7 @@ def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
     assert {one["what"] for one in told["more"]} == {"1 processor more", "1 unit of time more"}
     ended = run(app, ["solve", str(tmp_path / "n.json"), "--explain"])
     assert "what each rule costs" in ended.stdout
-    result = schedopt.solve(night(1), explain=True, time_limit=0)
+    result = schedopt.solve(small_night(1), explain=True, time_limit=0)
     if result.explanation:
         assert result.explanation["unproven"] and "not proven" in str(result.message)
     with pytest.raises(InputError, match="no prices"):
@@ -108,7 +127,7 @@ def test_a_season_is_explained_too() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_plan_and_explanation_give_one_reason(seed: int) -> None:
-    instance = night(seed)
+    instance = small_night(seed)
     result = schedopt.solve(instance, explain=True)
     told: Any = result.explanation
     why = {job: str(reason) for job, reason in reasons(instance, result).items()}
@@ -116,3 +135,84 @@ def test_plan_and_explanation_give_one_reason(seed: int) -> None:
     table = plan(instance, result)
     rows = table.filter(~table["run"])
     assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
+
+
+def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str, str]:
+    result = solve(instance, constraints=added, options={"fill": fill})
+    assert result.proven
+    found = left_out(Selection(instance, fill=fill).add(*added), result.solution)
+    return {name: str(reason) for name, reason in found.items()}
+
+
+def test_a_cap_keeps_out_what_would_pay_in_place_of_others() -> None:
+    farm = night([(9, 5), (1, 4), (1, 1), (8, 4), (0.5, 4)])  # j0 and j3 are fx's
+    cap = FairShare(name="fx cap", by="team", at_most={"fx": 0.5})
+    assert told(farm, cap) == {"j3": "rule:fx cap", "j4": "outbid"}
+    tight = FairShare(name="fx cap", by="team", at_most={"fx": 0.3})
+    assert told(farm, tight) == dict.fromkeys(("j0", "j3"), "rule:fx cap")
+    assert told(farm) == {"j1": "outbid", "j4": "outbid"}
+
+
+def test_a_forbidden_job_is_kept_out_by_the_rule_though_there_is_no_room_for_it() -> None:
+    farm = night([(9, 9), (1, 5)])
+    assert told(farm, Forbid(jobs=("j1",))) == {"j1": "rule:forbid[0]"}
+
+
+def test_a_rule_on_what_has_to_come_along() -> None:
+    farm = night([(1, 1), (9, 6), (9, 6), (8, 10)])
+    both = Imply(name="pair", if_="j0", then="j3")
+    assert told(farm, both)["j0"] == "rule:pair"
+    two = AtMost(name="one of", jobs=("j0", "j1", "j2", "j3"), count=1)
+    assert told(farm, two)["j0"] == "rule:one of"
+
+
+@settings(max_examples=examples(120))
+@example([(0, 0), (0, 1), (1, 10)], 0)  # of two rules, only one is broken once others make way
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
+def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: int) -> None:
+    instance, draw = night(pairs, 10.0), Random(seed)  # noqa: S311
+    count = draw.randint(0, 3) if pairs else 0
+    rules = [some_rule(draw, [job.name for job in instance.jobs]) for _ in range(count)]
+    rules = [rule for rule in rules if not isinstance(rule, Seats)]
+    result = solve(instance, constraints=rules)
+    if result.solution is None:
+        return
+    facts, chosen = Facts(instance, 1.0), frozenset(result.solution.selected)
+    named = {label(rule, i): rule for i, rule in enumerate(rules)}
+    found = left_out(Selection(instance).add(*rules), result.solution)
+    assert set(found) == set(facts.demand) - chosen
+    subsets = list(
+        chain.from_iterable(combinations(sorted(chosen), k) for k in range(len(chosen) + 1))
+    )
+    reward = {job.name: job.reward for job in instance.jobs}
+
+    def fits(names: frozenset[str]) -> bool:
+        return facts.total(names) <= facts.capacity
+
+    possible = {name for name in reward if fits(frozenset({name}))}
+    for name, reason in found.items():
+        assert (reason.kind == "never") == (not fits(frozenset({name})))
+        swaps = [
+            chosen - set(gone) | {name}
+            for gone in subsets
+            if fits(chosen - set(gone) | {name})
+            and (not gone or sum(reward[other] for other in gone) < reward[name])
+        ]
+        if reason.kind == "rule":
+            rule = named[reason.rule]
+            everyone = [
+                frozenset({name, *others})
+                for size in range(len(reward))
+                for others in combinations(possible - {name}, size)
+            ]
+            shut_out = all(broken(rule, facts, names) for names in everyone)
+            assert shut_out or any(broken(rule, facts, names) for names in swaps)
+        elif reward[name] and chosen | {name} in swaps:
+            pytest.fail(f"{name} is {reason}, though there is room for it")
+
+
+def test_many_jobs_are_judged_at_once() -> None:
+    farm = night([(1 + i % 7, 1 + i % 11) for i in range(1500)], 2000.0)
+    cap = FairShare(by="team", at_most={"fx": 0.2})
+    reasons = told(farm, cap)
+    assert {"outbid", "rule:fair-share[0]"} == set(reasons.values())

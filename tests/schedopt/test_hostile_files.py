@@ -1,23 +1,27 @@
-"""Damaged rows, sweep files out of all proportion: one line each, and never a traceback."""
+"""Damaged, extreme and mutated files: answers stay right, or one line refuses them."""
 
 import csv
 import os
 import random
 import tempfile
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, started
 from builders.effort import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.fuzzing import STATUSES, attempt
+from schedopt import evaluate, solve
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import dump
+from schedopt.instances.files import dump, parse
 from schedopt.sweep.rows import FORMATS, Row, read_rows, table
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import bench
@@ -208,3 +212,81 @@ def test_a_result_of_no_problem_is_not_drawn(tmp_path: Path, problem: str) -> No
     document = msgspec.json.decode((tmp_path / "r.json").read_bytes()) | {"problem": problem}
     (tmp_path / "r.json").write_bytes(msgspec.json.encode(document))
     assert "expected a problem" in refused("plot", tmp_path / "r.json", "-o", tmp_path / "p.png")
+
+
+BUNDLED = ("two-shots", "constraints", "conflict", "greedy-trap", "predictions")
+EXTREMES = (
+    0,
+    -0.0,
+    5e-324,
+    1e-308,
+    1e-12,
+    1e-7,
+    0.5,
+    3,
+    1e7,
+    2**33,
+    2**53,
+    1e15,
+    2**63,
+    1e30,
+    1e308,
+)
+SELECTORS = ("greedy", "greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core")
+
+
+def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield where each number stands, as (container, key)."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from numbers(value)
+        elif not isinstance(value, str):
+            yield node, key
+
+
+@settings(max_examples=examples(150))
+@example(name="greedy-trap", places=[5, 1, 1, 1], values=[5e-324, 0, 0, 3])
+@example(name="greedy-trap", places=[5, 0, 2, 0], values=[5e-324, 0, 1e308, 3])
+@given(
+    name=st.sampled_from(BUNDLED),
+    places=st.lists(st.integers(0, 200), min_size=1, max_size=4),
+    values=st.lists(st.sampled_from(EXTREMES), min_size=4, max_size=4),
+)
+def test_extreme_numbers(name: str, places: list[int], values: list[float]) -> None:
+    document = msgspec.json.decode(Path(f"instances/dssp/{name}.json").read_bytes())
+    found = list(numbers(document))
+    for place, value in zip(places, values, strict=False):
+        container, key = found[place % len(found)]
+        container[key] = value
+    try:
+        night = parse(msgspec.json.encode(document))
+    except InputError:
+        return
+    default, highs = solve(night), solve(night, solver="highs")
+    for result in (default, highs):
+        assert result.termination in ("optimal", "infeasible"), result
+        assert result.violations == ()
+        if result.bound is None and result.solution:  # rewards that differ by 1e15 and more
+            assert "did not hold" in str(result.message)
+        else:
+            assert result.solution_status == ("optimal" if result.solution else "none")
+    if default.objective is None or highs.objective is None:
+        assert default.objective is highs.objective
+    elif default.proven and highs.proven:
+        assert default.objective == pytest.approx(highs.objective, rel=1e-9)
+    for result in evaluate(night, SELECTORS):
+        assert not any(
+            v.startswith(("capacity", "deadline", "objective")) for v in result.violations
+        )
+        if not night.constraints and result.objective is not None:
+            assert default.bound is not None
+            assert result.objective <= default.bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_mutated_files_end_as_the_contract_says(part: int) -> None:
+    tries = [("instance", 8 * i + part) for i in range(10)] + [("result", part)]
+    for kind, seed in tries:
+        verb, ended, text = attempt(kind, 10_000_000 + seed)
+        assert ended in STATUSES[verb], (verb, ended, text)

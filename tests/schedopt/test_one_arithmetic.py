@@ -1,27 +1,47 @@
-"""Terminal, page and chart say the same of the same rows, and it is what counting by hand says."""
+"""Terminal, page and chart say the same of the same rows, and what counting by hand gives."""
 
+import csv
 import re
 from html import unescape
 from io import StringIO
 from math import inf
+from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
+from builders.cli import run
 from builders.effort import examples
+from builders.msfq import queue_of
 from builders.reports import row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+import schedopt
 from schedopt.analysis.contenders import contenders, grouped
+from schedopt.analysis.measured import measured
 from schedopt.analysis.profiles import profiles
-from schedopt.analysis.summary import summary
+from schedopt.analysis.row_table import RowTable
+from schedopt.analysis.summary import overview, summary
+from schedopt.analysis.tables import _about, measures, standing_table
+from schedopt.analysis.words import in_words
+from schedopt.formats import percent
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump
+from schedopt.instances.msfq.logs import Jobs, Labels
+from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
+from schedopt.policies.registry import registered
 from schedopt.problems.shown import ShownTable
-from schedopt.report.data import problems
-from schedopt.report.writing import by_contender, page
-from schedopt.sweep.rows import Row
+from schedopt.report import write
+from schedopt.report.writing import by_contender, page, problems
+from schedopt.sweep.plan import Sweep, problem_plans
+from schedopt.sweep.rows import Row, read_rows, table
+from schedopt.sweep.sources import FileSource
 from schedopt.terminal import bench_tables, console
+from schedopt.verbs.bench import task_of
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
 OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
@@ -133,8 +153,9 @@ def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
     assert set(terminal) == set(web) == set(counted)
     standings = {standing.contender: standing for standing in summary(rows)}
     for name, mine in counted.items():
-        _, _, _, _, _, wins, optimal, *_ = terminal[name]
-        assert web[name] == terminal[name]
+        gap, *_, wins, optimal, _, _ = terminal[name]  # of one run each without averages
+        assert [web[name][0], *web[name][-4:]] == [gap, *terminal[name][-4:]]
+        assert web[name] == terminal[name] or len(terminal[name]) == 5
         assert wins == mine["wins"]
         of = len(mine["gaps"])
         assert optimal == (f"{mine['optimal']} of {of}" if of else "–")
@@ -174,3 +195,143 @@ def test_the_rows_that_once_were_counted_differently() -> None:
     rows += [row(instance="three", policy=p, objective=None) for p in "ab"]
     assert at_the_terminal(rows)["a"][5:7] == on_the_page(rows)["a"][5:7] == ["2 of 2", "1 of 3"]
     assert at_the_terminal(rows)["b"][5:7] == on_the_page(rows)["b"][5:7] == ["1 of 2", "1 of 2"]
+
+
+CLASSES = Path(__file__).parents[2] / "instances" / "msfq"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    draw = np.random.default_rng(1)
+    n = 600
+    jobs = Jobs.of(
+        np.sort(draw.uniform(0, 6 * WEEK, n)).round(),
+        draw.integers(1, 9, n),
+        draw.lognormal(8.5, 1.0, n).round() + 1,
+        user=[str(u) for u in draw.integers(0, 5, n).tolist()],
+    )
+    path = tmp_path_factory.mktemp("logs") / "small.json"
+    dump(queue_of(jobs, 8), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(log: Path) -> RowTable:
+    names = ["fcfs", "easy", "saf", "adaptive-quickswap"]
+    return schedopt.bench([log], policies=names, options={"resamples": 20})
+
+
+def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
+    sweep = Sweep()
+    of = problem_plans(sweep, ["msfq"])
+
+    def planned(path: Path) -> set[str]:
+        return {run.policy for run in task_of(FileSource(path), sweep, of).runs}
+
+    every = registered("msfq")
+    on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
+    assert on_logs | on_classes == set(every)
+    assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
+    by_class = {"msfq", "two-threshold", "nmsr", "class-thresholds"}
+    alone = {"backfilling", "balanced-splitting", "kill-smart", "dual-kill"}
+    assert on_classes - on_logs == by_class | alone
+    named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
+    assert [row.termination for row in named] == ["not-applicable"]
+
+
+def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) -> None:
+    assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
+    assert all(len(row.resampled) == 20 for row in rows)
+    assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
+    for suffix in (".jsonl", ".csv", ".parquet", ".xlsx"):
+        path = tmp_path / f"rows{suffix}"
+        path.write_bytes(table(rows, suffix))
+        assert read_rows(path) == list(rows)
+
+
+def test_papers_and_spreadsheets_have_it_and_one_instance_has_no_profile(
+    rows: RowTable, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
+    said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
+    assert said.count("no schedule is below") == 1
+    cells = csv.DictReader(run("summary", tmp_path / "rows.jsonl", "--csv").stdout.splitlines())
+    assert {one["contender"]: float(one["response"]) for one in cells} == {
+        row.policy: row.measures["response"] for row in rows
+    }
+    (axes,) = schedopt.plot(rows).axes
+    best = min(row.objective or 0.0 for row in rows)
+    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
+        sorted(100 * ((row.objective or 0.0) / best - 1) for row in rows)
+    )
+
+
+def test_the_table_leads_with_it(rows: RowTable) -> None:
+    (found,) = measured(rows)
+    shown = measures(found)
+    assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
+    (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
+    over = (rows[0].objective or 0.0) / bound - 1
+    assert shown.rows[[name for name, _ in found.rows].index("fcfs")][2] == percent(over)
+    assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
+    assert "over the bound" in standing_table([standing], _about(overview(rows)[0])).title
+    (told,) = in_words(rows).values()
+    assert any("above the bound" in one for one in told)
+    best = min(rows, key=lambda row: row.objective or 0.0)
+    assert shown.rows[0][0] == best.policy == found.rows[0][0]
+    for one in found.differences:
+        own = next(row for row in rows if row.policy == one.contender)
+        assert one.value == pytest.approx((own.objective or 0) / (best.objective or 1) - 1)
+        ratios = np.array(own.resampled) / np.array(best.resampled) - 1
+        assert (one.low, one.high) == pytest.approx(np.quantile(ratios, [0.025, 0.975]))
+
+
+def test_a_page_has_it_too(rows: RowTable, tmp_path: Path) -> None:
+    write(rows, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    section = text[text.index('class="measured"') : text.index('class="problem"')]
+    assert "no schedule is below" in section
+    assert "20 resampled logs" in section
+    assert len(re.findall("<tr>", section)) == 1 + 4 + 1 + 3
+
+
+@pytest.mark.parametrize("unit", [WEEK, DAY, 1000.0])
+def test_resampled_logs_keep_users_and_hours(unit: float) -> None:
+    draw = np.random.default_rng(2)
+    n = 300
+    users = [str(u) if u else None for u in draw.integers(0, 4, n).tolist()]
+    submit = np.sort(draw.integers(0, int(10 * unit), n)).astype(float)
+    submit[0] = 0.0
+    jobs = Jobs.of(submit, draw.integers(1, 5, n), np.arange(1.0, n + 1), user=users)
+    first, again = list(resampled(jobs, 3)), list(resampled(jobs, 3))
+    labels: Any = jobs.user
+    week = unit if unit != 1000.0 else jobs.span / 10
+    for one, other in zip(first, again, strict=True):
+        assert one.submit.tolist() == other.submit.tolist()
+        was = one.run.astype(int) - 1  # run times tell jobs apart
+        own: Any = one.user
+        assert isinstance(own, Labels)
+        assert (own.codes == labels.codes[was]).all()
+        moved = (one.submit - jobs.submit[was]) / week
+        assert np.allclose(moved, np.rint(moved))
+        assert 0.4 * n < len(one) < 2 * n
+    assert first[0].run.tolist() != first[1].run.tolist()
+
+
+def test_starts_of_several_policies_are_several_files(log: Path, tmp_path: Path) -> None:
+    target = str(tmp_path / "starts-{policy}.csv")
+    schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": target})
+    assert {path.name for path in tmp_path.iterdir()} == {"starts-fcfs.csv", "starts-easy.csv"}
+    with pytest.raises(InputError, match=r"\{policy\} in it: 2 would write it"):
+        schedopt.evaluate(log, ["fcfs", "easy"], options={"starts": str(tmp_path / "s.csv")})
+    with pytest.raises(InputError, match=r"\{policy\}"):
+        schedopt.bench([log], policies=["fcfs", "saf"], options={"starts": str(tmp_path / "s.csv")})
+    told = schedopt.evaluate(log, "fcfs", options={"starts": str(tmp_path / "s.csv")})
+    assert told.confidence is msgspec.UNSET  # a replay is exact
+    assert "by batch means" in run("evaluate", log, "--policy", "fcfs").stdout
+
+
+def test_a_terminal_shows_it(log: Path) -> None:
+    done = run("bench", log, "--policy", "fcfs,saf", "--option", "resamples=20")
+    assert "over the bound" in done.stdout.replace("\n", " ") or "bound" in done.stdout
+    assert "resampled logs" in done.stdout

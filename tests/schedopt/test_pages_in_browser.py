@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from builders.browser import PHONE, Browser, click, downloaded, opened, ready, shows
-from builders.msfq_logs import queue_of, random_jobs
+from builders.msfq import queue_of, random_jobs
 from builders.reports import EVIL
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select

@@ -14,9 +14,8 @@ from builders.cli import refused, run
 from builders.reports import EVIL, row
 
 from schedopt.report import write
-from schedopt.report.data import as_script
 from schedopt.report.drawings import BUDGET, MOST, Picture, chosen, drawn, order
-from schedopt.report.writing import SCRIPTS, page
+from schedopt.report.writing import SCRIPTS, as_script, page
 from schedopt.sweep import measure
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row

@@ -14,9 +14,8 @@ from builders.reports import row as plain_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.analysis.changes import changes
 from schedopt.analysis.contenders import contenders
-from schedopt.analysis.pairs import paired
+from schedopt.analysis.pairs import changes, paired
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
 from schedopt.analysis.tables import standing_table

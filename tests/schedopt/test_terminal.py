@@ -10,8 +10,7 @@ from builders.reports import row
 from rich.console import Console
 
 from schedopt import evaluate, solve
-from schedopt.analysis.changes import changes
-from schedopt.analysis.pairs import paired
+from schedopt.analysis.pairs import changes, paired
 from schedopt.analysis.profiles import profiles
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected

@@ -1,8 +1,24 @@
-"""Two methods agree on random instances of every kind of side constraint: a small `make agree`."""
+"""Two methods agree on random instances, and smallest conflicts are those of all subsets."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations, product
+from math import inf
+from random import Random
 
 import pytest
+from builders.effort import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchmarks import agree
+from schedopt.formulations.program import Program, whole_row
+from schedopt.instances.files import load
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
+from schedopt.solvers.dssp.selection.binary.engine import asker
+from schedopt.solvers.result import Limits
+from schedopt.verbs.solve import solve
 
 
 @pytest.mark.parametrize("kind", agree.KINDS)
@@ -40,3 +56,100 @@ def test_parts_are_one_of_each_kind_in_turn() -> None:
     assert len(parts) == len(set(parts))
     assert {kind for kind, _ in parts} == set(agree.KINDS)
     assert sum(agree.PART for _ in parts) >= 100_000
+
+
+NAMES = [f"c{i}" for i in range(7)]
+families = st.lists(
+    st.sets(st.sampled_from(NAMES), min_size=1, max_size=4).map(frozenset), min_size=1, max_size=5
+)
+
+
+@given(families)
+def test_the_conflict_is_a_smallest_one(minimal: list[frozenset[str]]) -> None:
+    def holds(names: frozenset[str]) -> bool:
+        return not any(conflict <= names for conflict in minimal)
+
+    found = smallest_conflict(NAMES, holds)
+    assert not holds(frozenset(found))
+    assert found == [name for name in NAMES if name in found]
+    for smaller in combinations(NAMES, len(found) - 1):
+        assert holds(frozenset(smaller))
+
+
+def test_a_model_that_cannot_hold_by_itself_has_an_empty_conflict() -> None:
+    assert smallest_conflict(NAMES, lambda names: False) == []
+
+
+def test_hundreds_of_constraints_do_not_matter() -> None:
+    many = [f"c{i}" for i in range(300)]
+    bad = frozenset({"c7", "c150", "c299"})
+    assert smallest_conflict(many, lambda names: not bad <= names) == ["c7", "c150", "c299"]
+
+
+@pytest.mark.parametrize("stop", [TimeoutError, KeyboardInterrupt])
+def test_a_search_that_is_cut_short_keeps_a_conflict(stop: type[BaseException]) -> None:
+    bad, left = frozenset({"c1", "c4"}), iter(range(5))
+
+    def holds(names: frozenset[str]) -> bool:
+        if next(left, None) is None:
+            raise stop
+        return not bad <= names
+
+    with pytest.raises(ConflictNotReducedError) as caught:
+        smallest_conflict(NAMES, holds)
+    assert bad < set(caught.value.conflict) < set(NAMES)
+
+
+def test_a_solver_of_two_minds_ends_the_search() -> None:
+    with pytest.raises(ConflictNotReducedError, match="asked again"):
+        smallest_conflict(NAMES, lambda names: True)
+
+
+def test_without_time_for_reducing_it_the_conflict_is_said_to_be_unreduced() -> None:
+    night = load("instances/dssp/conflict.json")
+    result = solve(night, time_limit=1e-9, solver="highs")
+    assert result.termination in ("infeasible", "time-limit")
+    if result.termination == "infeasible":
+        assert "smallest" in str(result.message)
+        assert {"lighting-floor", "fx-floor", "trailer-tonight"} <= set(result.conflict)
+
+
+def contradictory(rng: Random) -> Program:
+    """Return a small program with up to seven side constraints of a row or two each."""
+    columns = rng.randint(1, 6)
+    rows = []
+    for i in range(rng.randint(1, 7)):
+        for part in range(rng.choice([1, 1, 2])):
+            terms = {j: rng.randint(-4, 5) for j in range(columns) if rng.random() < 0.6}
+            low, high = (sum(pick(0, c) for c in terms.values()) for pick in (min, max))
+            below = rng.randint(low, high) if rng.random() < 0.5 else -inf
+            above = rng.randint(low, high) - (rng.random() < 0.3) if rng.random() < 0.6 else inf
+            name = f"rule {i}" if rng.random() < 0.9 else ""
+            rows.append(whole_row(f"{i}.{part}", name, terms, below, above))
+    every = range(columns)
+    return Program(
+        tuple(map(str, every)), (0,) * columns, Fraction(1), (True,) * columns, tuple(rows), {}
+    )
+
+
+def test_conflicts_of_selections_are_smallest() -> None:
+    rng, found = Random(3), 0  # noqa: S311
+    for _ in range(examples(600)):
+        program = contradictory(rng)
+        points = product((0, 1), repeat=len(program.columns))
+        broken = [
+            {row.name for row in program.breaks(j for j, x in enumerate(point) if x)}
+            for point in points
+        ]
+        names = sorted({row.name for row in program.rows} - {""})
+
+        def refuted(asked: Iterable[str], broken: list[set[str]] = broken) -> bool:
+            return not any("" not in rows and rows.isdisjoint(asked) for rows in broken)
+
+        if refuted(names):
+            conflict = smallest_conflict(names, asker(program, names, Limits(), now()))
+            assert refuted(conflict)
+            fewer = combinations(names, len(conflict) - 1) if conflict else ()
+            assert not any(map(refuted, fewer))
+            found += 1
+    assert found > 100

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from builders.epoch import packing
-from builders.msfq_logs import queue_of
+from builders.msfq import queue_of
 
 from schedopt import solve
 from schedopt.formulations.cp_sat import WholeModel, set_domain

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp_dispatched import dispatched_in_slots
 from builders.dssp_moving import (
     EVERY,
     SETS,
@@ -18,6 +17,7 @@ from builders.dssp_moving import (
     nights,
 )
 from builders.dssp_season import best_moving_season, some_moving_season
+from builders.dssp_windows import dispatched_in_slots
 from builders.effort import ALL, examples
 
 import schedopt

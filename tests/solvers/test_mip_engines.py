@@ -1,19 +1,158 @@
-"""Other solvers of the same models: SCIP, and those that Pyomo finds on the machine."""
+"""HiGHS and other solvers of the same models: limits, interruption, incumbents, edge cases."""
 
 import _thread
 import threading
 from random import Random
 
+import msgspec
+import numpy as np
 import pyomo.environ as pyo
 import pytest
+from builders.dssp import best, night
+from builders.effort import ALL
+from ortools.sat.python import cp_model
 
 import schedopt
+from schedopt.formulations.constraints import FairShare
+from schedopt.formulations.dssp import Selection
+from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.solvers import mip
 from schedopt.solvers.mip.named import SOLVERS, engine_of
-from schedopt.solvers.result import Limits
+from schedopt.solvers.mip.translating import translate
+from schedopt.solvers.result import Limits, gap, snap_bound
+from schedopt.validation.documents import result_of
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
+
+
+@pytest.fixture(scope="module")
+def hard() -> Instance:
+    """A strongly correlated knapsack, which HiGHS does not prove in any reasonable time."""
+    instance = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
+    assert isinstance(instance, Instance)
+    return instance
+
+
+def test_time_limit_keeps_the_incumbent_and_an_honest_bound(hard: Instance) -> None:
+    result = mip.solve(engine_of("highs"), Selection(hard), Limits(time_limit=1.0))
+    assert (result.termination, result.solution_status) == ("time-limit", "feasible")
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.gap is not None
+    assert result.bound > result.objective
+    assert result.gap == gap(result.objective, result.bound) > 0
+
+
+def test_a_gap_that_is_good_enough_ends_the_run_but_is_not_called_optimal(hard: Instance) -> None:
+    result = solve(hard, solver="highs", gap=0.05)
+    assert result.termination == "optimal"
+    assert result.gap is not None
+    assert 0 < result.gap <= 0.05
+    assert result.solution_status == "feasible"
+
+
+def test_trace_improves_and_ends_with_the_result() -> None:
+    instance = generate("dssp", seed=4, options={"nights": 8, "stages": False, "processors": 1000})
+    rule = FairShare(by="team", at_most={"lighting": 0.2, "fx": 0.15})
+    result = solve(instance, constraints=[rule], solver="highs")
+    times = [entry[0] for entry in result.trace]
+    bests = [entry[1] for entry in result.trace if entry[1] is not None]
+    bounds = [entry[2] for entry in result.trace if entry[2] is not None]
+    assert times == sorted(times)
+    assert bests == sorted(bests)
+    assert np.all(np.diff(bounds) <= 1e-6 * abs(bounds[0]))
+    assert result.trace[-1][1:] == (result.objective, result.bound)
+
+
+def test_same_seed_same_answer() -> None:
+    instance = generate("dssp", "uncorrelated", seed=2, options={"jobs": 200, "groups": 4})
+    rule = FairShare(by="team", at_most={"team-01": 0.2})
+    given = {"constraints": [rule], "solver": "highs", "threads": 1, "seed": 7}
+    first, second = (solve(instance, **given) for _ in range(2))
+    assert first.solution == second.solution
+    assert first.options["threads"] == 1
+
+
+def test_a_hint_is_the_least_that_comes_back(hard: Instance) -> None:
+    heuristic = solve(hard, solver="core", time_limit=0.2)
+    selection = Selection(hard)
+    index = hard.index
+    hint = selection.selected([index[name] for name in heuristic.solution.selected])
+    result = mip.solve(engine_of("highs"), selection, Limits(time_limit=0.3), hint=hint)
+    assert result.objective is not None
+    assert heuristic.objective is not None
+    assert result.objective >= heuristic.objective
+
+
+def test_an_instance_without_jobs_is_solved() -> None:
+    empty = Instance(name="empty", processors=1, deadline=1, jobs=())
+    for solver in ("highs", "core"):
+        result = solve(empty, solver=solver)
+        assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
+        assert result.solution_status == "optimal"
+        assert result.violations == ()
+
+
+def test_a_result_is_the_documents_of_the_contract() -> None:
+    result = solve(night([(5, 5), (4, 5), (3, 5)]), solver="highs")
+    document = msgspec.to_builtins(result.document())
+    keys = """instance problem formulation solver version termination solution_status sense
+        objective bound gap seconds seed options checked violations conflict trace solution"""
+    assert set(keys.split()) <= set(document)
+    assert set(document["seconds"]) == {"build", "solve", "check"}
+    assert set(document["version"]) == {"schedopt", "solver"}
+    assert set(document["solution"]) == {"selected", "demand", "capacity", "shares"}
+    assert result_of(result.document()) == result
+
+
+def test_translation_is_the_model() -> None:
+    instance = night([(5, 5), (4, 4), (3, 3)], capacity=7)
+    selection = Selection(instance)
+    selection.model.low = pyo.Constraint(expr=selection.model.x["j0"] + 2 >= 2.5)
+    matrix = translate(selection.model)
+    assert [row.name for row in matrix.rows] == ["capacity", "low"]
+    assert matrix.row_upper.tolist() == [7, np.inf]
+    assert matrix.row_lower.tolist() == [-np.inf, 0.5]
+    assert matrix.values.tolist() == [5, 4, 3, 1]
+    assert matrix.maximize
+    assert matrix.integer.tolist() == [1, 1, 1]
+    assert best(instance) == 7
+
+
+def test_gap_and_noise() -> None:
+    assert gap(None, 1.0) is None
+    assert gap(10.0, 11.0) == pytest.approx(0.1)
+    assert gap(0.0, 0.0) == 0.0
+    assert snap_bound(10.0, 10.0 + 1e-9) == 10.0
+    assert snap_bound(1e-12, 2e-12) == 2e-12
+    assert snap_bound(10.0, 10.1) == 10.1
+
+
+@pytest.mark.parametrize("seed", [6, 8, 14, 16] if ALL else [6, 14])
+def test_hundreds_of_jobs_and_twenty_caps_against_cp_sat(seed: int) -> None:
+    """Where coefficients were in the millions, HiGHS's presolve cut these optima off."""
+    season = generate("dssp", seed=seed, options={"nights": 14, "stages": False, "teams": 20})
+    shares = solve(season).solution.shares["team"]
+    rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
+    result = solve(season, constraints=[rule])
+
+    model, scale = cp_model.CpModel(), 1e5
+    x = [model.new_bool_var(job.name) for job in season.jobs]
+    demands = [round(demand * scale) for demand in season.demands]
+    model.add(cp_model.LinearExpr.weighted_sum(x, demands) <= int(season.room() * scale))
+    for team, jobs in season.groups["team"].items():
+        cap = int(rule.at_most[team] * season.capacity() * scale)
+        model.add(sum(demands[j] * x[j] for j in jobs) <= cap)
+    for j in np.flatnonzero(~season.in_time):
+        model.add(x[j] == 0)
+    model.maximize(cp_model.LinearExpr.weighted_sum(x, [int(r) for r in season.rewards]))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = 60
+    assert solver.solve(model) == cp_model.OPTIMAL
+    assert result.proven
+    assert result.objective == solver.objective_value
+
 
 LINEAR = list(SOLVERS)
 HERE = [name for name in ("scip", "cbc", "glpk") if SOLVERS[name].available]
@@ -29,7 +168,7 @@ def test_native_constraints_reach_every_engine(name: str) -> None:
     assert found.bound == pytest.approx(found.objective, rel=1e-6)
 
 
-def hard() -> schedopt.dssp.Instance:
+def hard_night() -> schedopt.dssp.Instance:
     night = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
     assert isinstance(night, schedopt.dssp.Instance)
     return night
@@ -65,7 +204,7 @@ OPTIMUM = 321958
 
 @pytest.mark.parametrize("name", HERE)
 def test_a_time_limit_keeps_incumbent_and_bound(name: str) -> None:
-    result = solve(hard(), solver=name, time_limit=0.5)
+    result = solve(hard_night(), solver=name, time_limit=0.5)
     assert result.violations == ()
     assert result.objective is None or result.objective <= OPTIMUM
     assert result.bound is None or result.bound >= OPTIMUM  # none before the first LP

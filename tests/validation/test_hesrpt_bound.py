@@ -28,8 +28,7 @@ from schedopt.validation.hesrpt.bound import reproved
 from schedopt.validation.hesrpt.diagram import Diagram, Pass
 from schedopt.validation.hesrpt.intervals import Interval
 from schedopt.validation.hesrpt.kinds import Ranks
-from schedopt.validation.hesrpt.prices import Proof
-from schedopt.validation.hesrpt.timelines import timelines
+from schedopt.validation.hesrpt.prices import Proof, timelines
 
 
 def made(instance: Instance, **options: Any) -> tuple[Document, dict[str, Any] | None]:
@@ -339,9 +338,9 @@ def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert list(timelines(late)) == every
     assert list(timelines(late, [1, 0])) == [every[0], every[2]]
-    monkeypatch.setattr("schedopt.validation.hesrpt.timelines.MOST", 3)
+    monkeypatch.setattr("schedopt.validation.hesrpt.prices.MOST", 3)
     assert len(list(timelines(late))) == 3
-    monkeypatch.setattr("schedopt.validation.hesrpt.timelines.MOST", 2)
+    monkeypatch.setattr("schedopt.validation.hesrpt.prices.MOST", 2)
     with pytest.raises(ValueError, match="more than 2"):
         list(timelines(late))
 

@@ -150,7 +150,7 @@ def test_proportions_are_played_back() -> None:
 @pytest.mark.parametrize("speedup", [Table(points=((1, 1), (4, 2.5))), Amdahl(parallel=0.7)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_checkers_speedups_are_the_records(speedup: Any, whole: bool) -> None:
-    from schedopt.validation.hesrpt.speeds import speeds
+    from schedopt.validation.hesrpt.allocation import speeds
 
     instance = Instance(
         name="n", servers=9, whole=whole, jobs=(Job(name="a", size=1.0, speedup=speedup),)
@@ -161,7 +161,7 @@ def test_the_checkers_speedups_are_the_records(speedup: Any, whole: bool) -> Non
 
 
 def test_the_checkers_speedups_at_once_are_those_one_by_one() -> None:
-    from schedopt.validation.hesrpt.speeds import rates_of, speeds
+    from schedopt.validation.hesrpt.allocation import rates_of, speeds
 
     kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
     jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq import at_load, one_or_all
-from builders.msfq_logs import queue_of
+from builders.msfq import at_load, one_or_all, queue_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

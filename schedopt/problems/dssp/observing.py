@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from schedopt.formats import number
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
@@ -106,11 +105,6 @@ def time_told(night: Instance, text: str, place: str) -> float:
         return time_of(
             str(text), night.unit, dates_of(night.start, night.unit) if night.start else None
         )
-
-
-def moment(night: Instance, time: float) -> str:
-    """Return a time of a night in words: by the clock where its start is known."""
-    return dates_of(night.start, night.unit).told(time) if night.start else number(time)
 
 
 def state_of(night: Instance, source: Source | None, at: float) -> State:

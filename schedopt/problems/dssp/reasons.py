@@ -38,8 +38,8 @@ from schedopt.formats import number
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
+from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.errors import shown
-from schedopt.problems.dssp.observing import moment
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -281,3 +281,8 @@ class _Judge:
         over = row.upper is not None and after > row.upper >= used
         under = row.lower is not None and after < row.lower <= used
         return bool(row.name) and (over or under)
+
+
+def moment(night: Instance, time: float) -> str:
+    """Return a time of a night in words: by the clock where its start is known."""
+    return dates_of(night.start, night.unit).told(time) if night.start else number(time)

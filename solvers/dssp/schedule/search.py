@@ -1,19 +1,240 @@
-"""The search for a schedule: one annealing for each worker, until time or ideas run out."""
+"""The search for a schedule: one simulated annealing for each worker, until time or ideas run out.
+
+A move drops up to three jobs, fills the machine up again with others, a little beyond what was done
+in time, and dispatches them all. The jobs in time are kept if they earn as much as before, or
+nearly so; the tolerance falls over a round of moves, and every round begins with the best so far
+(Kirkpatrick, Gelatt and Vecchi, Science 220, 1983).
+
+All is drawn from the seed, and no move looks at a clock: the same seed makes the same moves.
+"""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.dssp.schedule.annealing import Annealing
-from schedopt.solvers.dssp.schedule.frontier import Frontier
+from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 from schedopt.solvers.running import Run
+
+DROPPED: Final = 3
+"""Jobs that a move drops at most."""
+
+ROUND: Final = 800
+"""Moves of a round."""
+
+WARM, COLD = 2e-3, 1e-5
+"""Relative loss accepted at the start and at the end of a round."""
+
+PLANNED, REPEATED = 0.5, 6
+"""Share of moves that dispatch the best set of some room, and how often each set is repeated."""
+
+UNDER, OVER = -0.002, 0.012
+"""How much less or more capacity a move asks for than was completed in time before.
+
+Where much is idle, up to a quarter of that more.
+"""
+
+
+@dataclass
+class Incumbent:
+    """Jobs that were in time together, and the order of their tasks."""
+
+    worth: float
+    jobs: Mask
+    order: int = 0
+    shift: Floats | None = None
+
+
+class Annealing:
+    """A search by moves.
+
+    Sums over the selected jobs, by coefficient, must not exceed `caps`; `keeps` tells whether a set
+    of jobs satisfies all side constraints. `starts` are sets of jobs to try first; as an attribute,
+    the times at which the tasks of the `best` start. `fruitless` counts the moves since the best
+    was found.
+    """
+
+    def __init__(
+        self,
+        trials: Trials,
+        caps: Sequence[tuple[Floats, float]],
+        keeps: Callable[[Mask], bool],
+        seed: int,
+        starts: Iterable[Mask],
+    ) -> None:
+        self.trials, self.keeps = trials, keeps
+        night = trials.night
+        self.draw = np.random.default_rng(seed)
+        self.demands = night.tasks.demands
+        self.capacity = night.processors * float(night.horizon)
+        rows = [coefficients for coefficients, _ in caps]
+        self.caps = np.array(rows).reshape(len(rows), len(night.jobs))
+        self.rooms = np.array([room for _, room in caps])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratio = np.nan_to_num(night.rewards / self.demands, nan=0.0, posinf=1e300)
+        self.ratio: Floats = np.log(np.clip(ratio, 1e-300, 1e300))
+        self.span = float(night.deadlines.max(initial=night.deadline))
+        self.best: Incumbent | None = None
+        self.starts = np.full(len(night.tasks.lengths), np.inf)
+        self.moves = self.fruitless = 0
+        self.gains = np.ones(2)  # how often a move with and without shifts was of use
+        self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
+        self.frontier = None if caps else Frontier(night, trials.able)
+        self._opening = self._opened(starts)
+        self._planned: list[Incumbent] = []
+        self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
+
+    def move(self) -> None:
+        """Make one move: dispatch once."""
+        if next(self._opening, False):
+            return
+        step = self.moves % ROUND
+        if step == 0 and self.best is not None:
+            self.now = self.best
+        self.moves += 1
+        self.fruitless += 1
+        if self._planned or (self.frontier and self.draw.random() < PLANNED / REPEATED):
+            self._plan()
+            return
+        jobs = self._changed(self.now.jobs)
+        order, shift = self.now.order, self.now.shift
+        if self.draw.random() < 0.05:
+            order = int(self.draw.integers(self.trials.orders))
+        how = int(self.draw.random() * self.gains.sum() > self.gains[0])
+        if how:
+            shift = self._shifted(jobs, shift)
+        warmth = WARM * (COLD / WARM) ** (step / ROUND)
+        if self._try(Incumbent(0.0, jobs, order, shift), warmth):
+            self.gains[how] += 1
+        self.gains = np.maximum(self.gains * 0.99, 0.1)
+
+    def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
+        """Try sets to start from, then bisect the demand of the best set that is in time."""
+        for start in starts:
+            jobs = start & self.trials.able
+            yield from self._each(jobs)
+            if self.frontier and self.best is not None:
+                asked = float(self.trials.night.rewards[jobs].sum())
+                if self.best.worth >= asked > 0:  # those that follow are worth less
+                    break
+        if self.frontier is None or self.best is None:
+            return
+        low, high = float(self.demands[self.best.jobs].sum()), self.capacity
+        for _ in range(HALVINGS):
+            if high - low < 1e-4 * self.capacity:
+                return
+            room = (low + high) / 2
+            before, jobs = self.best.worth, self.frontier.best(room)
+            if float(self.trials.night.rewards[jobs].sum()) > before:
+                yield from self._each(jobs)
+                if self.best.worth <= before:
+                    high = room
+                    continue
+            low = room
+
+    def first(self, starts: Iterable[Mask]) -> None:
+        """Dispatch starting sets, one by one, until some jobs of one are in time."""
+        for start in starts:
+            for order in (0, self.trials.orders // 2):
+                if self.best is not None and self.best.worth > 0:
+                    return
+                self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
+
+    def _each(self, jobs: Mask) -> Iterator[bool]:
+        """Dispatch some jobs in every order."""
+        for order in range(self.trials.orders):
+            self._try(Incumbent(0.0, jobs, order), 0.0)
+            yield True
+
+    def _plan(self) -> None:
+        """Dispatch a set worth more than the incumbent, some of them in several orders."""
+        draw, frontier = self.draw, self.frontier
+        if not self._planned and self.best is not None and frontier is not None:
+            if self._wanted[0] != self.best.worth:
+                self._wanted = (self.best.worth, frontier.least(self.best.worth))
+            least = self._wanted[1]
+            room = least + (frontier.capacity - least) * draw.random() ** 2
+            without = np.zeros(len(self.demands), dtype=np.bool_)
+            some = np.flatnonzero(self.best.jobs)
+            count = int(draw.integers(0, DROPPED + 1))
+            without[draw.choice(some, min(count, len(some)), replace=False)] = True
+            jobs = frontier.best(room, without)
+            if float(self.trials.night.rewards[jobs].sum()) <= self.best.worth:
+                return
+            for order in draw.permutation(self.trials.orders)[:REPEATED].tolist():
+                shift = self.best.shift if draw.random() < 0.5 else None
+                self._planned.append(Incumbent(0.0, jobs, order, shift))
+        if self._planned:
+            tried = self._planned.pop()
+            if draw.random() < 0.7:
+                tried.shift = self._shifted(tried.jobs, tried.shift)
+            self._try(tried, 0.0)
+
+    def _changed(self, jobs: Mask) -> Mask:
+        """Drop up to a few jobs, mostly of little reward for their demand, and fill up again."""
+        draw, there = self.draw, np.flatnonzero(jobs)
+        asked = float(self.demands[there].sum())
+        over = max(OVER * self.capacity, (self.capacity - asked) / 4)
+        wanted = min(self.capacity, asked + draw.uniform(UNDER * self.capacity, over))
+        kept = jobs.copy()
+        count = min(len(there), int(draw.integers(0, DROPPED + 1)))
+        if count:
+            likely = None
+            if draw.random() < 0.5:
+                ratio = self.ratio[there]
+                weights = np.exp((ratio.min() - ratio) / max(float(ratio.std()), 1e-9))
+                likely = weights / weights.sum() * (1 - 1e-6) + 1e-6 / len(there)
+                likely /= likely.sum()
+            kept[draw.choice(there, count, replace=False, p=likely)] = False
+        left = wanted - float(self.demands[kept].sum())
+        rooms = self.rooms - self.caps @ kept if len(self.rooms) else self.rooms
+        out = np.flatnonzero(~kept & self.trials.able)
+        spread = float(draw.choice([0.03, 0.2, 1.0]))
+        liked = self.ratio[out] + spread * draw.gumbel(size=len(out))
+        for j in out[np.argsort(-liked, kind="stable")].tolist():
+            if self.demands[j] <= left and (
+                not len(rooms) or bool((self.caps[:, j] <= rooms).all())
+            ):
+                kept[j] = True
+                left -= float(self.demands[j])
+                if len(rooms):
+                    rooms = rooms - self.caps[:, j]
+        return kept
+
+    def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
+        """Move a few jobs later or earlier in the order."""
+        shifted = np.zeros(len(jobs)) if shift is None else shift.copy()
+        there = np.flatnonzero(jobs)
+        if len(there):
+            some = self.draw.choice(there, min(len(there), int(self.draw.integers(1, 4))), False)
+            shifted[some] = self.draw.normal(0.0, self.draw.choice([0.02, 0.1, 0.5]), len(some))
+            shifted[some] *= self.span
+        return shifted
+
+    def _try(self, tried: Incumbent, warmth: float) -> bool:
+        """Dispatch; keep the jobs in time if they are good enough, and tell whether they are."""
+        earned = self.trials.run(tried.jobs, tried.order, tried.shift)
+        tried.worth, in_time = float(earned.sum()), earned > 0
+        least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))
+        better = self.best is None or tried.worth > self.best.worth * (1 + 1e-12)
+        if tried.worth < least and not better:
+            return False
+        changed = not np.array_equal(in_time, self.now.jobs)
+        sound = (self.best is None or changed) and self.keeps(in_time)
+        if changed and not sound and self.best is not None:
+            return False
+        tried.jobs = in_time
+        if better and sound:
+            self.best, self.starts, self.fruitless = tried, self.trials.starts, 0
+        self.now = tried
+        return True
 
 
 class FoundSchedule(NamedTuple):

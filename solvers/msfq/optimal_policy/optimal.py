@@ -11,8 +11,7 @@ from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy import levels
-from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, slopes_of
-from schedopt.solvers.msfq.optimal_policy.given import evaluation
+from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, evaluation, slopes_of
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
 from schedopt.solvers.msfq.optimal_policy.tables import as_table

@@ -1,13 +1,22 @@
-"""The records of dssp: what they compute, and what they refuse when built in Python."""
+"""Records of dssp, epoch and hesrpt: what they compute, and what they refuse."""
+
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from builders.epoch import packing, shares
+from builders.hesrpt import speedups, tables
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schedopt.instances.constraints import Require, Resource, label
 from schedopt.instances.dssp import Instance, Job, placing
 from schedopt.instances.dssp.jobs import REWARDS, banded, linear, size
+from schedopt.instances.epoch import Epoch, Partitioned, allotted, fits, partitioned
+from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.errors import InputError, shown
+from schedopt.instances.hesrpt import Amdahl, Power, Table, Whole, fit
 
 
 def job(name: str, *stages: tuple[float, ...], **more: object) -> Job:
@@ -124,3 +133,100 @@ def test_size_is_the_demand_and_needs_no_priority() -> None:
 def test_a_priority_is_needed(name: str) -> None:
     with pytest.raises(InputError, match="a priority for each job"):
         REWARDS[name](None, 1.0)
+
+
+def test_orders_of_jobs() -> None:
+    instance = packing([3, 2], 8, 1)
+    assert instance.minima.tolist() == [3, 2]
+    assert (instance.descending, instance.ascending) == ([0, 1], [1, 0])
+
+
+@given(st.integers(1, 14), st.lists(st.integers(1, 14), min_size=1, max_size=5), st.integers(0, 6))
+def test_what_fits_is_what_can_be_shared(nodes: int, minima: list[int], inequity: int) -> None:
+    able = next(shares(minima, nodes, inequity), None) is not None
+    assert fits(minima, nodes, inequity) is able
+    if not able:
+        with pytest.raises(ValueError, match="do not fit"):
+            allotted(minima, nodes, inequity)
+        return
+    given_ = allotted(minima, nodes, inequity)
+    assert sum(given_) == nodes
+    assert max(given_) - min(given_) <= inequity
+    assert all(a >= m for a, m in zip(given_, minima, strict=True))
+    assert not fits([], nodes, inequity)
+
+
+def test_the_objective_counts_reallocations() -> None:
+    instance = packing([3, 2, 8], 8, 1)
+    solution = partitioned(instance, [[2], [0, 1]])
+    assert solution == Partitioned(
+        epochs=(
+            Epoch(duration=1 / 3, nodes={"j3": 8}),
+            Epoch(duration=2 / 3, nodes={"j1": 4, "j2": 4}),
+        )
+    )
+    assert instance.objective_of(solution) == 16.0
+
+
+@pytest.mark.parametrize("name", ["uniform", "binomial"])
+def test_minima_have_the_mean_of_the_load(name: str) -> None:
+    for jobs, load in ((8, 1.0), (15, 2.0), (100, 1.0)):
+        minima = [
+            GENERATORS[name](seed, jobs=jobs, load=load).minima for seed in range(4000 // jobs)
+        ]
+        mean = sum(m.sum() for m in minima) / sum(map(len, minima))
+        assert mean == pytest.approx(128 * load / jobs, rel=0.05)
+        assert max(m.max() for m in minima) <= max(1, 2 * 128 * load / jobs)
+
+
+@pytest.mark.parametrize("inequity", range(7))
+def test_planted_jobs_fill_their_epochs(inequity: int) -> None:
+    instance = GENERATORS["planted"](5, nodes=24, epochs=6, inequity=inequity, most=8)
+    assert instance.minima.sum() == 24 * 6
+    assert str(24 * 6) in (instance.description or "")
+
+
+@given(st.one_of(speedups, tables), st.floats(0.01, 40), st.floats(0.01, 40))
+def test_speedups_rise_are_concave_and_can_be_turned_round(kind: Any, a: float, b: float) -> None:
+    for speedup in (kind, Whole(kind)):
+        low, high = speedup.at(min(a, b)), speedup.at(max(a, b))
+        assert low <= high * (1 + 1e-12)
+        assert speedup.at((a + b) / 2) >= (low + high) / 2 * (1 - 1e-12)
+        needed = float(speedup.servers_for(low))
+        assert needed <= min(a, b) * (1 + 1e-9)
+        assert float(speedup.at(needed)) == pytest.approx(float(low), rel=1e-9)
+    assert Whole(kind).at(3.0) == pytest.approx(float(kind.at(3.0)))
+    assert float(kind.at(0.0)) == 0.0
+
+
+@pytest.mark.parametrize("p", [0.89, 0.82, 0.69])
+def test_fits_find_the_powers_of_figure_2(p: float) -> None:
+    k = np.array([1, 2, 4, 8, 16, 32, 64])
+    exact = fit(list(zip(k, k**p, strict=True)))
+    assert isinstance(exact.speedup, Power) and exact.speedup.p == pytest.approx(p, abs=1e-9)
+    assert exact.error < 1e-9
+    law = fit([(float(n), n / (0.1 * n + 0.9)) for n in k], "amdahl")
+    assert isinstance(law.speedup, Amdahl)
+    assert law.speedup.parallel == pytest.approx(0.9, abs=1e-9)
+    worse = fit([(float(n), n / (0.1 * n + 0.9)) for n in k], "power")
+    assert worse.error > 0.1
+
+
+def test_a_fit_is_no_worse_than_its_neighbours() -> None:
+    points = [(2.0, 1.7), (4.0, 3.5), (8.0, 5.0), (16.0, 9.0)]
+    best = fit(points)
+    k, s = np.array(points).T
+    for p in np.linspace(0.01, 1, 500):
+        assert best.error <= np.sqrt(((k**p - s) ** 2).mean()) + 1e-12
+
+
+@pytest.mark.parametrize("points", [[], [(1, 1)], [(2, -1)], [(0, 1)], [(2, float("nan"))]])
+def test_points_that_say_nothing_are_refused(points: Any) -> None:
+    with pytest.raises(InputError):
+        fit(points)
+
+
+def test_tables_begin_at_nothing_and_end_level() -> None:
+    measured = Table(points=((2, 3), (5, 6)))
+    np.testing.assert_allclose(measured.at([0, 1, 2, 5, 99]), [0, 1.5, 3, 6, 6])
+    assert measured.servers_for(7) == np.inf

@@ -1,0 +1,324 @@
+"""Allocations: optima, the native program and its changes, side constraints."""
+
+from collections.abc import Callable
+from itertools import pairwise, permutations
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from builders.effort import examples
+from builders.hesrpt import cluster, common
+from hypothesis import given, settings
+
+import schedopt
+from schedopt.formulations.constraints import FairShare, Shares
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
+from schedopt.policies.hesrpt.simulator import hesrpt_total
+from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
+
+
+def searched(instance: Instance) -> OneOrder | OrderTree:
+    search = order_search(instance)
+    while not search.advance(10.0):
+        pass
+    return search
+
+
+@settings(max_examples=examples(200))
+@given(common())
+def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
+    speedup = instance.speedup
+    assert isinstance(speedup, Power)
+    paper = hesrpt_total(instance.sizes, speedup.p, instance.servers)
+    search = searched(instance)
+    assert search.value == pytest.approx(paper, rel=1e-10)
+    assert search.bound == pytest.approx(paper, rel=1e-10)
+    by_roots = float(search.prices() @ instance.sizes)  # of the dual, one after the other
+    assert by_roots == pytest.approx(paper, rel=1e-8)
+
+
+def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedopt.solvers.hesrpt.orders.MOST_JOBS", 3)
+    own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
+    unlike = cluster([1, 2, 3, 4, 5, 6], Power(p=0.5), own=own)
+    result = schedopt.solve(unlike)
+    assert not result.proven and result.bound is not None
+    monkeypatch.undo()
+    assert result.bound <= searched(unlike).value
+
+
+def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
+    own = [Power(p=0.98828125), Amdahl(parallel=0.984375)]
+    instance = cluster(
+        [1, 1], Power(p=0.5), 100, weights=[1, 3], own=own, objective="weighted-flow-time"
+    )
+    result = schedopt.solve(instance)
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
+    names = [job.name for job in instance.jobs]
+    orders = [",".join(order) for order in permutations(names)]
+    values = [schedopt.solve(instance, options={"order": order}).objective for order in orders]
+    assert result.objective == pytest.approx(min(v for v in values if v is not None), rel=2e-6)
+    search = searched(instance)
+    if isinstance(search, OneOrder) or not search.leaves():
+        assert search.bound == pytest.approx(search.value, rel=1e-9)
+
+
+@settings(max_examples=examples(60))
+@given(common(5))
+def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
+    instance: Instance,
+) -> None:
+    best = searched(instance).value
+    result = schedopt.solve(instance, solver="clarabel")
+    assert result.violations == ()
+    assert result.objective is not None
+    assert result.objective >= best * (1 - 1e-9)
+    assert not result.proven or result.objective == pytest.approx(best, rel=2e-6)
+
+
+def test_shortest_first_is_not_optimal_for_unequal_speedups() -> None:
+    instance = schedopt.load("instances/hesrpt/not-shortest-first.json")
+    best = schedopt.solve(instance)
+    shortest = ",".join(sorted(instance.index, key=lambda n: instance.sizes[instance.index[n]]))
+    other = schedopt.solve(instance, options={"order": shortest})
+    assert best.solution.order[0] == "long-but-parallel"
+    assert best.solution.certified == "all"
+    assert other.objective is not None and best.objective is not None
+    assert other.objective > best.objective * 1.001
+    ends = other.solution.completion
+    assert ends["short-but-serial"] <= ends["long-but-parallel"]
+    assert other.proven and other.solution.certified == "given"
+
+
+def test_weights_of_twenty_jobs_are_certified() -> None:
+    random = np.random.default_rng(3)
+    x, w = random.pareto(1.5, 20) + 1, random.integers(1, 9, 20)
+    instance = cluster(x, Power(p=0.4), 1000, weights=w, objective="weighted-flow-time")
+    result = schedopt.solve(instance)
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
+
+
+def test_thirteen_unlike_jobs_are_certified_and_re_proved() -> None:
+    random = np.random.default_rng(1)
+    x, w = random.pareto(1.5, 13) + 1, random.integers(1, 5, 13)
+    own = [Power(p=p) for p in random.uniform(0.2, 0.95, 13).round(3).tolist()]
+    instance = cluster(x, Power(p=0.5), 100, weights=w, own=own, objective="weighted-flow-time")
+    result = schedopt.solve(instance, certificate=True)
+    assert result.proven and result.solution.certified == "all" and result.violations == ()
+    assert result.bound_checked is True
+
+
+def test_jobs_that_differ_in_size_and_weight_alone_keep_their_order() -> None:
+    """Of jobs of one speedup, a smaller one that weighs as much completes no later."""
+    x = [5.0, 1.0, 4.0, 2.0, 3.0] * 4
+    own = [Amdahl(parallel=0.9)] * 10 + [Power(p=0.5)] * 10
+    weights = [6 - size for size in x]  # the smaller, the heavier
+    instance = cluster(
+        x, Power(p=0.5), 16, weights=weights, own=own, objective="weighted-flow-time"
+    )
+    result = schedopt.solve(instance)
+    assert result.proven
+    for some in (range(10), range(10, 20)):
+        ends = [
+            [result.solution.completion[f"j{j}"] for j in some if x[j] == size]
+            for size in sorted(set(x))
+        ]
+        assert all(max(a) <= min(b) * (1 + 1e-9) for a, b in pairwise(ends))
+
+
+@pytest.mark.parametrize(
+    "kind", [Power(p=0.7), Amdahl(parallel=0.9), Table(points=((1, 1), (9, 4)))]
+)
+def test_whole_servers_cost_no_less_and_agree_with_the_program(kind: object) -> None:
+    divided = cluster([4, 3, 2], kind, 7)
+    whole = cluster([4, 3, 2], kind, 7, whole=True)
+    result = schedopt.solve(whole)
+    assert result.proven and result.violations == ()
+    free = schedopt.solve(divided)
+    assert free.objective is not None and result.objective is not None
+    assert result.objective >= free.objective * (1 - 1e-9)
+    program = schedopt.solve(whole, solver="clarabel")
+    assert program.objective == pytest.approx(result.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("order", "says"), [("j0", "names of all jobs"), ("j0,j9", "name of a job"), ("j0,j0", "names")]
+)
+def test_orders_that_are_none_are_refused(order: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Allocation(cluster([1, 2], Power(p=0.5)), order=order)
+
+
+TWO = cluster([2, 1], Power(p=0.5))
+
+
+def test_the_program_is_one_and_what_is_appended_to_it_is_kept() -> None:
+    model = Allocation(TWO, order=["j1", "j0"])
+    assert model.model is model.model
+    assert not model.changed
+    free = schedopt.solve(model)
+    model.model.constraints.append(model.completion["j1"] >= 0.4)
+    assert model.changed and not model.goal_changed
+    result = schedopt.solve(model)
+    assert (result.found_by, result.bound, result.checked) == ("model", None, False)
+    assert result.solution.completion["j1"] >= 0.4 - 1e-6
+    assert free.objective is not None and result.objective is not None
+    assert result.objective > free.objective * 1.001
+
+
+def test_what_is_declared_later_is_no_change() -> None:
+    model = Allocation(TWO)
+    held = model.model
+    model.add(Shares(jobs=("j0",), at_least=0.6, name="floor"))
+    assert model.model is held and not model.changed
+    assert len(model.side()["floor"]) == 2
+    result = schedopt.solve(model)
+    assert result.proven and result.found_by != "model"
+    held.constraints.append(model.completion["j0"] <= 0.9)
+    model.add(Shares(jobs=("j1",), at_least=0.1, name="other"))
+    assert model.changed and list(model.side()) == ["floor", "other", "native constraints"]
+
+
+def test_an_objective_of_ones_own_is_optimized_and_bounds_nothing() -> None:
+    model = Allocation(TWO, order=["j1", "j0"])
+    model.model.objective = cp.Minimize(model.completion["j0"] + 0.0 * model.completion["j1"])
+    assert model.goal_changed
+    result = schedopt.solve(model)
+    assert (result.termination, result.solution_status) == ("optimal", "feasible")
+    assert (result.bound, result.gap) == (None, None)
+    assert "own objective was optimized: 0.7071" in str(result.message)  # 5^0.5 / 10^0.5
+    assert result.solution is not None
+    assert result.objective == TWO.objective_of(result.solution)
+
+
+def test_another_problem_in_its_place_is_solved() -> None:
+    model = Allocation(TWO)
+    model.model = cp.Problem(
+        model.model.objective, [*model.model.constraints, model.completion["j0"] >= 1.0]
+    )
+    result = schedopt.solve(model)
+    assert result.found_by == "model" and result.bound is None
+    assert result.solution is not None and result.solution.completion["j0"] >= 1.0 - 1e-6
+    again = Allocation(TWO)
+    again.model = cp.Problem(again.model.objective, again.model.constraints)
+    assert not again.changed
+
+
+def test_a_row_that_is_taken_out_is_a_change() -> None:
+    model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
+    for row in model.side()["cap"]:
+        model.model.constraints.remove(row)
+    assert model.changed
+    free, result = schedopt.solve(TWO), schedopt.solve(model)
+    assert result.objective == pytest.approx(free.objective, rel=1e-6)
+    assert "cap" in " ".join(result.violations)  # which the checker goes by
+
+
+def test_native_constraints_that_cannot_hold_are_named_with_the_rule_they_break() -> None:
+    model = Allocation(TWO).add(Shares(jobs=("j0",), at_most=0.3, name="cap"))
+    model.add(Shares(jobs=("j1",), at_most=0.9, name="idle"))
+    model.model.constraints.append(model.completion["j0"] <= 0.8)
+    result = schedopt.solve(model)
+    assert (result.termination, result.conflict) == ("infeasible", ("cap", "native constraints"))
+
+
+def _curved(model: Allocation) -> None:
+    model.model.constraints.append(cp.sqrt(model.time[0]) <= 0.1)
+
+
+def _whole(model: Allocation) -> None:
+    model.model.constraints.append(model.time[0] >= cp.Variable(boolean=True))
+
+
+def _unset(model: Allocation) -> None:
+    model.model.constraints.append(model.time[0] >= cp.Parameter())
+
+
+def _foreign(model: Allocation) -> None:
+    x = cp.Variable()
+    model.model = cp.Problem(cp.Minimize(x), [x >= 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_curved, "DCP"),
+        (_whole, "boolean"),
+        (_unset, "parameter without a value"),
+        (_foreign, "own variables"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused_by_name(
+    change: Callable[[Allocation], None], says: str
+) -> None:
+    model = Allocation(TWO)
+    change(model)
+    with pytest.raises(InputError, match=says):
+        schedopt.solve(model)
+
+
+@pytest.mark.parametrize("solver", ["prices", "tree", "closed-form", "makespan"])
+def test_engines_of_our_own_take_no_changed_program(solver: str) -> None:
+    model: Any = Allocation(TWO)
+    model.model.constraints.append(model.completion["j0"] <= 2.0)
+    with pytest.raises(InputError, match="native"):
+        schedopt.solve(model, solver=solver)
+
+
+def test_floors_that_cannot_hold_are_named() -> None:
+    result = schedopt.solve("instances/hesrpt/floors.json")
+    assert (result.termination, result.conflict) == ("infeasible", ("a fifth each",))
+    nothing = cluster([1, 2], Power(p=0.5))
+    stuck = schedopt.solve(nothing, constraints=[Shares(jobs=("j0",), at_most=0.0, name="none")])
+    assert stuck.conflict == ("none",)
+
+
+def test_prices_refuse_what_they_cannot_see() -> None:
+    instance = schedopt.load("instances/hesrpt/teams.json")
+    with pytest.raises(InputError, match="finance floor"):
+        schedopt.solve(instance, solver="prices")
+
+
+def test_floors_do_not_leave_a_gap_that_is_called_optimal() -> None:
+    instance = cluster(
+        [1, 1],
+        Power(p=1.0),
+        weights=[10, 1],
+        own=[Power(p=0.7), None],
+        objective="weighted-flow-time",
+        constraints=(Shares(jobs=("j0", "j1"), at_least=0.05),),
+    )
+    result = schedopt.solve(instance)
+    assert (result.termination, result.violations) == ("optimal", ())
+    assert result.gap is not None and result.gap <= 1e-9
+    # j1 is left with its floor: 10.95 = lambda 9.5^0.7 + 0.05, and j1 costs 1/10 of its size
+    assert result.objective == pytest.approx(10.95 / 9.5**0.7 + 0.1, rel=1e-9)
+    program = schedopt.solve(instance, options={"order": "j0,j1"}, solver="clarabel")
+    assert program.proven and program.objective == pytest.approx(result.objective, rel=2e-6)
+
+
+def test_whom_others_leave_nothing_now_is_served_later() -> None:
+    """Smith's order would have the small job complete first, but the floors take all servers."""
+    floors = Shares(jobs=("j0", "j1"), at_least=0.5)
+    instance = cluster([1, 1, 0.001], Power(p=0.5), constraints=(floors,))
+    result = schedopt.solve(instance)
+    assert (result.termination, result.violations) == ("optimal", ())
+    assert result.solution is not None and result.solution.order[0] != "j2"
+
+
+def test_jobs_that_can_only_complete_together_do() -> None:
+    """Alone the last of team b could not have what its team must: no epoch is left for it."""
+    rules = (
+        Shares(jobs=("j0", "j2"), at_most=0.3, name="caps"),
+        FairShare(by="team", at_least={"a": 0.5}, at_most={"b": 0.5}, name="teams"),
+    )
+    own = [Power(p=0.74), Table(points=((1, 1), (4, 2.5), (16, 3.5))), Power(p=0.5)]
+    instance = cluster([2, 0.34, 1], Power(p=0.5), own=own, constraints=rules)
+    result = schedopt.solve(instance)
+    assert (result.termination, result.violations) == ("optimal", ())
+    assert result.solution is not None
+    ends = result.solution.completion
+    assert ends["j0"] == pytest.approx(ends["j2"], rel=1e-12)
