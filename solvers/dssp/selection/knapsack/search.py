@@ -24,8 +24,9 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
+_NEAR: Final = 512  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
-_WINDOW_STEPS: Final = 6  # so many of these are spent on a window where not all items are sorted
+_WINDOW_STEPS: Final = 2  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
 _LONGER: Final = 8  # times as long are the lists when light items are tried again
 _STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
@@ -197,9 +198,9 @@ class Core:
 
         rewards, weights = self._items.rewards, self._items.weights
         near, inside, broken, used = near_break(ratios, weights, room)
-        first = max(0, broken - _WINDOW)
+        first = max(0, broken - _NEAR)
         inside[near[:first]] = True
-        near, broken = near[first : broken + _WINDOW], broken - first
+        near, broken = near[first : broken + _NEAR], broken - first
         price = float(ratios[near[min(broken, near.size - 1)]])
         self._start(near, ratios, room - used + float(weights[near[:broken]].sum()), inside)
         if self._looked_through():
@@ -208,9 +209,9 @@ class Core:
         losses = rewards - price * weights
         slack = self._slack()
         count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
-        if count > near.size + _WINDOW:  # far from the break things may fit better
+        if count > 2 * _WINDOW:  # far from the break things may fit better
             far = np.zeros(rewards.size, dtype=np.bool_)
-            far[near] = far[:: max(1, rewards.size // near.size)] = True
+            far[near] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
             wide = np.flatnonzero(far)
             wide = wide[steady_order(-ratios[wide])]
             found, kept = self._on_items(), inside & ~far
