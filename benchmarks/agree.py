@@ -1,12 +1,14 @@
 """Do two methods agree? Random instances of every kind of side constraint, solved twice each.
 
 ``python -m benchmarks.agree [COUNT [FILE]]``: so many instances in all, in parts that are written
-to a file (build/agree.jsonl) as they are done; run again, it goes on where it stopped. Exit 1 if
-any two methods disagree. Every other selection goes through HiGHS first, however small it is. Of
-the kind ``solvers`` are nights with a cap and a floor that bind, contradict each other or do
-neither: solved by HiGHS, by SCIP where it is installed, and by HiGHS alone from a written .mps.
-Other formulations are drawn and solved as the contract suite does; the kinds of
-`benchmarks.attacked` are held against SCIP, brute force and policies.
+to a file (build/agree.jsonl) as they are done; run again, it goes on where it stopped, and says how
+much was there. Other parts of the file are not counted. Exit 1 if any two methods disagree.
+
+Every other selection goes through HiGHS first, however small it is. Of the kind ``solvers`` are
+nights with a cap and a floor that bind, contradict each other or do neither: solved by HiGHS, by
+SCIP where it is installed, and by HiGHS alone from a written .mps. Other formulations are drawn and
+solved as the contract suite does; the kinds of `benchmarks.attacked` are held against SCIP, brute
+force and policies.
 """
 
 import os
@@ -21,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks import agreeing, attacked
-from benchmarks.tables import Measured, measurement, out, resumed, row
+from benchmarks.tables import Measured, kept, measurement, out, resumed, row
 from schedopt.instances.decimals import as_written
 
 TESTS = str(Path(__file__).parent.parent / "tests")
@@ -205,8 +207,12 @@ def main() -> None:
     file = Path(sys.argv[2] if len(sys.argv) > 2 else "build/agree.jsonl")
     key = lambda one: (one["kind"], one["start"])  # noqa: E731
     jobs = os.cpu_count() or 1
-    done = resumed(file, dict[str, Any], key, todo(total), _part, jobs=jobs)
-    sys.exit(1 if told([*done.values()]) else 0)
+    asked = [*todo(total)]
+    held = len({key(one) for one in kept(file, dict[str, Any])}.intersection(asked))
+    if held:
+        out.print(f"{held} of {len(asked)} parts were in {file}: remove it to solve them again")
+    done = resumed(file, dict[str, Any], key, asked, _part, jobs=jobs)
+    sys.exit(1 if told([done[one] for one in asked]) else 0)
 
 
 if __name__ == "__main__":

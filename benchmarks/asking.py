@@ -28,8 +28,8 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.errors import InputError
-from schedopt.instances.identity import identity
 from schedopt.instances.msfq.logs import Jobs
+from schedopt.instances.protocol import identity
 from schedopt.problems import problem
 
 Tree = dict[str, Any]

@@ -14,7 +14,7 @@ import typer
 
 from benchmarks.msfq import at_load
 from benchmarks.tables import Measured, judged, measurement, row
-from schedopt.formulations.msfq.system import one_or_all
+from schedopt.formulations.msfq.process import one_or_all
 from schedopt.instances.msfq import Hyperexponential, Instance, JobClass
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play

@@ -1,25 +1,29 @@
 """Selections under shares: the engine of their own beside HiGHS, CP-SAT and SCIP.
 
 ``python -m benchmarks.dssp_shares``: a season of 20 teams, 100,000 jobs of 1,000 teams, and 40
-selections under rules that cross; ``crossing`` as its argument names the last alone.
+selections under rules that cross, kept in build/crossing.jsonl: run again, they go on where they
+stopped. ``crossing`` as its argument names these alone.
 """
 
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from benchmarks.rivals import highs_alone
-from benchmarks.tables import Measured, Row, measurement, row, run
+from benchmarks.tables import Measured, Row, measurement, resumed, row, run
 from benchmarks.timing import agree, best_of, spent
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.crossing import KINDS
 from schedopt.solvers import door
 from schedopt.solvers.mip.translating import translate
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -29,6 +33,7 @@ PART = 10.0
 """Seconds for a selection under rules that cross."""
 CROSSING = {200: 0.0, 500: 2e-4, 2_000: 2e-4, 20_000: 5e-5}
 """Jobs under rules that cross, and the gap that is asked for."""
+OURS = "schedopt"
 
 
 @measurement
@@ -151,39 +156,58 @@ def _cp_sat(night: Instance, rule: FairShare) -> Row:
     return row("cp-sat", solver.wall_time, "s", objective=value, gap=gap)
 
 
+class Crossed(NamedTuple):
+    """A selection under rules that cross, and by solver its value, gap and seconds: ours first."""
+
+    jobs: int
+    rules: str
+    seed: int
+    seen: dict[str, tuple[float, float, float]]
+
+    @property
+    def worse(self) -> bool:
+        """Whether a rival's value is larger or its gap smaller, beyond rounding, than ours."""
+        (value, gap, _), *others = self.seen.values()
+        return any(value < other or gap > left + 1e-9 for other, left, _ in others)
+
+
 @measurement
-def crossing(seeds: int = 5) -> Measured:
-    """Solve selections under rules that cross in 10 s, beside HiGHS and SCIP alone."""
-    rivals = ["highs", *(["scip"] if find_spec("pyscipopt") else [])]
+def crossing(seeds: int = 5, file: Path = Path("build/crossing.jsonl")) -> Measured:
+    """Solve selections under rules that cross in 10 s, beside HiGHS and SCIP alone.
+
+    A line of the file for each is written as it is done: run again, it goes on where it stopped.
+    """
     door.solve(Selection(_crossed(100, "all", 1)), Limits(time_limit=PART))  # compiles
+    keys = list(product(CROSSING, KINDS, range(1, seeds + 1)))
+    done = resumed(file, Crossed, lambda one: one[:3], keys, _beside)
     yield f"(a3) rules that cross, {PART:.0f} s, one thread: {seeds} seeds a row"
-    for jobs, asked in CROSSING.items():
-        for rules in ("shares", "all"):
-            gaps: dict[str | None, list[float]] = {}
-            proven, worse, seconds = 0, 0, []
-            for seed in range(1, seeds + 1):
-                night, values = _crossed(jobs, rules, seed), {}
-                for name in (None, *rivals):
-                    took, found = spent(partial(_within, night, name))
-                    gaps.setdefault(name, []).append(1.0 if found.gap is None else found.gap)
-                    values[name] = found.objective or 0.0
-                    if name is None:
-                        proven += found.proven
-                        seconds.append(took)
-                worse += values[None] < max(values.values())
-            beside = {f"{name} gap": f"{max(gaps[name]):.1e}" for name in rivals}
-            told = {"proven": proven, "seconds": max(seconds), "worse than a rival": worse}
-            yield row(
-                f"{jobs:,} jobs, {rules}: largest gap",
-                max(gaps[None]),
-                most=asked,
-                **told,
-                **beside,
-            )
+    for jobs, rules in product(CROSSING, KINDS):
+        every = [done[jobs, rules, seed] for seed in range(1, seeds + 1)]
+        gaps = {name: [one.seen[name][1] for one in every] for name in every[0].seen}
+        ours = gaps.pop(OURS)
+        yield row(
+            f"{jobs:,} jobs, {rules}: largest gap",
+            max(ours),
+            most=CROSSING[jobs],
+            proven=sum(gap == 0.0 for gap in ours),
+            seconds=max(one.seen[OURS][2] for one in every),
+            worse_than_a_rival=sum(one.worse for one in every),
+            **{f"{name} gap": f"{max(of):.1e}" for name, of in gaps.items()},
+        )
+    worse = sum(done[key].worse for key in keys)
+    yield row(f"value or gap worse than a rival's, of {len(keys)}", worse, most=0)
 
 
-def _within(night: Instance, name: str | None) -> Result[Selected]:
-    return door.solve(Selection(night), Limits(time_limit=PART, threads=1), solver=name)
+def _beside(key: tuple[int, str, int]) -> Crossed:
+    """Solve one with ours and the rivals."""
+    night, seen = _crossed(*key), {}
+    for name in (OURS, "highs", *(["scip"] if find_spec("pyscipopt") else [])):
+        limits = Limits(time_limit=PART, threads=1)
+        solver = None if name == OURS else name
+        took, found = spent(partial(door.solve, Selection(night), limits, solver=solver))
+        gap = 1.0 if found.gap is None else found.gap
+        seen[name] = (found.objective or 0.0, gap, took)
+    return Crossed(*key, seen)
 
 
 def _crossed(jobs: int, rules: str, seed: int) -> Instance:

@@ -22,7 +22,7 @@ import schedopt
 from benchmarks.msfq_replay import log
 from benchmarks.tables import Measured, measurement, out, row
 from benchmarks.timing import best_of, machine, peak_mb
-from schedopt.policies.hesrpt.closed import hesrpt_times
+from schedopt.policies.hesrpt.simulator import hesrpt_times
 from schedopt.sweep.sources import generated
 
 PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"

@@ -19,13 +19,12 @@ import numpy as np
 from benchmarks.tables import Measured, all_of, judged, measurement, row, run
 from benchmarks.timing import agree, best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
-from schedopt.policies.hesrpt.closed import hesrpt_times, hesrpt_total
 from schedopt.policies.hesrpt.shares import hesrpt
-from schedopt.policies.hesrpt.simulator import play
+from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total, play
 from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
 from schedopt.solvers.hesrpt.orders import OrderTree
 from schedopt.solvers.hesrpt.programs import solve_program

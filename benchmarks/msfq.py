@@ -14,7 +14,7 @@ from benchmarks.rivals import simpy_cluster
 from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import best_of, cpu
 from schedopt import load
-from schedopt.formulations.msfq.system import System
+from schedopt.formulations.msfq.process import System
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.replications import pooled, replicated

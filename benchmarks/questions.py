@@ -27,7 +27,7 @@ from schedopt.instances import archived
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import decode, dump, encode
-from schedopt.instances.identity import identity
+from schedopt.instances.protocol import identity
 from schedopt.problems import problem
 from schedopt.solvers.result import Document, as_document, gap
 from schedopt.validation.report import Report

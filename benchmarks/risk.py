@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from benchmarks.tables import Measured, measurement, row, run
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.swf import Entry, read_log
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import ran

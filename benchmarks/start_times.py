@@ -18,8 +18,7 @@ def walk(file: Path, policy: str, level: float, count: int) -> dict[str, float]:
     """Return what came of a walk through a log."""
     import schedopt
     from schedopt.policies.msfq.logs.registration import started
-    from schedopt.policies.msfq.logs.snapshot import Snapshot
-    from schedopt.policies.msfq.logs.start_times import moments
+    from schedopt.policies.msfq.logs.start_times import Snapshot, moments
     from schedopt.policies.registry import registered
 
     registered("msfq")

@@ -4,6 +4,7 @@ import os
 import time
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 
 from benchmarks.tables import Measured, measurement, row, run
@@ -17,6 +18,14 @@ INSTALLED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECOD
 
 FIRST = 4.0
 """CPU seconds that the first solve on a machine may take once `schedopt warm` has run."""
+
+COLD, SMALL = 3.0, 0.5
+"""CPU seconds asked of bundled examples where nothing is compiled, and of what is tiny."""
+WARM, WARM_MB = 60.0, 500.0
+"""CPU seconds and memory asked of `schedopt warm`."""
+
+FASTER = {200: 1.5, 3000: 1.8}
+"""How many times faster two processes are asked to be, by instances."""
 
 INSTANCES, RUNS = 1000, 3
 WANTED = {"one process": 1500.0, "two processes": 2800.0}
@@ -47,17 +56,41 @@ def starting() -> Measured:
 
 @measurement
 def first() -> Measured:
-    """Print the CPU time of each problem's first solve, after `schedopt warm` in an empty cache."""
-    yield "the first solve of a fresh machine, after warm"
+    """Print what a new machine takes: bundled examples, tiny files, warm, what is solved then."""
+    yield "the first minute, with nothing compiled"
     with TemporaryDirectory() as name:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": name}
+        for example in ("night", "teams", "one-or-all", "arrivals"):
+            environment = {**INSTALLED, "NUMBA_CACHE_DIR": str(Path(name) / example)}
+            seconds = command_cpu((*SCHEDOPT, "solve", f"example:{example}"), environment)
+            yield row(f"solve example:{example}", seconds, "s of CPU", most=COLD)
+        for record in problems():
+            file = Path(name) / f"tiny-{record.name}.json"
+            file.write_bytes(record.tiny)
+            policy = next(iter(record.policies()))
+            words = (*SCHEDOPT, "evaluate", f"{file}", "--policy", policy)
+            seconds = command_cpu(words, {**INSTALLED, "NUMBA_CACHE_DIR": name})
+            yield row(f"evaluate, {record.name}", seconds, "s of CPU", most=SMALL)
+        environment = {**INSTALLED, "NUMBA_CACHE_DIR": str(Path(name) / "warm")}
         seconds = command_cpu((*SCHEDOPT, "warm"), environment)
-        yield row("warm itself, once", seconds, "s of CPU")
+        yield row("warm", seconds, "s of CPU", most=WARM)
+        yield row("warm", getrusage(RUSAGE_CHILDREN).ru_maxrss / 1024, "MB", most=WARM_MB)
         for record in problems():
             file = Path(name) / f"{record.name}.json"
             dump(generate(record.name), file)
             words = (*SCHEDOPT, "solve", str(file), "--time-limit", "1")
-            yield row(record.name, command_cpu(words, environment), "s of CPU", most=FIRST)
+            most = SMALL if record.name == "dssp" else FIRST
+            yield row(f"then {record.name}", command_cpu(words, environment), "s of CPU", most=most)
+
+
+@measurement
+def pairs() -> Measured:
+    """Print how many times faster the command `bench` is with two processes than with one."""
+    yield "bench of tiny instances, --jobs 2 over one, whole commands by the clock"
+    for count, least in FASTER.items():
+        with TemporaryDirectory() as name:
+            _tiny(Path(name) / "one" / "rest", count)
+            one, two = (_command(Path(name), jobs, count)[0] for jobs in (1, 2))
+            yield row(f"{count:,} instances", two / one, "times", least=least)
 
 
 @measurement
@@ -94,12 +127,8 @@ def rows() -> Measured:
 
 
 def _rate(folder: Path, jobs: int = 1, cluster: str | None = None) -> tuple[float, float | None]:
-    tiny = problem("dssp").tiny
     for name, count in (("warm", 4), ("rest", INSTANCES)):
-        (folder / name).mkdir(parents=True)
-        for i in range(count):
-            text = tiny.replace(b'"tiny"', b'"%d"' % i)
-            (folder / name / f"{i:04}.json").write_bytes(text)
+        _tiny(folder / name, count)
     work = partial(bench, policies=["greedy"], jobs=jobs, cluster=cluster)
     work(folder / "warm")
     rates: list[tuple[float, float | None]] = []
@@ -112,14 +141,21 @@ def _rate(folder: Path, jobs: int = 1, cluster: str | None = None) -> tuple[floa
     return max(rates)
 
 
-def _command(folder: Path, jobs: int) -> tuple[float, float]:
+def _tiny(folder: Path, count: int) -> None:
+    folder.mkdir(parents=True)
+    for i in range(count):
+        text = problem("dssp").tiny.replace(b'"tiny"', b'"%d"' % i)
+        (folder / f"{i:04}.json").write_bytes(text)
+
+
+def _command(folder: Path, jobs: int, count: int = INSTANCES) -> tuple[float, float]:
     """Return the rate of a whole command on the instances of `_rate`, and its CPU time."""
     output = folder / f"command-{jobs}.jsonl"
     words = ("bench", f"{folder / 'one' / 'rest'}", "--policy", "greedy", "--jobs", f"{jobs}")
     began = time.perf_counter()
-    spent = command_cpu((*SCHEDOPT, *words, "--output", f"{output}"))
-    return INSTANCES / (time.perf_counter() - began), 1e3 * spent / INSTANCES
+    spent = command_cpu((*SCHEDOPT, *words, "--output", f"{output}"), INSTALLED)
+    return count / (time.perf_counter() - began), 1e3 * spent / count
 
 
 if __name__ == "__main__":
-    run(starting, first, rows)
+    run(starting, first, rows, pairs)

@@ -1,4 +1,4 @@
-"""The base of formulations in CP-SAT: a model whose side constraints can be switched on and off."""
+"""The base of formulations in CP-SAT, whose side constraints can be switched on and off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WholeModel:
-    """A model in whole numbers, in which a literal enforces each side constraint.
+    """An integer model in which a literal enforces each side constraint.
 
     A formulation states its variables, rows and objective in `_build`, and each side constraint in
     `_state`, under the literal that `literal` gives it.
@@ -55,7 +55,7 @@ class WholeModel:
 
     @property
     def loss(self) -> int:
-        """How many of these units rounding may have cost the objective."""
+        """How many of these units rounding may cost the objective."""
         return 0
 
     @property
@@ -89,14 +89,14 @@ class WholeModel:
         raise NotImplementedError
 
     def _state(self, rule: Constraint, name: str) -> None:
-        """State a side constraint, asked for by a literal of its own."""
+        """State a side constraint, enforced by a literal of its own."""
         raise NotImplementedError
 
     def _take(self, rule: Constraint, name: str) -> None:
-        """Refuse a side constraint that cannot be taken, before it is one of `rules`."""
+        """Refuse a side constraint that cannot be expressed, before it joins `rules`."""
 
     def literal(self, name: str) -> IntVar:
-        """Return the literal that asks for a side constraint, which is asked for."""
+        """Return a new literal, true by default, that enforces a side constraint."""
         self.asked[name] = asked = self.model.new_bool_var(f"asked[{name}]")
         set_domain(asked.proto, [1, 1])
         return asked
@@ -135,7 +135,7 @@ class WholeModel:
         return self._model is not None and self._digests()[1] != self._declared[1]
 
     def side(self) -> Side:
-        """Return the literal that asks for each side constraint, if there is a model, by its name.
+        """Return the literal that enforces each side constraint, by name, once there is a model.
 
         What the user changed is one more, under ``native constraints``.
         """
@@ -152,6 +152,6 @@ def set_domain(message: Any, domain: Iterable[int]) -> None:
 
 
 def _part(text: str, name: str) -> str:
-    """Return a part of a model's text with the line's end before it; empty where there is none."""
+    """Return a section of a model's text, with its leading newline; empty where it is absent."""
     at = text.find(f"\n{name} {{\n")
     return "" if at < 0 else text[at : text.index("\n}", at) + 2]

@@ -1,4 +1,4 @@
-"""A 0-1 program in whole numbers, to which exact answers refer.
+"""A 0-1 program in integers, to which exact answers refer.
 
 Rows are in lowest terms: coefficients without a common divisor, bounds rounded inwards to whole
 numbers. So two rows that mean the same to whole selections are the same row.
@@ -67,7 +67,7 @@ class Program:
     lifting: Mapping[int, tuple[tuple[int, ...], ...]]
 
     def completed(self, chosen: Iterable[int]) -> list[int]:
-        """Return the columns that are 1 where just these of the others are, in order."""
+        """Complete a choice of columns by those that it implies, in order."""
         taken = set(chosen)
         lifts = [
             z
@@ -81,11 +81,11 @@ class Program:
         return sum(self.rewards[j] for j in chosen)
 
     def broken(self, chosen: Iterable[int]) -> WholeRow | None:
-        """Return a row that a selection of columns breaks; None where it keeps them all."""
+        """Return a row that a selection of columns violates; None where there is none."""
         return next(self.breaks(chosen), None)
 
     def breaks(self, chosen: Iterable[int]) -> Iterator[WholeRow]:
-        """Yield the rows that a selection of columns breaks."""
+        """Yield the rows that a selection of columns violates."""
         taken = set(chosen)
         for row in self.rows:
             used = sum(c for j, c in zip(row.columns, row.coefficients, strict=True) if j in taken)
@@ -116,7 +116,7 @@ def whole_row(
 
 
 def finite(number: Number) -> bool:
-    """Tell whether a bound is one."""
+    """Tell whether a bound is finite."""
     return isinstance(number, Fraction) or isfinite(number)
 
 

@@ -31,7 +31,7 @@ Settings = dict[str, Any]
 """The options in force, as result documents show them."""
 
 Sense = Literal["maximize", "minimize"]
-"""What is done with an objective."""
+"""Whether an objective is minimized or maximized."""
 
 
 class Formulation(Protocol):
@@ -122,7 +122,7 @@ class CpSatFormulation(Formulation, Protocol):
 
     @property
     def asked(self) -> Mapping[str, IntVar]:
-        """For each side constraint, the literal that asks for it."""
+        """For each side constraint, the literal that enforces it."""
         ...
 
     @property
@@ -132,7 +132,7 @@ class CpSatFormulation(Formulation, Protocol):
 
     @property
     def loss(self) -> int:
-        """How many of these units rounding may have cost the objective."""
+        """How many of these units rounding may cost the objective."""
         ...
 
     @property
@@ -142,12 +142,12 @@ class CpSatFormulation(Formulation, Protocol):
 
     @property
     def inexact(self) -> str:
-        """What an answer is worth where it does not."""
+        """The note on an answer where it does not."""
         ...
 
 
 class FormulationType(Protocol):
-    """The class of a formulation: what is known of it before there is an instance."""
+    """The class of a formulation: what is known before there is an instance."""
 
     problem: str
     name: str

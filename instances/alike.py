@@ -1,4 +1,4 @@
-"""Columns that are alike are found by mixing their numbers into one, which names a slot."""
+"""Equal rows of columns, found by hashing their numbers into slots."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,13 +14,13 @@ TURN = np.uint64(29)
 
 
 def mixed(before: Words, more: Words | np.uint64) -> Words:
-    """Mix numbers into others: what differs before differs after."""
+    """Mix numbers into hashes; what differs before differs after."""
     both = (before ^ more) * MIX
     return both ^ (both >> TURN)
 
 
 def slots(numbers: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a slot for each, of four times as many, and one that is in each slot; -1 for none."""
+    """Return each hash's slot, of four times as many, and one entry of each slot (-1: none)."""
     bits = max(len(numbers).bit_length() + 2, 4)
     slot = ((numbers * MIX) >> np.uint64(64 - bits)).astype(np.int64)
     holder = np.full(1 << bits, -1, dtype=np.int64)
@@ -29,7 +29,7 @@ def slots(numbers: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def alike(rows: Iterable[NDArray[Any]]) -> tuple[Positions, Positions] | None:
-    """Return a column of each kind, and each one's kind; None if most differ. No number is -0.0."""
+    """Return one row of each kind, and each row's kind; None if most differ. No number is -0.0."""
     given = list(rows)
     numbers = np.zeros(len(given[0]) if given else 0, dtype=np.uint64)
     for row in given:

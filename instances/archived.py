@@ -66,7 +66,7 @@ def result_path(name: str) -> Path:
 
 
 def members(path: str | Path) -> list[Path] | None:
-    """Return the paths that ``archive:GROUP`` stands for, None for any other path."""
+    """Return the paths that ``archive:GROUP`` names; None for any other path."""
     text = str(path)
     if not text.startswith(PREFIX):
         return None

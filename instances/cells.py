@@ -1,4 +1,4 @@
-"""Tables as people have them (CSV, Parquet, Excel, a frame of pandas or polars), as cells of text.
+"""Tables (CSV, Parquet, Excel, a frame of pandas or polars) as cells of text.
 
 Every cell becomes the text that a person would write: so one reader takes them all, and messages
 name the line of a CSV or the row of another table.
@@ -8,18 +8,180 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
+from io import BytesIO, StringIO
+from math import isfinite
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from xml.sax.saxutils import escape
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
-from schedopt.instances.errors import InputError, decoded
-from schedopt.instances.excel import ENDING, read_sheet
+from schedopt.instances.csv_text import guarded
+from schedopt.instances.errors import InputError, decoded, shown
+from schedopt.instances.extras import need
 from schedopt.instances.files import check_rows, read_bytes
-from schedopt.instances.parquet import read_parquet
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
+    """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
+    need("polars")
+    import polars as pl
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        with _quietly():
+            columns = len(pl.read_parquet_schema(BytesIO(data)))
+            rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
+            check_rows(rows, max(1, columns) * cell)
+            table = pl.read_parquet(BytesIO(data))
+        texts = [name for name, kind in table.schema.items() if kind == pl.String]
+        check_rows(sum(int(table[name].str.len_bytes().sum()) for name in texts), 1)
+    except (PolarsError, PanicException) as error:
+        raise InputError("a table in Parquet", found=shown(str(error))) from None
+    return table
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep the trace of a panic in polars from standard error."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+ENDING = ".xlsx"
+_STRANGE = (
+    BadZipFile,
+    zlib.error,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OSError,
+    IndexError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
+"""What the reader raises where a workbook is damaged; SyntaxError is that of XML."""
+
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_DOCUMENTS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_RELATED = (
+    f'<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="r1" Type="{_DOCUMENTS}/{{}}" Target="{{}}"/></Relationships>'
+)
+_PARTS = {
+    "[Content_Types].xml": (
+        f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_TYPE}.worksheet+xml"/>'
+        "</Types>"
+    ),
+    "_rels/.rels": _RELATED.format("officeDocument", "xl/workbook.xml"),
+    "xl/workbook.xml": (
+        f'<workbook xmlns="{_MAIN}" xmlns:r="{_DOCUMENTS}"><sheets>'
+        '<sheet name="table" sheetId="1" r:id="r1"/></sheets></workbook>'
+    ),
+    "xl/_rels/workbook.xml.rels": _RELATED.format("worksheet", "worksheets/sheet1.xml"),
+}
+_SHEET = f'<worksheet xmlns="{_MAIN}"><sheetData>{{}}</sheetData></worksheet>'
+
+
+class Sheet(NamedTuple):
+    """A sheet's titles and its rows, which are as long."""
+
+    columns: list[str]
+    rows: list[Sequence[object]]
+
+    def iter_rows(self) -> Iterable[Sequence[object]]:
+        """Return the rows, as a frame does."""
+        return self.rows
+
+
+def read_sheet(data: bytes) -> Sheet:
+    """Read the first sheet; `InputError` if there is none, or a row is longer than the titles."""
+    need("openpyxl")
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        with ZipFile(BytesIO(data)) as packed:
+            check_rows(sum(part.file_size for part in packed.infolist()), 8)
+        book = load_workbook(BytesIO(data), read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # some programs write wrong ones
+        found = [_trimmed(row) for row in sheet.iter_rows(values_only=True)]
+    except InputError:
+        raise
+    except (*_STRANGE, InvalidFileException) as error:
+        expected = "a workbook of Excel (.xlsx) with a sheet"
+        raise InputError(expected, found=shown(str(error))) from None
+    titles = [] if not found else ["" if title is None else str(title) for title in found[0]]
+    for number, row in enumerate(found[1:], 2):
+        if len(row) > len(titles):
+            expected = f"as many cells as the first row has titles, {len(titles)}"
+            raise InputError(expected, found=f"{len(row)}", place=f"row {number}")
+    return Sheet(titles, [(*row, *[None] * (len(titles) - len(row))) for row in found[1:]])
+
+
+def _trimmed(row: Sequence[object]) -> Sequence[object]:
+    """Return a row without the empty cells at its end, of which a sheet has any number."""
+    length = next((i for i in range(len(row), 0, -1) if row[i - 1] not in (None, "")), 0)
+    return row[:length]
+
+
+def as_csv(data: bytes) -> bytes:
+    """Return the first sheet of a workbook that we wrote as the CSV that it would have been."""
+    sheet, text = read_sheet(data), StringIO(newline="")
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(sheet.columns)
+    for row in sheet.rows:
+        table.writerow(str(cell).lower() if isinstance(cell, bool) else cell for cell in row)
+    return text.getvalue().encode()
+
+
+def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
+    """Return columns by title as a workbook; texts are escaped as in the cells of a CSV."""
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    cells = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
+    parts = _PARTS | {"xl/worksheets/sheet1.xml": _SHEET.format(cells)}
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as book:
+        for name, text in parts.items():
+            whole = f'<?xml version="1.0" encoding="UTF-8"?>{text}'
+            book.writestr(ZipInfo(name), whole, ZIP_DEFLATED)  # without a date: same bytes
+    return packed.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None or value == "":
+        return "<c/>"
+    if isinstance(value, bool):
+        return f'<c t="b"><v>{value:d}</v></c>'
+    if isinstance(value, int | float) and isfinite(value):
+        return f"<c><v>{value!r}</v></c>"
+    text = escape(guarded(str(value)), {"\r": "&#13;"})
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 
 class _Titled(Protocol):
@@ -30,7 +192,7 @@ class _Titled(Protocol):
 
 @runtime_checkable
 class PandasFrame(_Titled, Protocol):
-    """The part of a frame of pandas that is used."""
+    """The methods of a pandas frame that are used."""
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -38,7 +200,7 @@ class PandasFrame(_Titled, Protocol):
 
 @runtime_checkable
 class PolarsFrame(_Titled, Protocol):
-    """The part of a frame of polars that is used."""
+    """The methods of a polars frame that are used."""
 
     def iter_rows(self) -> Iterable[Sequence[object]]:
         """Yield the rows."""
@@ -102,7 +264,7 @@ def _of_frame(frame: Frame, first: int = 1) -> Cells:
 
 
 def _written(value: object) -> str:
-    """Return a value as a person would write it; nothing for one that is missing."""
+    """Return a value as a person would write it; empty if it is missing."""
     if value is None or value != value or str(value) == "<NA>":  # noqa: PLR0124  NaN and NaT
         return ""
     if isinstance(value, timedelta):
@@ -134,7 +296,7 @@ def csv_cells(data: bytes) -> Cells:
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the header, then each row that is not blank, with its number of line."""
     header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
-    delimiter = max(",;\t", key=header.count)  # the one that it holds most, outside of quotes
+    delimiter = max(",;\t|", key=header.count)  # the one that it holds most, outside of quotes
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     started = 1
     while True:

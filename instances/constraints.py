@@ -9,6 +9,7 @@ from typing import Annotated, Any, Protocol
 
 import msgspec
 
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import (
     Constraint,
     Count,
@@ -21,7 +22,6 @@ from schedopt.instances.declarations import (
 from schedopt.instances.errors import InputError, expect, joined, listing, shown, suggestion
 from schedopt.instances.fair_share import FairShare
 from schedopt.instances.naming import refuse_twice
-from schedopt.instances.precision import expect_held
 
 __all__ = [
     "SCHEMA",
@@ -58,8 +58,10 @@ class Shares(Constraint, frozen=True, tag="share"):
     ----------
     jobs : tuple of str
         The jobs, each bounded by itself.
-    at_most, at_least : float, optional
-        A share of all servers, in [0, 1].
+    at_most : float, optional
+        The largest share of all servers, in [0, 1].
+    at_least : float, optional
+        The least share of all servers, in [0, 1].
     """
 
     jobs: Jobs
@@ -147,8 +149,10 @@ class _Counted(Constraint, frozen=True):
         How many.
     jobs : tuple of str, optional
         Which jobs are counted; or `by` and `group` say it.
-    by, group : str, optional
-        The grouping, and the group of it whose jobs are counted.
+    by : str, optional
+        The grouping, such as ``team``.
+    group : str, optional
+        The group of it whose jobs are counted.
     """
 
     count: Count
@@ -283,7 +287,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
 
 
 def label(constraint: Constraint, position: int) -> str:
-    """Return what messages call a constraint: its name, else its kind and its position."""
+    """Return a constraint's name for messages: its own, else its kind and position."""
     return constraint.name or f"{constraint.kind()}[{position}]"
 
 

@@ -1,4 +1,4 @@
-r"""Text in the cells of a CSV that we write: a spreadsheet shows it, and computes nothing from it.
+r"""Text in the cells of a CSV that we write, so that no spreadsheet takes it for a formula.
 
 A cell that begins with ``=``, ``+``, ``-`` or ``@``, in whatever width and after whatever space, is
 a formula to a spreadsheet, and may start programs. Such a text is written with an apostrophe before

@@ -1,8 +1,10 @@
-"""What the numbers of a file mean: the decimals that are written there.
+"""Exact arithmetic on the numbers of a file: the decimals that are written there.
 
 A number is read as a double, and stands for the shortest decimal that reads back as that double:
-the one that was written, where that has at most 15 digits. So 0.1 is one tenth, and 0.1 ten times
-is exactly 1, whatever the doubles next to them add up to.
+the one that was written, where that has at most 15 digits, or where a program wrote it that prints
+doubles to be read back, as this one does. So 0.1 is one tenth, and 0.1 ten times is exactly 1,
+whatever the doubles next to them add up to. Numbers that no double holds as written are refused
+wherever they stand: 9007199254740993 would be 9007199254740992, and 1e-400 would be 0.
 """
 
 from __future__ import annotations
@@ -11,21 +13,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import fsum, gcd, lcm
-from typing import Any
+from io import BytesIO
+from math import fsum, gcd, isfinite, lcm
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from schedopt.instances.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 Floats = NDArray[np.float64]
 Integers = NDArray[Any]
 """Whole numbers: of 64 bits if their sum fits, else Python's own."""
 
 SAFE = 10.0**15
-"""Below this a whole number divided by a power of ten reads back as itself."""
+"""Integers below this, divided by a power of ten, round-trip through a double."""
 
 FEW = 32
-"""For so many numbers Python's own arithmetic is faster than numpy."""
+"""Most numbers for which Python's own arithmetic is faster than numpy."""
 
 
 @lru_cache(4096)
@@ -113,7 +122,7 @@ class Whole(Sequence[Fraction]):
         return sum(self.numbers.tolist())
 
     def take(self, positions: NDArray[np.intp]) -> Whole:
-        """Return those at some positions."""
+        """Return the entries at some positions."""
         return Whole(self.numbers[positions], self.scale)
 
     def sums(self, starts: Iterable[int]) -> Whole:
@@ -153,7 +162,7 @@ def rounded_total(numbers: Floats) -> float:
 
 
 def few_sums(parts: Sequence[Sequence[float]]) -> Whole | None:
-    """Return the sum of each of a few parts where all are whole, None where that is not sure."""
+    """Return the sum of each of a few parts of integers; None where exactness is not certain."""
     sums = []
     for part in parts:
         whole = _integers(part)
@@ -167,3 +176,94 @@ def _integers(numbers: Sequence[float]) -> list[int] | None:
     """Return numbers as integers, None where one of them is not whole or not below `SAFE`."""
     whole = [int(number) for number in numbers if -SAFE < number < SAFE]
     return whole if whole == list(numbers) else None
+
+
+EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
+WHOLE = 2**53
+"""All whole numbers up to this are exact as doubles."""
+_KINDS = bytes(
+    ord("0")
+    if chr(byte).isascii() and chr(byte).isdigit()
+    else {"e": 101, "E": 101, "-": 45}.get(chr(byte), 32)
+    for byte in range(256)
+)
+"""Every digit as 0, e and E as e, the minus as it is, and all else as a space."""
+
+_WHOLES = bytes(48 if 48 <= byte < 58 else 46 if byte == 46 else 32 for byte in range(256))
+"""Every digit as 0, the point as it is, and all else as a space."""
+
+_TINY, _NUMBER = r"[eE]-\d{3}", r"^[+-]?[\d.]+([eE][+-]?\d+)?$"
+
+
+def may_lose(data: bytes) -> bool:
+    """Tell quickly whether a text may have a number that no double holds; False is certain."""
+    plain = data.translate(_KINDS, b".")
+    return b"0" * 16 in plain or b"0e-000" in plain
+
+
+def may_lose_whole(data: bytes) -> bool:
+    """Tell the same of a text in which all fractions are printed doubles."""
+    return b" " + b"0" * 16 in data.translate(_WHOLES)
+
+
+def held(written: str) -> bool:
+    """Tell whether a double holds a number as written; True for text and infinity."""
+    try:
+        value = float(written)
+    except ValueError:
+        return True
+    return repr(value) == written or not isfinite(value) or _same(written, value)
+
+
+def _same(written: str, value: float) -> bool:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(written) == Decimal(repr(value))
+    except InvalidOperation:  # an exponent of twenty digits
+        return False
+
+
+def first_lost(texts: Iterable[str | None]) -> int | None:
+    """Return the position of the first text that is a number which a double does not hold."""
+    return next((at for at, text in enumerate(texts) if text and not held(text)), None)
+
+
+def lost_cell(column: pl.Series) -> int | None:
+    """Return the row of the first number of a column, or of its texts, that no double holds."""
+    import polars as pl
+
+    if column.dtype.is_float():
+        return None
+    if column.dtype.is_integer():
+        long = column.cast(pl.Float64).abs() >= WHOLE
+    else:
+        column = column.cast(pl.String).str.strip_chars()
+        long = (column.str.len_bytes() > 15) | column.str.contains(_TINY)
+        long &= column.str.contains(_NUMBER)
+    rows = long.fill_null(False).arg_true()
+    at = first_lost(column.gather(rows).cast(pl.String).to_list())
+    return None if at is None else int(rows[at])
+
+
+def check_cells(data: bytes, numbers: Iterable[str]) -> None:
+    """Raise `InputError` about a number in some columns of a CSV that a double does not hold."""
+    import polars as pl
+
+    if not may_lose(data):
+        return
+    table = pl.read_csv(BytesIO(data), infer_schema=False)
+    for title in numbers:
+        if title in table.columns and (row := lost_cell(table[title])) is not None:
+            place = f"row {row + 1}, column {title!r}"
+            raise InputError(EXPECTED, found=table[title][row], place=place)
+
+
+def expect_held(number: float | str, place: str = "") -> None:
+    """Raise `InputError` about a text, or a whole number of Python, that a double does not hold."""
+    if isinstance(number, str):
+        fine = held(number)
+    else:
+        fine = isinstance(number, float) or -WHOLE <= number <= WHOLE or held(str(number))
+    if not fine:
+        raise InputError(EXPECTED, found=shown(number).strip("'"), place=place)

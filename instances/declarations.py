@@ -56,11 +56,11 @@ EXAMPLES: Mapping[str, dict[str, Any]] = {
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that a file holds: it is never changed, and refuses keys that it does not know."""
+    """A record of a file: immutable, and it refuses unknown keys."""
 
 
 class _Checking(msgspec.StructMeta):
-    """Checks what a record is made of in Python; what is decoded was checked, and skips it."""
+    """Checks records made in Python; decoded ones were checked already."""
 
     if not TYPE_CHECKING:  # constructors take what the fields say
 
@@ -77,17 +77,17 @@ G = TypeVar("G", bound="Given")
 
 
 class Given(Record, metaclass=_Checking):
-    """A record that people make, too: in Python it is checked as a file is, in the same words."""
+    """A record that users also make in Python, where it is checked as in a file."""
 
 
 def of_checked(record: type[G], **fields: Any) -> G:
-    """Return a record of fields that whoever read them has checked."""
+    """Return a record of fields that the reader has checked."""
     made: G = msgspec.StructMeta.__call__(record, **fields)
     return made
 
 
 def _checked(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as a record holds them; raise `InputError` where a file could not."""
+    """Return validated fields; raise `InputError` where a file could not hold them."""
     shape, holders = _shape(record)
     try:
         seen = msgspec.convert(given, shape)
@@ -106,7 +106,7 @@ def _checked(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return fields as reading them from a file gives them; nearly always it is refused."""
+    """Return fields as if read from a file, which nearly always refuses them."""
     from schedopt.instances.decoding import decode
 
     for key, value in given.items():
@@ -123,7 +123,7 @@ def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _shape(record: Any) -> tuple[Any, list[str]]:
-    """Return what takes the fields of a record without its own checks, and which hold records."""
+    """Return a type with a record's fields but not its checks, and the fields that hold records."""
     fields, holders = list[tuple[str, Any, Any]](), list[str]()
     for field in msgspec.structs.fields(record):
         kind: Any = tuple[Any, ...] if field.name == "constraints" else field.type
@@ -154,7 +154,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_bounds(at_least: float | None, at_most: float | None, whose: str) -> None:
-    """Refuse a floor and a cap of a share of which there is neither, or the floor is above."""
+    """Refuse a share with neither floor nor cap, or with the floor above the cap."""
     if at_most is None and at_least is None:
         raise InputError("`at_most` or `at_least`, or both")
     if (at_least or 0.0) > (1.0 if at_most is None else at_most):

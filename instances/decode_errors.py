@@ -1,4 +1,4 @@
-"""Errors of decoding in one message: the place, what was found, and what was expected."""
+"""Decoding errors in one message: the place, what was found, and what was expected."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect
 
+from schedopt.instances.decimals import EXPECTED, held, may_lose
 from schedopt.instances.errors import InputError, joined, listing, shown, suggestion
-from schedopt.instances.precision import EXPECTED, held, may_lose
 
 _AT = re.compile(r" - at (`key` in )?`\$(.*)`$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
@@ -49,7 +49,7 @@ class _Repeating(dict[str, Any]):
 def explained(
     failure: msgspec.DecodeError | UnicodeDecodeError | RecursionError, data: bytes, wanted: Any
 ) -> InputError:
-    """Return the `InputError` that says why msgspec could not make a type of a text."""
+    """Return the `InputError` that says why msgspec could not decode a text."""
     bad = _not_utf8(data)
     if isinstance(failure, UnicodeDecodeError) or bad >= 0:
         place = _line(data, bad)
@@ -125,7 +125,7 @@ def _lenient(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None =
 
 
 def _gathered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of its keys and values, marked where it had a key twice."""
+    """Return an object from its pairs, marked where a key is repeated."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -194,7 +194,7 @@ def _steps(path: str, document: Any, wanted: Any) -> list[_Step]:
 
 
 def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
-    """Find the entry of a dictionary that fails, by leaving half of the entries out at a time."""
+    """Find the failing entry of a dictionary by bisection."""
     whole: dict[str, Any] = dict(entries or {})
     keys = list(whole)
     while len(keys) > 1:
@@ -212,7 +212,7 @@ def _culprit(entries: Any, path: str, document: Any, wanted: Any) -> str | None:
 
 
 def _part(info: Any, key: str | int) -> Any:
-    """Return msgspec's description of the value under a key, as far as there is one."""
+    """Return msgspec's description of the value under a key, if there is one."""
     if isinstance(info, inspect.StructType) and key != info.tag_field:
         return next((f.type for f in info.fields if f.encode_name == key), None)
     if isinstance(info, inspect.DictType):
@@ -308,6 +308,7 @@ def _malformed(what: str, data: bytes) -> InputError:
         return InputError("a finite number", found=word[0], place=place)
     reason = re.search(r"malformed: (.*?) \(byte", what)
     words = f"JSON ({reason[1]})" if reason else "JSON"
+    words = "JSON, whose texts stand in double quotes" if rest.startswith("'") else words
     return InputError(words, found=shown(rest) if rest.strip() else None, place=place)
 
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar, overload
 
 import msgspec
 
+from schedopt.instances.decimals import may_lose_whole
 from schedopt.instances.decode_errors import explained, lost_number, repeated_key
 from schedopt.instances.errors import placed
-from schedopt.instances.precision import may_lose_whole
 
 T = TypeVar("T")
 LARGE = 100_000
@@ -34,7 +34,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
     A whole number may be written as JSON Schema allows it: ``10``, ``10.0`` or ``1e1``. Lines that
     begin with ``//`` are comments. `InputError` tells the file and the place, what was found and
     what was expected; also where a key is repeated, or no double holds a number (see
-    `instances.precision`).
+    `instances.decimals`).
     """
     data = uncommented(data)
     with placed(file=file), no_collection():
@@ -104,7 +104,7 @@ def no_collection() -> Iterator[None]:
 
 
 def _rewritten(data: bytes) -> bytes | None:
-    """Return a text with 10 in place of 10.0; where a float is wanted, that is as good."""
+    """Return a text with 10 in place of 10.0, which serves for floats too."""
 
     def whole(value: Any) -> Any:
         if isinstance(value, float):
@@ -125,7 +125,7 @@ def _rewritten(data: bytes) -> bytes | None:
 
 
 def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
-    r"""Tell whether some object may have a repeated key; quick, and False only if none has.
+    r"""Tell quickly whether some object may have a repeated key; False is certain.
 
     Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
     gives fewer colons than there were, and never more unless one was written as ``\u003a``.
@@ -157,7 +157,7 @@ def _colons(data: bytes) -> int:
 
 
 def _tagged(data: bytes, wanted: Any) -> bool:
-    """Tell whether a text surely has the tag of its outermost record, which encoding adds."""
+    """Tell whether a text certainly has its outermost record's tag, which encoding adds."""
     config = getattr(wanted, "__struct_config__", None)
     if config is None or config.tag is None:
         return True

@@ -1,4 +1,4 @@
-"""The docstrings of records and formulations: what they say, and their notes on each field."""
+"""Parsed docstrings of records and formulations: the text, and the notes on each field."""
 
 import inspect
 import re
@@ -26,7 +26,8 @@ def told(docstring: str) -> Told:
         for found in _NOTE.finditer(listed)
         for name in found[1].split(", ")
     }
-    return Told(" ".join(f"{lead} {sections.get('Notes', '')}".split()), notes)
+    text = " ".join(f"{lead} {sections.get('Notes', '')}".split())
+    return Told(text.replace(":: ", ": "), notes)
 
 
 def told_of(kind: object) -> Told:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-"""Control characters: they act on a terminal and are not printed."""
+"""Control characters, which act on a terminal and are never printed."""
 
 MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
 """Characters of each part of a message: together less than a screen of 80 by 24."""
@@ -56,7 +56,7 @@ class InputError(ValueError):
         super().__init__(expected)
 
     def within(self, place: str) -> InputError:
-        """Return the same error, its place seen from one level further out."""
+        """Return the same error with its place seen from one level further out."""
         self.place = joined(place, self.place)
         return self
 
@@ -95,7 +95,7 @@ def placed(place: str = "", file: object = None) -> Iterator[None]:
 
 
 def printable(text: str) -> str:
-    r"""Return a text in one line of which no character acts on a terminal: ESC becomes ``\x1b``."""
+    r"""Return a one-line text without control characters: ESC becomes ``\x1b``."""
     return re.sub(ACTING, lambda found: repr(found[0])[1:-1], text)
 
 

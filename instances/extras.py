@@ -1,4 +1,4 @@
-"""What comes with extras of the package, and what is said where it is not there.
+"""The extras of the package, and the messages where one is missing.
 
 The base has what selections, checking and evaluating need; everything else is imported by the
 engine, the picture or the reader that uses it, and only there.

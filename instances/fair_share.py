@@ -29,8 +29,10 @@ class Each(Given, kw_only=True):
 
     Attributes
     ----------
-    at_most, at_least : float, optional
-        A share, in [0, 1].
+    at_most : float, optional
+        The largest share, in [0, 1].
+    at_least : float, optional
+        The least share, in [0, 1].
     """
 
     at_most: Share | None = None
@@ -50,8 +52,11 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     ----------
     by : str
         The grouping, such as ``team``.
-    at_most, at_least : dict of str to float
-        The share, in [0, 1], of each group that is bounded.
+    at_most : dict of str to float
+        The largest share, in [0, 1], of each group that is capped.
+    at_least : dict of str to float
+        The least share, in [0, 1], of each group that is promised one; on dssp all of the group's
+        jobs, where these come to less.
     of : {"capacity", "selected"}
         On dssp: a share of r·P·D, or of the demand that is selected.
     each : Each, optional
@@ -138,13 +143,13 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
 
     @property
     def remembers(self) -> bool:
-        """Whether it speaks of more than one night by itself."""
+        """Whether the share by itself covers more than one night."""
         past = bool(self.past) or self.past_total is not None
         return past or self.window is not None or self.half_life is not None
 
 
 def weight(age: int, half_life: float | None) -> Fraction:
-    """Return what a night of some age counts for: 2^(-age/half_life), in multiples of 1/FINE."""
+    """Return the weight of a night by its age: 2^(-age/half_life), in multiples of 1/FINE."""
     if half_life is None:
         return Fraction(1)
     return Fraction(round(2.0 ** (-age / half_life) * FINE), FINE)

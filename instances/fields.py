@@ -1,4 +1,4 @@
-"""The fields of a record in words: what a file may say in each place, for messages and pages."""
+"""The fields of a record in words, for messages and pages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def _default(field: inspect.Field) -> Any:
 
 
 def words(info: inspect.Type) -> str:
-    """Say in words what a type takes."""
+    """Describe in words the values of a type."""
     for kind, said in _WORDS.items():
         if isinstance(info, kind):
             return said(info)

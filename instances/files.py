@@ -190,7 +190,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def stem(path: str | Path, ending: str | None = None) -> str:
-    """Return a file's name without ``.gz`` and without an ending: whatever it is, if left out."""
+    """Return a file's name without its endings, ``.gz`` or any other."""
     name = Path(path).name.encode("utf-8", "replace").decode("utf-8")  # any bytes may name a file
     plain = name.removesuffix(".gz")
     return (plain.rsplit(".", 1)[0] if ending is None else plain.removesuffix(ending)) or name
@@ -225,7 +225,11 @@ def expect_instance(path: str | Path) -> None:
     """Raise `InputError` about a table or a log that is there: it has to be converted first."""
     name = str(path).lower().removesuffix(".gz")
     if name.endswith(TABLES) and Path(path).exists():
-        expected = "an instance in JSON: `schedopt convert` makes one of a table or of a log"
+        how = "--option as=jobs"
+        if not name.endswith(".swf"):
+            how = f"--option processors=16 --option deadline=8h` of a table, `{how}"
+        convert = f"schedopt convert {shown(Path(path).name)[1:-1]} --output made.json"
+        expected = f"an instance in JSON, as `{convert}` makes one, with `{how}` of a log"
         raise InputError(expected, found=shown(Path(path).name), file=str(path))
 
 
@@ -259,7 +263,7 @@ def _parsed(data: bytes, file: str | None) -> AnyInstance:
 
 
 def beside(data: bytes, *, file: str | None = None, problem: str | None = None) -> tuple[str, ...]:
-    """Return the names of the files beside it without which an instance's text says too little.
+    """Return the names of the companion files that an instance's text needs.
 
     ``problem`` is what the text says it is an instance of, where that is known.
     """

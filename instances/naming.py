@@ -1,4 +1,4 @@
-"""Names: of jobs, each its own, and their groups; and the look-up of a name among those known."""
+"""Names of jobs and of groups, and look-up with suggestions."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -20,7 +20,7 @@ def index_of(names: Sequence[str]) -> dict[str, int]:
 
 
 def refuse_twice(keys: Iterable[Hashable], place: str, what: str, field: str = "") -> None:
-    """Raise `InputError` with the place of the first key that was there before."""
+    """Raise `InputError` with the place of the first repeated key."""
     seen: dict[Hashable, int] = {}
     for i, key in enumerate(keys):
         if key in seen:
@@ -37,7 +37,7 @@ Codes = tuple[list[str], NDArray[np.intp]]
 
 
 def codes_of(jobs: Sequence[Any]) -> dict[str, Codes]:
-    """Return the groups of each grouping, in the order in which they come first."""
+    """Return the groups of each grouping, in order of first appearance."""
     grouped = len(jobs) and hasattr(jobs[0], "groups")
     given: list[dict[str, str]] = list(map(attrgetter("groups"), jobs)) if grouped else []
     found: dict[str, Codes] = {}

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.precision import expect_held
 
 Options = Mapping[str, Any]
 """Values of options by name; what a value may be each `Option` says."""
@@ -164,5 +164,5 @@ def text(expected: str) -> Option:
 
 @cache
 def most_at_once() -> int:
-    """Return how many threads or processes may be asked for: more would only hang this machine."""
+    """Return the most threads or processes that may be requested: more would hang this machine."""
     return max(256, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""What other distributions add, by entry points: see docs/howto/plugin.md.
+"""Plug-ins of other distributions, by entry points: see docs/howto/plugin.md.
 
 They are looked for when something is asked for that is not ours, or when all is listed.
 """

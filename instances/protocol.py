@@ -1,7 +1,8 @@
-"""What every instance has, whatever the problem."""
+"""The interface of every instance, and its identity: a digest of its canonical JSON."""
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -12,6 +13,34 @@ from schedopt.instances.constraints import Ruled
 from schedopt.instances.declarations import Given, Name
 from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
 from schedopt.instances.showing import Shown
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The identity of an instance: SHA-256 of its canonical JSON, and of its log's jobs."""
+
+    name: str
+    digest: str
+    log: str = ""
+
+
+def identity(instance: Any) -> Identity:
+    """Return the identity of an instance."""
+    data = msgspec.json.encode(instance, order="sorted")
+    return Identity(name=instance.name, digest=hashlib.sha256(data).hexdigest(), log=_log(instance))
+
+
+def _log(instance: Any) -> str:
+    """Return a digest of the jobs of a log, empty where there is none."""
+    if getattr(instance, "log", None) is None:
+        return ""
+    jobs, made = instance.jobs, hashlib.sha256()
+    for column in (jobs.submit, jobs.need, jobs.run):
+        made.update(column.astype(float).tobytes())
+    if jobs.needs is not None:
+        made.update(jobs.needs.amounts.tobytes())
+    if instance.partitions:
+        made.update(",".join(jobs.partition.names).encode() + jobs.partition.codes.tobytes())
+    return made.hexdigest()
 
 
 class AnyInstance(Ruled, Protocol):
@@ -32,7 +61,7 @@ class AnyInstance(Ruled, Protocol):
 
 
 class BaseInstance(Shown, Given, kw_only=True, omit_defaults=True, dict=True, tag_field="problem"):
-    """What the records of all instances begin with.
+    """The base of all instance records.
 
     Attributes
     ----------

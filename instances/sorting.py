@@ -54,7 +54,7 @@ def _mended(order: NDArray[np.int64], keys: NDArray[np.float64]) -> bool:
 
 
 def _by_floats(keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sort without regard to places, then put those of equal keys in order."""
+    """Sort unstably, then order the places of equal keys."""
     order = np.argsort(keys)
     in_order = keys[order]
     tied = in_order[1:] == in_order[:-1]

@@ -60,7 +60,7 @@ class InItsPlace(Record, kw_only=True):
 
 
 class Sooner(Record, kw_only=True):
-    """What had come of it if a job had been first in line from its submit on.
+    """The outcome had a job been first in line from its submit on.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Logs in the Standard Workload Format (SWF): one reader; each problem takes from them its own.
+"""The reader of logs in the Standard Workload Format (SWF), for every problem.
 
 A log has a line for each job, of 18 numbers (or 21, of which the last three are extensions and the
 very last is the nodes that a job had); -1 says that one is not known. Lines that begin with a
@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import check_rows, read_bytes, stem
 from schedopt.instances.options import Option, is_count, number, text, whole
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import lost_cell
 
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1
@@ -32,7 +32,7 @@ NUMBER, SUBMIT, WAIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 2, 3, 4, 7, 8, 1
 MEMORY, USER, GROUP, QUEUE, PARTITION, NODES = 9, 11, 12, 14, 15, 20
 """Positions of fields, from 0."""
 PARTIAL = (2.0, 3.0, 4.0)
-"""Statuses of lines that tell of a part of a job, which has a line of its own as a whole."""
+"""Statuses of lines for parts of a job, which also has a line as a whole."""
 ASKED_FOR = "with the processors asked for, since those used are unknown"
 _REMARK = re.compile(r";\s*(\w+):\s*(.*?)\s*$")
 _CHUNK = 2**18

@@ -1,4 +1,4 @@
-"""Policies of a user's own Python file: run it, and what it registers can be named like any other.
+"""Policies in a user's Python file: what it registers can be named like any other.
 
 The file's text is what travels to the workers of a bench, so they need neither the file nor its
 folder. Whatever else the file imports has to be installed where it is run.

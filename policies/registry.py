@@ -26,7 +26,7 @@ def single_night(nights: int, who: str) -> None:
 
 
 class InterruptedRunError(Exception):
-    """An interrupt came while a policy ran; ``solution`` is the record of what had been done."""
+    """An interrupt came while a policy ran; ``solution`` is the record so far."""
 
     def __init__(self, solution: Any) -> None:
         super().__init__("interrupted")
@@ -34,7 +34,7 @@ class InterruptedRunError(Exception):
 
 
 class UnstableError(NotApplicableError):
-    """A queue grows without bound under a policy; the message says what brings which load."""
+    """A queue grows without bound under a policy; the message names each class's load."""
 
 
 def returned(found: Any, who: str, what: str, kind: type, *sizes: int) -> NDArray[Any]:
@@ -136,7 +136,7 @@ _HOUSE: dict[str, frozenset[str]] = {}
 
 
 def settle(problem: str) -> None:
-    """Say that all policies so far are the problem's own; those that come later are users'."""
+    """Mark all policies so far as the problem's own; later ones are users'."""
     _HOUSE.setdefault(problem, frozenset(_POLICIES.get(problem, {})))
 
 

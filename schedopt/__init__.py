@@ -137,7 +137,7 @@ _HOMES = {
     "list_policies": "schedopt.verbs.contents",
     "summary": "schedopt.analysis.summary",
 }
-"""Where those names live that are no verb in a module of its name, and no side constraint."""
+"""Modules of the names that are neither verbs nor side constraints."""
 
 
 def __getattr__(name: str) -> Any:

@@ -26,8 +26,10 @@ def _run() -> None:
     from schedopt.cli import app, streams
     from schedopt.instances.errors import InputError
     from schedopt.instances.extras import lacking
+    from schedopt.solvers.clock import compiling
 
     streams.prepare()
+    compiling.tell = lambda: print("compiling, once", file=sys.stderr)
     try:
         try:
             app()

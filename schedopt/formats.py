@@ -1,4 +1,4 @@
-"""How numbers and names are written, at a terminal, on a page and in a picture."""
+"""How numbers and names are written at a terminal, on a page and in a picture."""
 
 import re
 from math import floor, log10

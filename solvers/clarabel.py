@@ -1,4 +1,4 @@
-"""Clarabel for convex programs in CVXPY; what its answer is worth is for the caller to prove."""
+"""Clarabel, for convex programs in CVXPY; the caller proves what its answer is worth."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def solve(program: cp.Problem, time_limit: float | None = None) -> Status:
 
 
 def feasible(program: cp.Problem) -> bool:
-    """Tell whether a convex program is not found infeasible."""
+    """Tell whether a program may be feasible: False only where Clarabel refutes it."""
     return solve(program) != "infeasible"
 
 
@@ -104,16 +104,16 @@ class Cones:
         return slice(first, self.rows)
 
     def equal(self, right: Floats, triplets: Triplets) -> slice:
-        """State that sums are what stands on the right."""
+        """Add rows: sums equal to their right-hand sides."""
         return self._take(right, triplets, [("zero", len(right))])
 
     def at_most(self, right: Floats, sums: Terms | Triplets) -> slice:
-        """State that sums are at most what stands on the right; return where the rows are."""
+        """Add rows: sums at most their right-hand sides; return where the rows stand."""
         triplets = sums if isinstance(sums, tuple) else _of(sums)
         return self._take(right, triplets, [("nonnegative", len(right))])
 
     def new(self, count: int) -> Ints:
-        """Return variables that were not there before."""
+        """Return new variables."""
         self.variables += count
         return np.arange(self.variables - count, self.variables)
 

@@ -1,6 +1,7 @@
-"""The clock of time limits: it stands still while kernels are compiled, which is not solving."""
+"""The clock of time limits, which stops while kernels are compiled: that is not solving."""
 
 import time
+from collections.abc import Callable
 
 
 class Stopwatch:
@@ -12,27 +13,39 @@ class Stopwatch:
         self._began = 0.0
 
     def start(self) -> None:
-        """Start, unless it runs already."""
+        """Start, unless it is running already."""
         if self._depth == 0:
             self._began = time.perf_counter()
         self._depth += 1
 
     def stop(self) -> None:
-        """Stop, where this ends what was entered first."""
+        """Stop when the outermost entry ends."""
         self._depth -= 1
         if self._depth == 0:
             self.spent += time.perf_counter() - self._began
 
     def seconds(self) -> float:
-        """Return the seconds so far, those of what still runs among them."""
+        """Return the seconds so far, of what is still running too."""
         running = time.perf_counter() - self._began if self._depth else 0.0
         return self.spent + running
 
 
-compiling = Stopwatch()
-"""What kernels took to be compiled, or loaded, in this process; `solvers.machine_code` keeps it."""
+class Compiling(Stopwatch):
+    """The stopwatch of compiling; ``tell`` is called when that first begins."""
+
+    tell: Callable[[], None] | None = None
+
+    def begun(self) -> None:
+        """Say so once, where somebody asked for it."""
+        tell, self.tell = self.tell, None
+        if tell:
+            tell()
+
+
+compiling = Compiling()
+"""Seconds spent compiling or loading kernels in this process; `solvers.machine_code` keeps it."""
 
 
 def now() -> float:
-    """Return seconds from an arbitrary moment on, without those of compiling."""
+    """Return seconds since an arbitrary moment, compiling left out."""
     return time.perf_counter() - compiling.seconds()

@@ -1,13 +1,14 @@
-"""Kernels: Python functions that are compiled when there is work for it, by numba, once for all.
+"""Kernels: Python functions that numba compiles, once, when there is enough work for it.
 
 A kernel of few numbers is run as the Python that it is: loading numba takes half a second, and
 compiling a kernel for the first time takes many. What it returns is the same to the last bit.
 """
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
 from math import inf
 from typing import Any, TypeVar, cast, overload
@@ -22,23 +23,24 @@ __all__ = ["Kernel", "compiled", "njit", "small"]
 F = TypeVar("F", bound=Callable[..., object])
 
 LOADING = 0.5
-"""Seconds of Python after which a kernel is loaded, small or not: what loading numba takes."""
+"""Seconds of plain Python after which a kernel is loaded anyway: about what loading numba takes."""
 
 COMPILING = 3.0
-"""Seconds after which it is compiled, where that has not been done on this machine before."""
+"""Seconds of plain Python after which a kernel is compiled that this machine has not compiled
+yet."""
 
 COMPILES = installed("numba")
-"""Whether there is a compiler: numba comes with an extra, and without it all is run as Python."""
+"""Whether numba is installed, which an extra brings; without it all kernels run as Python."""
 
 MOST_PLAIN = 200_000
-"""Numbers that a kernel may be given where nothing compiles: Python would take minutes."""
+"""Most numbers that a kernel takes where nothing compiles: Python would need minutes for more."""
 
 REFUSED = ("math range error", "math domain error")
-"""What Python's `math` says of numbers for which compiled code has infinity, or none."""
+"""Messages of Python's `math` where compiled code returns infinity or NaN."""
 
 
 class Kernel(Source):
-    """A function that is compiled at its first call, or run as Python where little is to be done.
+    """A function that is compiled at its first call, or run as Python where there is little to do.
 
     ``function``: what numba can compile; ``options``: those of `numba.njit`; ``plain``: whether a
     call with these arguments is run as Python. Never by default.
@@ -81,14 +83,25 @@ class Kernel(Source):
     @cached_property
     def dispatcher(self) -> Any:
         """The kernel as numba dispatches it; nothing is compiled before its first call."""
-        from schedopt.solvers.machine_code import dispatcher
+        with _blas_unseen():
+            from schedopt.solvers.machine_code import dispatcher
 
         return dispatcher(self)
 
-    @property
-    def signatures(self) -> list[Any]:
-        """The types of arguments for which it has been compiled."""
-        return cast("list[Any]", self.dispatcher.signatures)
+
+@contextmanager
+def _blas_unseen() -> Iterator[None]:
+    """Keep numba from loading all of scipy's linear algebra, only to tell whether it is there."""
+    name = "scipy.linalg.cython_blas"
+    if {name, "schedopt.solvers.machine_code"} & sys.modules.keys():
+        yield
+        return
+    sys.modules[name] = cast("Any", None)
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+    sys.modules["numba.np.arraymath"]._HAVE_BLAS = installed("scipy")  # type: ignore[attr-defined]
 
 
 class CompileError(Exception):
@@ -96,14 +109,14 @@ class CompileError(Exception):
 
 
 class _Here(threading.local):
-    """Whether a kernel runs as Python in this thread, and until when it may, by its own clock."""
+    """Whether a kernel runs as Python in this thread, and its deadline."""
 
     runs = False
     until = 0.0
 
 
 class _Python:
-    """Runs kernels as Python, with the arithmetic of compiled code, until that has cost enough."""
+    """Runs kernels as Python, with the arithmetic of compiled code, until their time is used up."""
 
     def __init__(self) -> None:
         self.here = _Here()
@@ -151,7 +164,7 @@ class _Python:
             return _native(kernel.py_func(*asked, **named))
 
     def look_at_the_clock(self) -> None:
-        """Give up where this run takes too long; called whenever a kernel calls another."""
+        """Stop a plain run that takes too long; called whenever one kernel calls another."""
         if time.thread_time() >= self.here.until:
             raise CompileError
 
@@ -220,7 +233,7 @@ def compiled(
 def compiled(
     function: F | None = None, /, *, nogil: bool = False, plain: Callable[..., bool] | None = None
 ) -> F | Callable[[F], F]:
-    """Make a kernel of a loop without reference counts, which would take most of its time.
+    """Make a kernel without reference counting, which would take most of a loop's time.
 
     It must make no array of its own, nor a view of one: memory would never be freed. Where it is
     long, ``nogil`` lets other threads go on meanwhile.

@@ -71,7 +71,7 @@ class ConflictNotReducedError(Exception):
 
 
 class _GaveUpError(Exception):
-    """The search ends without an answer; the message says why."""
+    """The search ended without an answer; the message says why."""
 
 
 def _in_order(names: Sequence[str], members: frozenset[str]) -> list[str]:
@@ -79,7 +79,7 @@ def _in_order(names: Sequence[str], members: frozenset[str]) -> list[str]:
 
 
 def _ever_smaller(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
-    """Yield conflicts, each smaller than the one before, down to a smallest.
+    """Yield ever smaller conflicts, down to a smallest.
 
     Leaving out one constraint after the other gives a conflict of which nothing can be left out;
     others may still be smaller. Each set whose removal makes the rest satisfiable (a correction)
@@ -114,7 +114,7 @@ def _ever_smaller(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]
 
 
 def _smallest_meeting(sets: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Return a smallest set that shares a member with each of the sets."""
+    """Return a smallest hitting set: it shares a member with each of the sets."""
     size = 0
     while True:
         members = _meeting(sets, size)
@@ -124,7 +124,7 @@ def _smallest_meeting(sets: Sequence[frozenset[str]]) -> frozenset[str]:
 
 
 def _meeting(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None:
-    """Return a set of at most ``size`` members that meets all of the sets, if there is one."""
+    """Return a hitting set of at most ``size`` members, if there is one."""
     if not sets:
         return frozenset()
     if size == 0:

@@ -75,6 +75,7 @@ def solve(
     scale: float = formulation.reward_scale
     sign = 1 if formulation.sense == "maximize" else -1
     run = _CpSatRun(limits, scale=scale, known=bound, sign=sign, silent=formulation.goal_changed)
+    run.loss = formulation.loss if formulation.exact else None
     met = None if hint is None else value_of(formulation, hint)
     status, solution = cp_model.UNKNOWN, hint
     if gap(met, snap_bound(met, bound)) == 0.0:
@@ -110,7 +111,7 @@ def _tell(
     bound: float | None,
     sign: int,
 ) -> None:
-    """State a bound and a start in a copy of the model."""
+    """Add a bound and a start to a copy of the model."""
     if (
         bound is not None and model.has_objective()
     ):  # maximization is stored as minimization of the negative
@@ -128,22 +129,25 @@ class _CpSatRun(Run):
     """A run of CP-SAT, whose objective is in units of 1/scale; and a bound known before it.
 
     ``sign`` is 1 where the objective is maximized, -1 where it is minimized. Where the objective is
-    not the instance's, the run is silent: its numbers mean nothing to who watches.
+    not the instance's, the run is silent: its numbers mean nothing to who watches. Nor do bounds of
+    a model that is not exact, whose ``loss`` is None; of another it is what rounding took.
     """
 
     scale: float = 1.0
     known: float | None = None
     sign: int = 1
     silent: bool = False
+    loss: float | None = 0.0
     solver: cp_model.CpSolver = field(default_factory=cp_model.CpSolver)
     status: Any = None
+    told: float | None = None  # the best bound that CP-SAT has called out, without a solution too
 
     def go(self, model: cp_model.CpModel) -> Any:
         """Run to the end, or to the limit, or to an interruption."""
         _configured(self.solver, self.limits)
         watcher = None
         if model.has_objective() and not self.silent:
-            self.solver.best_bound_callback = lambda bound: self._seen(None, bound)
+            self.solver.best_bound_callback = self._bounded
             watcher = _Watcher(self._seen)
 
         def work() -> None:
@@ -152,21 +156,28 @@ class _CpSatRun(Run):
         self.in_thread(work, self.solver.stop_search)
         return self.status
 
-    def bound(self, formulation: CpSatFormulation) -> float | None:
+    def bound(self) -> float | None:
         """Return the best bound: the known one, or CP-SAT's where that holds."""
-        if self.silent or not formulation.exact or self.status not in _FOUND:
+        told = self.solver.best_objective_bound if self.status in _FOUND else self.told
+        if self.silent or self.loss is None or told is None:
             return self.known  # a bound of CP-SAT's is another's, or not even set
-        proven = float(self.solver.best_objective_bound + self.sign * formulation.loss) / self.scale
+        proven = float(told + self.sign * self.loss) / self.scale
         return proven if self.known is None else self._tighter(self.known, proven)
+
+    def _bounded(self, bound: float) -> None:
+        self.told = bound
+        self._seen(None, bound)
 
     def _tighter(self, a: float, b: float) -> float:
         return min(a, b) if self.sign > 0 else max(a, b)
 
     def _seen(self, objective: float | None, bound: float | None) -> None:
-        """Note incumbent and bound whenever one of them is new."""
+        """Record incumbent and bound whenever one of them improves."""
         last = self.trace[-1][1:] if self.trace else (None, self.known)
         best = last[0] if objective is None else objective / self.scale
-        least = last[1] if bound is None else bound / self.scale
+        least = last[1]
+        if bound is not None and self.loss is not None:
+            least = float(bound + self.sign * self.loss) / self.scale
         if self.known is not None and least is not None:
             least = self._tighter(least, self.known)
         self.note(best, least)
@@ -178,7 +189,7 @@ class _Watcher(cp_model.CpSolverSolutionCallback):
         self._tell = seen
 
     def on_solution_callback(self) -> None:
-        """Pass on what is known whenever a solution is found."""
+        """Record and report each new solution."""
         self._tell(self.objective_value, self.best_objective_bound)
 
 
@@ -211,7 +222,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
         and snap_bound(objective, run.known) != objective
     ):
         message = f"optimal {formulation.inexact}"
-    bound = None if status == cp_model.INFEASIBLE else run.bound(formulation)
+    bound = None if status == cp_model.INFEASIBLE else run.bound()
     if stopped == "optimal" and formulation.exact and formulation.loss and not run.silent:
         met = run.limits.gap >= (gap(objective, snap_bound(objective, bound)) or 0.0)
         message = message if met else "optimal but for rounding, up to the bound: undecided"
@@ -233,7 +244,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
 
 
 def _said(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
-    """Return what there is to say of a model that a user has changed."""
+    """Return the notes on a model that a user has changed."""
     if status == cp_model.MODEL_INVALID:
         return f"CP-SAT does not take the changed model: {formulation.model.validate()}".strip()
     if not run.silent or status not in _FOUND:

@@ -1,4 +1,4 @@
-"""What is known of a 0-1 program without rounding, and the result that says just that."""
+"""What is known of a 0-1 program without rounding, as a result that claims no more."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -87,7 +87,7 @@ def concluded(
 
 
 def outwards(number: Fraction) -> float:
-    """Return the least double that is no less than a number."""
+    """Return the least double that is no less than a number: rounded up."""
     near = float(number)
     if number.denominator == 1 and abs(near) < 2.0**53:
         return near

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = "at-once"
-"""Who found a solution, or a bound, that takes no search."""
+"""The name credited with a solution or bound that takes no search."""
 
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
@@ -109,7 +109,7 @@ def solve(
 
 
 def _hurried(model: Formulation, limits: Limits) -> Result:
-    """Return that no engine has anything in that time; what takes no search comes beside it.
+    """Return the result where no engine had time: what takes no search.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _hurried(model: Formulation, limits: Limits) -> Result:
 def _in_hand(
     model: Formulation, result: Result, at_once: Callable[[], tuple[Any | None, float | None]]
 ) -> Result:
-    """Return a result that has something in hand, where time ran out before an engine had."""
+    """Fill in a quick solution and bound where time ran out before an engine had any."""
     late = result.termination in ("time-limit", "interrupted", "completed")
     if not late or model.changed or None not in (result.solution, result.bound):
         return result
@@ -205,7 +205,7 @@ def certificate(
 
 
 class _Remembered:
-    """A start that is looked for once, when it is first asked for."""
+    """A start that is computed once, when first asked for."""
 
     def __init__(self, start: Start) -> None:
         self._start: Start | None = start
@@ -218,12 +218,12 @@ class _Remembered:
 
     @property
     def solution(self) -> Any | None:
-        """The start, None as long as nobody has asked for it."""
+        """The start; None until someone asks for it."""
         return self._solution
 
 
 def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, bool]:
-    """Return what an engine says, timed if it does not do so itself, and whether it is the last."""
+    """Return an engine's result, timed if the engine did not, and whether the walk ends there."""
     began = now()
     answer = at_home(engine.solve)(model, given)
     handed = answer if isinstance(answer, HandOn) else HandOn(answer)
@@ -235,7 +235,7 @@ def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, b
 
 
 def _walk(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
-    """Yield the engines that take a formulation unasked, with what they read, while there is time.
+    """Yield the engines that take a formulation, with what each read of it, while time is left.
 
     The first of them has its turn in any case.
     """
@@ -278,7 +278,7 @@ def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
 
 
 def _told(model: Formulation, result: Result, name: str, start: Start) -> Result:
-    """Return an engine's result with who found, bounded and proved; what it says itself stays."""
+    """Return a result with credit for solution, bound and proof where the engine gave none."""
     found: str | None = name if result.solution is not None else None
     begun = start.solution if isinstance(start, _Remembered) else None
     if begun is not None and result.objective is not None:

@@ -16,16 +16,16 @@ STEP = 0.1
 
 
 class Search(Protocol):
-    """A search that works in short steps and can be asked at any time."""
+    """A search that works in short steps and can be interrupted between them."""
 
     @property
     def value(self) -> float | None:
-        """The best objective so far; None while nothing has been found."""
+        """The best objective so far; None until a solution is found."""
         ...
 
     @property
     def bound(self) -> float | None:
-        """A bound that holds by now; None while there is none."""
+        """The best valid bound so far; None until there is one."""
         ...
 
     def advance(self, seconds: float) -> bool:

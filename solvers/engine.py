@@ -1,4 +1,4 @@
-"""What an engine is: a row of a formulation's table, and what passes between it and the door."""
+"""Engines: the rows of a formulation's table, and what they exchange with the door."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Given:
 
 @dataclass(frozen=True)
 class HandOn:
-    """What an engine returns that leaves the rest to the next one of the table.
+    """Returned by an engine that leaves the rest to the next one in the table.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def always(_: Formulation, __: Limits) -> bool:
 
 
 def never(_: Formulation, __: Limits) -> bool:
-    """Wait to be asked for by name."""
+    """Accept nothing unless asked for by name."""
     return False
 
 
@@ -160,6 +160,6 @@ def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
 
 
 def at_home(home: str) -> Any:
-    """Import what ``module:name`` stands for."""
+    """Import the object that ``module:name`` names."""
     module, _, name = home.partition(":")
     return getattr(import_module(module), name)

@@ -15,9 +15,8 @@ from typing_extensions import TypeVar
 
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.frames import Framed
-from schedopt.instances.identity import Identity, identity
-from schedopt.instances.showing import table
+from schedopt.instances.protocol import Identity, identity
+from schedopt.instances.showing import Framed, table
 
 Termination = Literal[
     "optimal",

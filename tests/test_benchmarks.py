@@ -1,6 +1,8 @@
 """Measurements that the documents name are there, and all of them can be begun."""
 
 import re
+import subprocess
+import sys
 import warnings
 from importlib import import_module
 
@@ -17,6 +19,13 @@ def test_every_measurement_can_be_imported() -> None:
         warnings.simplefilter("ignore")
         for name in sorted(MODULES):
             import_module(f"benchmarks.{name}")
+
+
+@pytest.mark.parametrize("name", ["agree", "weight", "limits"])
+def test_what_a_measurement_does_is_told_before_it_is_done(name: str) -> None:
+    words = [sys.executable, "-m", f"benchmarks.{name}", "--help"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"-m benchmarks.{name}" in done.stdout
 
 
 def test_every_command_that_is_named_is_there() -> None:

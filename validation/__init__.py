@@ -1,4 +1,4 @@
-"""How far apart: checkers that believe nothing, and the papers' claims beside our numbers.
+"""Checkers, which believe nothing that they are told, and the papers' claims beside our numbers.
 
 A checker recomputes everything from the instance. It imports no formulation and no policy.
 """

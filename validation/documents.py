@@ -18,12 +18,12 @@ from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert, no_collection
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import home, instance_type
-from schedopt.instances.identity import identity
+from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
 LARGE = 2**20
-"""Bytes of a solution from which on its check is left out where there is no time for it."""
+"""Bytes of a solution from which its check is skipped where no time is left for it."""
 OF_ENCODING = 10.0
 """How many times as long as encoding a solution takes reading, checking and telling it, unless a
 checker says another number as its own ``OF_ENCODING``."""
@@ -104,7 +104,7 @@ def check(
 def _asked(
     instance: Any, result: Document, rules: Sequence[Constraint], report: Report
 ) -> Sequence[Constraint]:
-    """Return the side constraints to judge, and say where a result's question is another.
+    """Return the side constraints to judge; report where the result answers another question.
 
     These are the file's own and those of the question. A question of this very file that is without
     one of the file's is a violation, as is one that is not what the document says elsewhere; one of
@@ -143,7 +143,7 @@ def _asked(
 
 
 def _whose(result: Document, report: Report) -> None:
-    """Check that a result is of a formulation, or of a policy and without a bound."""
+    """Check that a result names a formulation, or a policy and no bound."""
     if result.formulation and result.policy:
         report.violations.append(
             f"of formulation {result.formulation} and of policy {result.policy}: it can be of one"
@@ -184,7 +184,7 @@ def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str
 
 
 def _called(rule: Constraint) -> str:
-    """Return a side constraint as messages call it."""
+    """Return a side constraint's name for messages."""
     return f"{rule.kind()} {shown(rule.name)}" if rule.name else str(rule.kind())
 
 
@@ -203,7 +203,7 @@ def _kinds(problem: str) -> Any:
 
 @cache
 def _judge(problem: str) -> Any:
-    """Return what re-proves bounds of a problem, None where nothing does.
+    """Return the function that re-proves bounds of a problem; None where there is none.
 
     Its ``reproved(instance, constraints, certificate, claim)``, with all side constraints, returns
     None where the claimed bound holds, else a line that says why it does not follow.
@@ -260,7 +260,7 @@ def _plain(claim: Document) -> Document:
 
 
 def result_of(document: Document) -> Result[Any]:
-    """Return a document as a result, its parts decoded; `InputError` if one cannot be."""
+    """Decode a document; `InputError` if a part cannot be decoded."""
     instance_type(document.problem)  # there is such a problem
     own = {name: getattr(document, name) for name in Outcome.__struct_fields__}
     return Result(
@@ -306,12 +306,12 @@ def _of_fields(checker: Any, result: Document) -> Any | None:
 
 
 def _kind(checker: Any, solution: Any) -> Any:
-    """Return the record that a solution is of."""
+    """Return the type of a solution's record."""
     return type(solution) if isinstance(solution, Struct) else checker.solution_type(solution)
 
 
 def _consistent(result: Document, report: Report, near: float) -> None:
-    """Check that statuses, bound and gap agree; a gap of ``near`` counts as closed."""
+    """Check that statuses, bound and gap agree; a gap up to ``near`` counts as closed."""
     objective, bound = result.objective, result.bound
     if result.solution_status == "none":
         report.expect(objective is None, "an objective without a solution")

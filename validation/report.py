@@ -53,7 +53,7 @@ class Report:
 
     @property
     def left(self) -> float:
-        """The seconds that are left for it."""
+        """The seconds left for the check."""
         return inf if self.until is None else max(0.0, self.until - time.perf_counter())
 
     @property
@@ -63,7 +63,7 @@ class Report:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is wrong, and all that the claim needs was judged."""
+        """Whether nothing is wrong, and everything that the claim needs was judged."""
         return self.ok and not self.unjudged
 
     def expect(self, holds: bool, otherwise: str) -> None:

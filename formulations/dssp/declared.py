@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,17 +19,100 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.nights import Calendar, nights_of
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.dssp.sample import Sample
-from schedopt.formulations.dssp.whole import selection_program
-from schedopt.formulations.program import Program
-from schedopt.formulations.protocol import Hints, Settings, Side
+from schedopt.formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
+from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, check_added, label
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, refuse_nights
+from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option, checked
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from schedopt.formulations.dssp.native import Native
+
+
+PART = 0.01
+"""How far a choice may be from 0 or 1: far beyond what tolerances of solvers leave."""
+
+
+def selection_program(
+    names: Sequence[str],
+    rewards: Sequence[float],
+    capacity: Iterable[Row],
+    open_: Sequence[bool],
+    stated: Iterable[tuple[str, Row]],
+) -> Program:
+    """Return a selection as a program: its columns, then one for each row that can be waived.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What each column is called, such as the job whose selection it is.
+    rewards : sequence of float
+        Of each column.
+    capacity : iterable of Row
+        Equation 2, and what else the formulation asks for itself.
+    open_ : sequence of bool
+        The columns that can be 1 at all.
+    stated : iterable of (str, Row)
+        The rows of the side constraints, under their names.
+    """
+    writer = _Writer(list(names), list(open_))
+    for row in capacity:  # equation 2
+        body = {j: c for j, c in zip(row.jobs, row.coefficients, strict=True) if open_[j]}
+        writer.write(row.what, "", body, row.lower, row.upper)
+    for name, row in stated:
+        writer.state(name, row)
+    worth, scale = whole_rewards([as_written(reward) for reward in rewards])
+    return Program(
+        columns=tuple(writer.columns),
+        rewards=worth + (0,) * (len(writer.columns) - len(worth)),
+        scale=scale,
+        open=tuple(writer.open),
+        rows=tuple(writer.rows.values()),
+        lifting=writer.lifting,
+    )
+
+
+class _Writer:
+    """Writes rows over the open columns, each under a key of its own."""
+
+    def __init__(self, columns: list[str], open_: list[bool]) -> None:
+        self.columns, self.open = columns, open_
+        self.rows: dict[str, WholeRow] = {}
+        self.lifting: dict[int, tuple[tuple[int, ...], ...]] = {}
+
+    def write(
+        self, key: str, name: str, body: Mapping[int, Number], lower: Number, upper: Number
+    ) -> None:
+        row = whole_row(key, name, body, lower, upper)
+        while self.rows.get(key, row) != row:  # a kind of one's own may use a name twice
+            row = row._replace(key=(key := f"{key}'"))
+        self.rows[key] = row
+
+    def state(self, name: str, row: Row) -> None:
+        """Write a row of a side constraint, with a column that waives it where it can be waived."""
+        key = f"{name}: {row.what}"
+        body: dict[int, Number] = {}
+        for j, c in zip(row.jobs, row.coefficients, strict=True):
+            if self.open[j]:
+                body[j] = exact(c) if j not in body else exact(body[j]) + exact(c)
+        if row.lifting and key not in self.rows:
+            lifted = len(self.columns)
+            self.columns.append(key)
+            sets = [tuple(j for j in columns if self.open[j]) for columns in row.lifting]
+            self.open.append(all(sets))
+            self.lifting[lifted] = tuple(sets)
+            if self.open[lifted]:
+                for columns in sets:
+                    one_of = {lifted: 1.0} | dict.fromkeys(columns, -1.0)
+                    what = f"{key}: {self.columns[columns[0]]}"
+                    self.write(what, name, one_of, -inf, 0.0)
+                least = sum((exact(c) for c in body.values() if c < 0), Fraction(0))
+                body[lifted] = max(Fraction(0), exact(row.lower) - least)
+        self.write(key, name, body, row.lower, row.upper)
 
 
 class Declared:
@@ -75,13 +160,17 @@ class Declared:
             self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
 
+    def __repr__(self) -> str:
+        jobs, rules = len(self.instance.jobs), len(self.added)
+        return f"<{self.name} of {self.instance.name!r}: {jobs} jobs, {rules} rules added>"
+
     def _open(self) -> None:
-        """Say which columns there are, and which can be 1."""
+        """Set the columns, and which of them can be 1."""
         raise NotImplementedError
 
     @cached_property
     def capacity(self) -> list[Row]:
-        """Equation 2 first, then what else the formulation asks for itself."""
+        """Equation 2 first, then the formulation's other rows."""
         raise NotImplementedError
 
     def _rows(self, constraint: Constraint) -> Iterable[Row]:
@@ -120,8 +209,19 @@ class Declared:
             self._native = Native(names, rewards, *given, sample=self.sample)
         return self._native
 
+    def _whole(self, value: Value) -> list[int]:
+        """Return the columns that are chosen; refuse parts of them, as a relaxed model has."""
+        found = [value(x) for x in self._written().x]
+        if any(abs(part - round(part)) > PART for part in found):
+            raise InputError(
+                "0 or 1 for each job: parts of jobs are no selection",
+                found="a model that was relaxed",
+                place="model",
+            )
+        return [i for i, part in enumerate(found) if part > 1 / 2]
+
     def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:
-        """Return the name of each column, its job or its job and its night, and what it earns."""
+        """Return each column's name (its job, or job and night) and reward."""
         jobs = self.instance.jobs
         if self.calendar is None:
             return list(self.instance.index), self.instance.rewards.tolist()
@@ -129,7 +229,7 @@ class Declared:
         return [(jobs[j].name, n) for j, n in columns], [jobs[j].reward for j, _ in columns]
 
     def program(self) -> Program:
-        """Return what is declared, without native changes, as a program in whole numbers."""
+        """Return the declared model, without native changes, as an integer program."""
         names, rewards = self._labelled()
         called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
         return selection_program(called, rewards, self.capacity, self.open.tolist(), self.stated)
@@ -160,7 +260,7 @@ class Declared:
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the native model: then it alone says what is meant."""
+        """Whether the user has changed the native model, which then alone defines the problem."""
         return self._native is not None and self._native.changed()
 
     @property

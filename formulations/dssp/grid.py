@@ -1,4 +1,4 @@
-"""Whole numbers for CP-SAT: lengths, rewards and rows, never claiming more than they hold."""
+"""Integers for CP-SAT: lengths, rewards and rows, with what rounding may cost."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ FINEST = 1 << 30
 """The horizon is at most this many units: CP-SAT's own numbers stay far below 2^31."""
 
 COARSE = 1 << 20
-"""Units of the horizon where lengths are no decimal fractions."""
+"""Units of the horizon where lengths are not decimal fractions."""
 
 LARGEST_SUM = 1 << 40
-"""What the coefficients of a row, or the rewards, may sum to."""
+"""Largest sum of a row's coefficients, or of the rewards."""
 
 LARGEST = 1 << 30
-"""What a coefficient of a row may be: CP-SAT was seen to err beyond 2^31 (or-tools issue 5293)."""
+"""Largest coefficient of a row: CP-SAT was seen to err beyond 2^31 (or-tools issue 5293)."""
 
 NOISE = 1e-14
-"""Of a reward: what it may be off a decimal of few digits, as 0.001 times 9 is."""
+"""Relative error of a reward against a decimal of few digits, as of 0.001 times 9."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +83,14 @@ class Grid:
 
 
 def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
-    """Return times in units; most jobs share a few of them."""
+    """Return times in units; most jobs share a few times."""
     known = {time: rounded(as_written(time)) for time in set(times.tolist())}
     return np.array([known[time] for time in times.tolist()], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class GridRow:
-    """A row in whole numbers: lower <= sum of coefficient·x_j <= upper; None where there is none.
+    """An integer row: lower <= sum of coefficient·x_j <= upper; None where there is no bound.
 
     ``exact``: whether it holds for the same selections as the row; else for fewer.
     """
@@ -103,7 +103,7 @@ class GridRow:
 
 
 def whole_rows(row: Row) -> list[GridRow]:
-    """Return a row in whole numbers: one where its coefficients are, else one for each bound."""
+    """Return a row in integers: one row if its coefficients are, else one for each bound."""
     body: dict[int, Number] = {}
     for j, c in zip(row.jobs, row.coefficients, strict=True):
         body[j] = body.get(j, Fraction(0)) + exact(c)
@@ -130,7 +130,7 @@ def whole_rows(row: Row) -> list[GridRow]:
 
 
 def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
-    """Return rewards in whole units, units per unit of reward, and how many units may be lost.
+    """Return integer rewards, the units in a reward of 1, and how many units rounding may lose.
 
     Where rewards are not whole they are rounded down, and so is what is paid late; the slopes of
     ``late`` are products of rewards and times, which must stay far below 2^63.
@@ -150,7 +150,7 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
 
 
 def _near(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] | None:
-    """Return rewards as multiples of `parts`, where they are decimals of few digits but for noise.
+    """Return rewards as multiples of `parts`, where they are decimals of few digits up to rounding.
 
     And how many units there are in 1: so many that no reward is worth more than its units say.
     """
@@ -169,7 +169,7 @@ def _near(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] |
 
 
 def _parts(night: Instance, grid: Grid) -> int:
-    """Return the parts of a reward of which all that is paid late is whole; 0 on a rounded grid.
+    """Return the parts of a reward that make all late payments integers; 0 on a rounded grid.
 
     No schedule loses by starting its tasks as soon as they can: then all ends are multiples of
     what divides all times, and so are delays.

@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 Schedule = Any
 """`schedule.Schedule`, which this states a part of."""
 SHIFTED = 300
-"""Tasks up to which each is brought forward to where it can start."""
+"""Most tasks for which each is moved to its earliest start."""
 
 
 class Room(NamedTuple):
-    """What there is at most, and from when to when how much of it is away, in whole units."""
+    """The most there is, and when how much of it is away, in integer units."""
 
     most: int
     away: list[tuple[int, int, int]]
 
 
 class Use(NamedTuple):
-    """What tasks ask of a room, each by its position among the tasks of some length."""
+    """The tasks' use of a room, each by its position among the tasks of some length."""
 
     room: Room
     asked: dict[int, Variable]
 
 
 class Moving:
-    """States what a machine that changes means on a schedule, and reads a schedule back."""
+    """States the constraints of a machine that changes on a schedule, and decodes the schedule."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid
@@ -59,7 +59,7 @@ class Moving:
         self.of_layer: list[dict[int, Variable]] = [{} for _ in self.layers]
 
     def _room(self, there: Steps, unit: Fraction = Fraction(1)) -> Room:
-        """Return an amount in whole numbers, on the grid: what is away in part is away."""
+        """Return an amount in integers; what is away for part of a unit counts as away."""
         most = floor(there.most * unit)
         scale, last = Fraction(self.grid.scale), self.grid.horizon + 1
         spans = [
@@ -128,7 +128,7 @@ class Moving:
         self._hold(self._room(there, unit), dict(asked))
 
     def _hold(self, room: Room, asked: dict[int, Variable], *, kept: bool = True) -> None:
-        """State that tasks that run at a time ask for no more than there is."""
+        """State that concurrent tasks need no more than there is."""
         model, intervals = self.schedule.model, self.schedule._intervals
         if not asked:
             return
@@ -142,7 +142,7 @@ class Moving:
         model.add_cumulative(spans, sizes, room.most)
 
     def decode(self, value: Value) -> Scheduled:
-        """Turn values of the variables into a schedule, tasks brought forward where they can be."""
+        """Turn values of the variables into a schedule, with tasks moved forward where possible."""
         schedule, night, scale = self.schedule, self.night, self.grid.scale
         run = [j for j, x in enumerate(schedule._x) if value(x) > 0.5]
         begin = [s if isinstance(s, int) else round(value(s)) for s in schedule._starts]
@@ -166,7 +166,7 @@ class Moving:
     def _standing(
         self, begin: Sequence[int], order: Sequence[int], layers: Sequence[dict[int, int]]
     ) -> dict[int, tuple[int, ...]]:
-        """Return the processors of each task: of a layer all are alike."""
+        """Return each task's processors; those of one layer are interchangeable."""
         on: dict[int, tuple[int, ...]] = {}
         idle: list[list[int]] = [[] for _ in self.layers]
         busy: list[list[tuple[int, int]]] = [[] for _ in self.layers]
@@ -187,7 +187,7 @@ class Moving:
         return on
 
     def _opens(self, run: Sequence[int], begin: Sequence[int]) -> dict[int, int]:
-        """Return when each stage opens: after the stage before, the release, and other jobs."""
+        """Return when each stage opens: after its predecessor, the release, and other jobs."""
         tasks, lengths = self.night.tasks, self.grid.lengths
         opens: dict[int, int] = {}
         done: dict[int, int] = {}
@@ -210,7 +210,7 @@ def _number(asked: Any, value: Value) -> int:
 def _forward(
     moving: Moving, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
 ) -> list[int]:
-    """Return starts no later than those given, each the first at which the task finds room.
+    """Return starts no later than those given, each the earliest at which the task fits.
 
     Tasks are placed in the order of their starts: those before one are placed no later than they
     were, so where one of them still runs at its start, it did before; so there it finds room.
@@ -263,7 +263,7 @@ def _forward(
 
 
 def _most(spans: Sequence[tuple[int, int, int]], start: int, end: int) -> int:
-    """Return the most that is held at any time from a start to an end."""
+    """Return the most held at any time between two times."""
     inside = [span for span in spans if span[0] < end and span[1] > start]
     moments = {start, *(span[0] for span in inside if span[0] > start)}
     return max(sum(use for a, b, use in inside if a <= time < b) for time in moments)

@@ -1,4 +1,7 @@
-"""A selection in Pyomo's words, for those who add constraints of their own."""
+"""A selection as a Pyomo model, for users who add constraints of their own.
+
+A sample average program is a block of it.
+"""
 
 from collections.abc import Iterable, Sequence
 from math import fsum, isfinite
@@ -10,10 +13,83 @@ from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
-from schedopt.formulations.dssp.native_sample import declare
 from schedopt.formulations.dssp.rows import Number, Row
-from schedopt.formulations.dssp.sample import Sample
+from schedopt.formulations.dssp.sample import Sample, Served
 from schedopt.formulations.protocol import Side
+
+Term = tuple[float, Any]
+
+
+def declare(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
+    """Add the block ``sample`` to a model with a variable for each job, and its objective.
+
+    In scenario s, ``in_time[s, j]`` says whether job j is selected and in time, and ``used[r, s,
+    j]`` is which part of row r the selected jobs ask for up to j.
+    """
+    block = model.sample = pyo.Block()
+    jobs, scenarios = np.flatnonzero(sample.open).tolist(), range(sample.count)
+    block.in_time = pyo.Var(scenarios, jobs, domain=pyo.Binary)
+    block.used = pyo.Var(pyo.Any, domain=pyo.NonNegativeReals, dense=False)
+    block.selected, block.serves = pyo.Constraint(pyo.Any), pyo.Constraint(pyo.Any)
+    block.room = pyo.Constraint(pyo.Any)
+    for s in scenarios:
+        for j in jobs:
+            done = block.in_time[s, j]
+            if not sample.fits[s, j]:
+                done.fix(0)
+            block.selected[s, j] = (None, _sum((1.0, done), (-1.0, x[j])), 0.0)
+        for r, row in enumerate(sample.rows):
+            _serve(sample, block, x, (r, s), row)
+    _measure(sample, model, x, jobs)
+
+
+def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served) -> None:
+    """Sum the selected demand in a scenario, in order, and mark late jobs."""
+    before, most, unit = list[Term](), 0, max(1, row.room)
+    for j, work in zip(row.jobs.tolist(), row.work.tolist(), strict=True):
+        if not sample.open[j]:
+            continue
+        asked = int(sample.drawn[at[1], j]) * work
+        most += asked
+        used = block.used[(*at, j)]
+        block.serves[(*at, j)] = (0.0, _sum((-1.0, used), *before, (asked / unit, x[j])), 0.0)
+        if most > row.room:
+            lifted = (most - row.room) / unit, block.in_time[at[1], j]
+            block.room[(*at, j)] = (None, _sum((1.0, used), lifted), most / unit)
+        before = [(1.0, used)]
+
+
+def _measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
+    """State the risk measure: each job's chance, or another objective."""
+    block, scenarios, kind = model.sample, range(sample.count), sample.measure.kind
+    if kind == "chance":
+        block.chance = pyo.Constraint(pyo.Any)
+        for j in jobs:
+            times = [(1.0, block.in_time[s, j]) for s in scenarios]
+            block.chance[j] = (0.0, _sum(*times, (-float(sample.least), x[j])), None)
+        return
+    model.reward.deactivate()
+    reward = sample.rewards.tolist()
+    earned = [[(reward[j], block.in_time[s, j]) for j in jobs] for s in scenarios]
+    if kind == "mean":
+        goal = [(worth / sample.count, done) for terms in earned for worth, done in terms]
+    else:
+        block.level, block.below = pyo.Var(), pyo.Var(scenarios, domain=pyo.NonNegativeReals)
+        block.short = pyo.Constraint(pyo.Any)
+        for s, terms in enumerate(earned):
+            short = (-1.0, block.level), (1.0, block.below[s])
+            block.short[s] = (0.0, _sum(*terms, *short), None)
+        tail = float((1 - sample.measure.level) * sample.count)
+        goal = [(1.0, block.level), *((-1 / tail, below) for below in block.below.values())]
+    block.goal = pyo.Objective(expr=_sum(*goal), sense=pyo.maximize)
+
+
+def _sum(*terms: Term) -> LinearExpression:
+    return LinearExpression(
+        constant=0.0,
+        linear_coefs=[coefficient for coefficient, _ in terms],
+        linear_vars=[variable for _, variable in terms],
+    )
 
 
 class Native:
@@ -147,7 +223,7 @@ def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
 
 
 def _terms(body: Any) -> tuple[object, ...]:
-    """Return what an expression of ours says; of any other, which object it is."""
+    """Return the content of an expression of ours; the identity of any other."""
     if isinstance(body, LinearExpression):
         return (id(body), body.constant, *body.linear_coefs, *map(id, body.linear_vars))
     return (id(body),)
@@ -158,5 +234,5 @@ def _bound(value: Number) -> float | None:
 
 
 def _most_negative(row: Row) -> float:
-    """Return how far below its lower bound the row can fall: what lifting it must make up for."""
+    """Return how far the row can fall below its lower bound, which waiving it must make up for."""
     return min(0.0, fsum(float(c) for c in row.coefficients if c < 0) - float(row.lower))

@@ -1,4 +1,4 @@
-"""Schedules in scenarios in CP-SAT's words: each is what the dispatcher makes of the planned order.
+"""Schedules in scenarios in CP-SAT: in each the dispatcher follows the planned order.
 
 In each scenario three things make the times those of the dispatcher. Tasks of no more than all
 processors run at a time. While a task can run and does not, all processors are busy: at its job's
@@ -71,7 +71,7 @@ def _at_most(cp: CpModel, a: Variable, b: Variable) -> IntVar:
 
 
 class _Scenario:
-    """The tasks of some length in one scenario, in whole units."""
+    """The tasks of some length in one scenario, in integer units."""
 
     def __init__(
         self, cp: CpModel, x: Sequence[IntVar], sample: PlayedSample, lengths: Sequence[int]
@@ -85,7 +85,7 @@ class _Scenario:
         self.ready: list[Variable] = [0] * len(lengths)
 
     def play(self, first: dict[tuple[int, int], IntVar]) -> list[Variable]:
-        """State what the dispatcher does, and return when each job ends."""
+        """State the dispatcher's rules, and return when each job ends."""
         cp, run = self.cp, [self.x[j] for j in self.job_of]
         done = [self._stages(j) for j in range(len(self.x))]
         intervals = [
@@ -113,7 +113,7 @@ class _Scenario:
         cp.add_bool_or(*there, behind, soon, _at_most(cp, starts[i], starts[m]))
 
     def _busy(self, moment: Variable, there: list[IntVar], run: Sequence[IntVar]) -> None:
-        """State that all processors are busy at a moment if a task waits at it."""
+        """State that all processors are busy whenever a task waits."""
         cp, busy = self.cp, []
         begun = [_at_most(cp, start, moment) for start in self.starts]
         for i, end in enumerate(self.ends):

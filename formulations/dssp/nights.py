@@ -1,4 +1,4 @@
-"""What side constraints mean over several nights: rows over x_{j,n}, job j run on night n."""
+"""Side constraints over several nights as rows over x_{j,n}: job j runs on night n."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from schedopt.instances.naming import split
 
 @dataclass(frozen=True, eq=False)
 class Calendar:
-    """Which job can be run on which night, each such pair a column.
+    """Which jobs can run on which nights; each such pair is a column.
 
     ``capacity``: r·P·D of a night; ``own``: of those on other machines, all jobs on that of each,
     and r·P·D; ``jobs``, ``nights``: the job of each column, by position, and its night from 1;
@@ -138,7 +138,7 @@ def nights_of(solution: Selected | SelectedNights) -> Sequence[Selected | Select
 
 
 class Period(NamedTuple):
-    """Nights that a fair share is taken over, each with its weight, and the weight of the past."""
+    """The nights of a fair share, each with its weight, and the weight of the past."""
 
     what: str
     nights: Mapping[int, Fraction]
@@ -146,7 +146,7 @@ class Period(NamedTuple):
 
 
 def periods(rule: FairShare, nights: int) -> Iterator[Period]:
-    """Yield what a fair share is taken over: see `FairShare`."""
+    """Yield the periods of a fair share: see `FairShare`."""
     if rule.half_life is not None:
         for n in range(1, nights + 1):
             aged = {m: weight(n - m, rule.half_life) for m in range(1, n + 1)}
@@ -166,7 +166,7 @@ def periods(rule: FairShare, nights: int) -> Iterator[Period]:
 
 @singledispatch
 def season_rows(constraint: Constraint, calendar: Calendar) -> Iterator[Row]:
-    """Yield the rows that a side constraint means over all nights; their jobs are columns.
+    """Yield the rows of a side constraint over all nights, in terms of columns.
 
     Raises `InputError` if the kind says nothing about seasons.
     """
@@ -210,7 +210,7 @@ def _(constraint: FairShare, calendar: Calendar) -> Iterator[Row]:
 def _bounds(
     rule: FairShare, calendar: Calendar, period: Period, group: str, share: float, *, floor: bool
 ) -> Row:
-    """Write a cap or a floor; a floor asks for so much, or for all jobs that could run then."""
+    """Write a cap, or a floor, which requires a share or all jobs that could run."""
     what = f"{rule.by} {group} at {'least' if floor else 'most'}, {period.what}"
     possible = _possible(rule, calendar, period, group) if floor else []
     if floor and not possible:
@@ -229,7 +229,7 @@ def _bounds(
 def _used(
     rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
 ) -> dict[int, Fraction]:
-    """Return what each column adds to what a group uses, less its share of what is selected."""
+    """Return each column's use by a group, less the group's share of the selection."""
     members = calendar.season.groups.get(rule.by, {}).get(group, ())
     mine = set(members)
     demand = calendar.season.planned.demands.fractions

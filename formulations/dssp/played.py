@@ -1,29 +1,164 @@
-"""What a schedule earns in scenarios of run times: its jobs, dispatched in the order of its starts.
+"""Schedules from an order of tasks, and what they earn in scenarios of run times.
 
-An idle processor takes, of the tasks that can run, the one that is planned to start first; the
-file's order decides ties. A task can run from its job's release on, once the stage before has
-ended; a task of no length asks for no processor. Times are whole numbers (see `fineness`).
+An order is replayed with each task as early as it can be, none later than it was. In a scenario,
+jobs are dispatched in the order of their starts: an idle processor takes, of the tasks that can
+run, the one that is planned to start first; the file's order decides ties. A task can run from its
+job's release on, once the stage before has ended; a task of no length asks for no processor. Times
+are whole numbers (see `fineness`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import partial
-from heapq import heappop, heappush
-from typing import NamedTuple
+from heapq import heappop, heappush, heapreplace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedopt.formulations.dssp.sample import Integers, Mask, Sample
+from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, bounding
+from schedopt.instances.dssp.planned import Floats, Ints, Tasks
 from schedopt.instances.dssp.scenarios import MILLION, Measure, fineness, judges, longest
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError, expect
 
+Times = Any
+"""Floats in the unit of the file, or whole numbers on a grid."""
+
+
+class Replayed(NamedTuple):
+    """Start times and processors, shape (tasks,); undefined for tasks that are not run."""
+
+    starts: Times
+    processors: Any
+
+
+def replay(
+    night: Instance,
+    jobs: Sequence[int],
+    begin: Times,
+    lengths: Times,
+    *,
+    releases: Times,
+    seats: Iterable[Seats] = (),
+    earliest: Times | None = None,
+) -> Replayed:
+    """Place tasks in the order of given starts, each as early as possible.
+
+    With lengths that are no longer than those behind the given starts, none starts later. A task
+    of no length asks for no processor and no seats. It stands where a longer one of its stage or
+    of the next starts, or where the stage before has ended, if there is one: there a processor is
+    between two tasks.
+
+    Parameters
+    ----------
+    night : Instance
+    jobs : sequence of int
+        Positions of the jobs that are run.
+    begin, lengths : ndarray, shape (tasks,)
+        In one unit.
+    releases : ndarray, shape (jobs,)
+        In the unit of `lengths`.
+    seats : iterable of Seats
+        What running tasks hold.
+    earliest : ndarray, shape (tasks,), optional
+        Before which no task of some length starts, in the unit of `lengths`.
+    """
+    tasks = night.tasks
+    stage_of, job_of = tasks.stage_of, tasks.job_of
+    mine = np.flatnonzero(np.isin(job_of, jobs))
+    long = mine[lengths[mine] > 0]
+    order = long[np.lexsort((long, stage_of[long], begin[long]))]
+    line = _Line(night, len(order), lengths, releases, list(seats), earliest=earliest)
+    for i in order:
+        line.place(int(i))
+    for i in mine[lengths[mine] == 0]:
+        line.place_instant(int(i))
+    return Replayed(line.starts, line.processors)
+
+
+class _Line:
+    """The state of processors, seats and stages while tasks are placed one by one."""
+
+    def __init__(
+        self,
+        night: Instance,
+        count: int,
+        lengths: Times,
+        releases: Times,
+        seats: list[Seats],
+        *,
+        earliest: Times | None,
+    ) -> None:
+        self.tasks: Tasks = night.tasks
+        self.lengths, self.releases, self.earliest = lengths, releases, earliest
+        self.zero = 0 * lengths[0] if len(lengths) else 0
+        self.free = [(self.zero, p) for p in range(max(1, min(night.processors, count)))]
+        self.first: dict[int, tuple[Times, int]] = {}
+        self.last: dict[int, tuple[Times, int]] = {}
+        self.starts = np.zeros(len(lengths), dtype=lengths.dtype)
+        self.processors = np.full(len(lengths), -1, dtype=np.int64)
+        names = [job.name for job in night.jobs]
+        self.left = [rule.capacity for rule in seats]
+        self.use = [[rule.use.get(name, 0) for rule in seats] for name in names]
+        self.holding: list[tuple[Times, int]] = []  # end, job
+        self.now = self.zero
+
+    def place(self, i: int) -> None:
+        """Place a task of some length; with seats, not before the one before it."""
+        s = int(self.tasks.stage_of[i])
+        at, p = self.free[0]
+        start = max(at, self.opens(s)[0])
+        if self.earliest is not None:
+            start = max(start, self.earliest[i])
+        if self.left:
+            start = self.now = self.seated(i, max(start, self.now))
+        end = start + self.lengths[i]
+        self.starts[i], self.processors[i] = start, p
+        self.first.setdefault(s, (start, p))
+        self.last[s] = max(self.last.get(s, (self.zero, 0)), (end, p))
+        heapreplace(self.free, (end, p))
+
+    def seated(self, i: int, start: Times) -> Times:
+        """Return the earliest time at which the task's seats are free, and take them."""
+        j = int(self.tasks.job_of[i])
+        asked = self.use[j]
+        while self.holding and (
+            self.holding[0][0] <= start
+            or any(u > left for u, left in zip(asked, self.left, strict=True))
+        ):
+            end, other = heappop(self.holding)
+            self.left = [a + b for a, b in zip(self.left, self.use[other], strict=True)]
+            start = max(start, end)
+        self.left = [a - b for a, b in zip(self.left, asked, strict=True)]
+        heappush(self.holding, (start + self.lengths[i], j))
+        return start
+
+    def opens(self, s: int) -> tuple[Times, int]:
+        """When and where the previous stage ended, or the job is released."""
+        job = int(self.tasks.job_of_stage[s])
+        while s > self.tasks.first_stage[job]:
+            s -= 1
+            if s in self.last:
+                return self.last[s]
+        return self.releases[job], 0
+
+    def place_instant(self, i: int) -> None:
+        """Place a task of no length."""
+        s = int(self.tasks.stage_of[i])
+        job = int(self.tasks.job_of_stage[s])
+        at = self.first.get(s)
+        if at is None and not any(k in self.last for k in range(self.tasks.first_stage[job], s)):
+            after = range(s + 1, int(self.tasks.first_stage[job + 1]))
+            at = next((self.first[k] for k in after if k in self.first), None)
+        self.starts[i], self.processors[i] = at or self.opens(s)
+
+
 Play = Callable[[Floats], Floats]
-"""Takes how long each task takes; returns when each job completes."""
+"""From the length of each task to the completion of each job."""
 
 
 class Order(NamedTuple):
@@ -34,7 +169,7 @@ class Order(NamedTuple):
 
 
 class PlayedSample(Sample):
-    """Scenarios, and what a schedule earns in them.
+    """Scenarios, and the rewards of schedules in them.
 
     ``long``: the tasks of some length, which alone are dispatched; ``first_task``, ``first_stage``:
     of these, as in `Tasks`; ``releases``, ``due``: in whole units, shape (jobs,).
@@ -68,12 +203,12 @@ class PlayedSample(Sample):
         return np.array([-(-x // 1) if up else x // 1 for x in units], dtype=np.int64)
 
     def lengths(self, factor: Ints) -> Floats:
-        """Return how long the tasks of some length take, in units, rounded up."""
+        """Return the lengths of the tasks of some length, in units, rounded up."""
         found = -(-(self._times * factor[self.job_of]) // self._parts)
         return np.asarray(found, dtype=np.float64)
 
     def ordered(self, solution: Scheduled) -> Order:
-        """Return the order that a schedule stands for."""
+        """Return the order that a schedule implies."""
         tasks, index = self.night.tasks, self.night.index
         jobs = np.zeros(len(self.night.jobs), dtype=np.bool_)
         jobs[[index[name] for name in solution.selected]] = True
@@ -85,7 +220,7 @@ class PlayedSample(Sample):
 
     @property
     def units(self) -> int:
-        """By how much whole rewards are multiplied for the measure's objective to be whole."""
+        """Factor on integer rewards that makes the measure's objective an integer."""
         if self.measure.kind == "cvar":
             return ((1 - self.measure.level) * self.count).numerator
         return self.count if self.measure.kind == "mean" else 1
@@ -147,7 +282,7 @@ def _played(sample: PlayedSample, jobs: Ints, rank: Ints, lengths: Floats) -> Fl
 
 
 def refuse_at_risk(night: Instance) -> None:
-    """Raise `InputError` if an instance has what schedules under risk do not know."""
+    """Raise `InputError` if an instance has features that schedules under risk do not take."""
     expect(not night.late, "nothing paid for what is late", "late", "risk")
     for key in night.beyond:
         what = f"a schedule without `{key}`, which is not played; selections take it"

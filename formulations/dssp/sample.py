@@ -1,4 +1,4 @@
-"""The sample average program of a selection: what it earns in scenarios of run times.
+"""The sample average program of a selection: its reward over scenarios of run times.
 
 The selected jobs are served in a fixed order, by what they bring for their planned demand, the most
 first, but after all that they wait for: their reward, times the share of the scenarios in which
@@ -22,8 +22,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.windows import window_rows
+from schedopt.formulations.dssp.rows import Row, window_rows
 from schedopt.formulations.program import exact
 from schedopt.instances.decimals import as_written, lowest
 from schedopt.instances.dssp import Instance
@@ -47,7 +46,7 @@ Mask = NDArray[np.bool_]
 
 
 class Served(NamedTuple):
-    """A row of the capacity in whole numbers: its jobs in the order in which they are served.
+    """An integer row of the capacity, with its jobs in the order of service.
 
     ``work``: what each asks for, at the factor of one millionth.
     """
@@ -58,7 +57,7 @@ class Served(NamedTuple):
 
 
 class Sample:
-    """Scenarios, and what a selection earns in them.
+    """Scenarios, and the rewards of selections in them.
 
     ``open_``: the jobs that can be selected at all (shape (jobs,)); ``fill``: r, of which a
     scenario has at most 1; ``drawn``: the factors, in millionths (shape (scenarios, jobs)).
@@ -69,7 +68,7 @@ class Sample:
 
     judges = JUDGES
     proof: dict[str, Any] | None = None
-    """What a bound follows from, as the engine that found it left it."""
+    """The certificate of a bound, as its engine left it."""
 
     def __init__(
         self, night: Instance, open_: Mask, fill: float, measure: Measure, drawn: Integers
@@ -97,7 +96,7 @@ class Sample:
 
     @property
     def least(self) -> int:
-        """In how many scenarios each selected job has to be in time."""
+        """The number of scenarios in which each selected job must be in time."""
         return ceil(self.measure.level * self.count) if self.measure.kind == "chance" else 0
 
     def mask(self, chosen: Any) -> Mask:
@@ -115,11 +114,11 @@ class Sample:
         return found
 
     def value(self, chosen: Any) -> float | None:
-        """Return what a choice is worth by the measure; None where that forbids it."""
+        """Return the value of a choice under the measure; None where that forbids it."""
         return self.worth(self.in_time(chosen), self.mask(chosen))
 
     def worth(self, found: Mask, chosen: Mask) -> float | None:
-        """Return what it is worth that some jobs are in time, shape (scenarios, jobs)."""
+        """Return the value of jobs in time, given as shape (scenarios, jobs)."""
         if self.measure.kind == "chance":
             kept = bool((found[:, chosen].sum(axis=0) >= self.least).all())
             return fsum(self.rewards[chosen].tolist()) if kept else None
@@ -128,7 +127,7 @@ class Sample:
         return worst(found @ self.rewards, self.measure.level)
 
     def judged(self, chosen: Any, night: Instance, seed: int) -> dict[str, float]:
-        """Return what a selection is worth in these scenarios, and in others, with its interval.
+        """Return a selection's value in these scenarios and in fresh ones, with its interval.
 
         Under a chance it is the least share of the scenarios in which a job is in time.
         """
@@ -145,7 +144,7 @@ class Sample:
         }
 
     def _estimate(self, chosen: Any) -> tuple[float, float]:
-        """Return what a choice is worth by the measure, and half of the 95% interval."""
+        """Return a choice's value under the measure, and the half-width of its 95% interval."""
         found, run = self.in_time(chosen), self.mask(chosen)
         if self.measure.kind == "chance":
             share = float(found[:, run].mean(axis=0).min(initial=1.0))
@@ -160,7 +159,7 @@ class Sample:
         return value, NORMAL * deviation / sqrt(self.count)
 
     def tail(self, chosen: Mask) -> Tail:
-        """Return how selections differ from one in what comes after all that is always served."""
+        """Return an evaluator of changes to a selection among jobs that may miss service."""
         found, place = self.in_time(chosen), np.argsort(self.order, kind="stable")
         late = chosen & (found != (self.fits & chosen)).any(axis=0)
         first = int(place[late].min()) if late.any() else len(place)
@@ -176,13 +175,13 @@ class Sample:
 
 
 def wilson(share: float, count: int) -> float:
-    """Return half of Wilson's 95% interval of a share of some draws."""
+    """Return the half-width of Wilson's 95% interval of a proportion."""
     wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
     return NORMAL * wide / (1 + NORMAL**2 / count)
 
 
 class Tail:
-    """The last jobs in the order, where those before are always served.
+    """The last jobs in the order; those before them are always served.
 
     ``earned``: what those before them earn (shape (scenarios,)); ``rows``: of each row, the last
     jobs in it, what they ask for in each scenario, and what is left.
@@ -219,7 +218,7 @@ def worst(earned: Floats, level: Fraction) -> float:
 
 
 def _density(night: Instance, fits: Mask) -> Floats:
-    """Return what each job brings for its planned demand, infinite where nothing is asked for."""
+    """Return each job's reward over its planned demand; infinite for no demand."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = night.rewards * fits.sum(axis=0) / night.demands
     return np.where(night.demands > 0, found, np.inf)
@@ -237,7 +236,7 @@ def _longest(night: Instance) -> Integers:
 
 
 class Fitting:
-    """Tells where jobs end in time by themselves, on a machine that changes, after those before.
+    """Tells which jobs end in time alone, after their predecessors, on a machine that changes.
 
     What a job waits for ends first, be it late or not. Nobody who takes longer ends sooner, so that
     one factor for all of them tells most.
@@ -285,7 +284,7 @@ class Fitting:
 
 
 def _served_in(night: Instance, brings: Floats) -> NDArray[np.intp]:
-    """Return jobs by what they bring, the most first, each after those that it waits for."""
+    """Return jobs by reward over demand, highest first, each after its predecessors."""
     order = np.argsort(-brings, kind="stable")
     if "after" not in night.beyond:
         return order
@@ -306,7 +305,7 @@ def _served_in(night: Instance, brings: Floats) -> NDArray[np.intp]:
 
 
 def _served(row: Row, rank: NDArray[np.intp], most: int) -> Served:
-    """Return a row in whole numbers, of 64 bits where no sum is beyond them.
+    """Return an integer row, of 64 bits where no sum exceeds them.
 
     Who asks for nothing is not in it.
     """

@@ -1,4 +1,4 @@
-"""Schedule: which jobs to run and when, exactly, as optional intervals under one cumulative."""
+"""Schedule: which jobs to run and when, as optional intervals under one cumulative."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from schedopt.formulations.dssp.grid import (
     whole_rewards,
     whole_rows,
 )
-from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk
-from schedopt.formulations.dssp.replaying import replay
-from schedopt.formulations.dssp.rows import Row, rows
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk, replay
+from schedopt.formulations.dssp.rows import Row, able, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 IMPLIED = 500
-"""Windows that are stated as rows, which follow from the rest."""
+"""Most windows stated as redundant rows."""
 
 
 class Schedule(WholeModel):
@@ -125,18 +123,18 @@ class Schedule(WholeModel):
 
     @property
     def loss(self) -> int:
-        """How many units of reward rounding may cost: in a changed model, what is paid late too."""
+        """Units of reward that rounding may cost; in a changed model, late payments too."""
         late = len(self.instance.late) > 1 and self.changed
         return max(self._lost, 2 * len(self.instance.jobs) * late)
 
     def value_of(self, solution: Scheduled) -> float | None:
-        """Return what a schedule is worth; None where a job has not its chance under risk."""
+        """Return the value of a schedule; None where a job misses its chance under risk."""
         if self.sample is None:
             return float(self.instance.objective_of(solution))
         return self.sample.value(self.sample.ordered(solution))
 
     def judged(self, solution: Scheduled) -> dict[str, float] | None:
-        """Return what a schedule is worth in and out of sample; None without ``risk``."""
+        """Return the value of a schedule in and out of sample; None without ``risk``."""
         if self.sample is None:
             return None
         order = self.sample.ordered(solution)
@@ -161,12 +159,12 @@ class Schedule(WholeModel):
 
     @cached_property
     def before(self) -> list[list[int]]:
-        """The jobs that each job comes after."""
+        """The predecessors of each job."""
         return [[self.instance.index[name] for name in job.after] for job in self.instance.jobs]
 
     @cached_property
     def in_order(self) -> list[int]:
-        """The jobs, each after those that it comes after."""
+        """The jobs in a topological order."""
         if "after" not in self.instance.beyond:
             return list(range(len(self.instance.jobs)))
         return in_order(self.instance.jobs, self.instance.index)[0]
@@ -197,7 +195,7 @@ class Schedule(WholeModel):
             model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
     def _stay(self) -> None:
-        """State that tasks find processors that are there all the time."""
+        """State the capacity of processors that are there all the time."""
         from ortools.sat.python import cp_model
 
         night, model = self.instance, self.model
@@ -213,7 +211,7 @@ class Schedule(WholeModel):
             model.add(body <= room // unit)
 
     def _windows(self, processors: int) -> Iterator[tuple[int, int, list[int], Ints]]:
-        """Yield times between which more may be asked for than fits, with who asks how much."""
+        """Yield windows that may be overfull, with the demand of each job in them."""
         grid, jobs = self.grid, len(self.instance.jobs)
         demands = np.bincount(self.instance.tasks.job_of, grid.lengths, minlength=jobs)
         found = 0
@@ -298,7 +296,7 @@ class Schedule(WholeModel):
         return earned
 
     def _take(self, rule: Constraint, name: str) -> None:
-        """Take over a side constraint: the rows that it means, which the model states."""
+        """Add a side constraint as rows of the model."""
         if self.sample is not None and isinstance(rule, Seats):
             raise InputError(
                 "rules without seats, which are not played", found="seats", place="risk"
@@ -309,7 +307,7 @@ class Schedule(WholeModel):
         self._rows[name] = found
 
     def _state(self, rule: Constraint, name: str) -> None:
-        """State a side constraint, asked for by a literal of its own."""
+        """State a side constraint, enforced by a literal of its own."""
         from ortools.sat.python import cp_model
 
         model, asked = self.model, self.literal(name)
@@ -332,7 +330,7 @@ class Schedule(WholeModel):
                     model.add(body <= whole.upper).only_enforce_if(literals)
 
     def _seat(self, rule: Seats, asked: cp_model.IntVar) -> None:
-        """State that running tasks hold no more seats than there are, while that is asked for."""
+        """State that running tasks hold no more seats than there are, while enforced."""
         names = list(self.instance.index)
         held = [rule.use.get(names[j], 0) for j in self._job_of]
         intervals = [v for v, use in zip(self._intervals, held, strict=True) if use]
@@ -371,7 +369,7 @@ class Schedule(WholeModel):
                 yield self.starts[i], float(starts[i])
 
     def decode(self, value: Value) -> Scheduled:
-        """Turn values of the variables into a schedule, in the lengths as they are given.
+        """Turn values of the variables into a schedule, in the given lengths.
 
         Tasks start as soon as they can in that order; where the user changed the model, as it says.
         """
@@ -388,7 +386,7 @@ class Schedule(WholeModel):
         return [(name, row) for name in self.rules for row in self._rows[name]]
 
     def replayed(self, jobs: list[int], begin: Any, earliest: Any = None) -> Scheduled:
-        """Return the schedule of jobs whose tasks start in a given order, none later than there.
+        """Return the schedule of tasks in a given order, none later than given.
 
         With ``earliest``, shape (tasks,), none starts before its time there either.
         """

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.nights import Calendar, season_rows
-from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.dssp.rows import Row, able, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights
@@ -96,7 +95,7 @@ class Season(Declared):
 
     def decode(self, value: Value) -> SelectedNights:
         """Turn values of the variables into a selection for each night."""
-        return self.selected([i for i, x in enumerate(self._written().x) if value(x) > 0.5])
+        return self.selected(self._whole(value))
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> SelectedNights:
         """Return the solution record in which these columns are 1."""

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
-from schedopt.formulations.dssp.rows import Row, rows
+from schedopt.formulations.dssp.rows import Row, able, rows, waiting_rows, window_rows
 from schedopt.formulations.dssp.sample import Sample
-from schedopt.formulations.dssp.windows import able, waiting_rows, window_rows
 from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.dssp import FILL, Instance, Selected, SelectedNights, selected
@@ -80,7 +79,7 @@ class Selection(Declared):
         self.sample = Sample.of(instance, self.open, self.fill, **asked) if asked else None
 
     def judged(self, solution: Selected) -> dict[str, float] | None:
-        """Return what a selection is worth in and out of sample; None without ``risk``."""
+        """Return the value of a selection in and out of sample; None without ``risk``."""
         if self.sample is None:
             return None
         return self.sample.judged(self._mask(solution), self.instance, self.options["seed"])
@@ -91,7 +90,7 @@ class Selection(Declared):
         return chosen
 
     def value_of(self, solution: Selected) -> float | None:
-        """Return what a selection is worth; None where it breaks a row or a chance under risk."""
+        """Return the value of a selection; None where it violates a row or a chance under risk."""
         if self.sample is None:
             return self.instance.objective_of(solution)
         program = self.program()
@@ -104,7 +103,7 @@ class Selection(Declared):
 
     @cached_property
     def capacity(self) -> list[Row]:
-        """Equation 2, also for each release and deadline of jobs' own, and who waits for whom."""
+        """Equation 2, also between the jobs' own releases and deadlines, and precedence."""
         night = self.instance
         return window_rows(night, self.open, self.fill) + waiting_rows(night)
 
@@ -122,14 +121,14 @@ class Selection(Declared):
 
     @property
     def single_capacity(self) -> bool:
-        """Whether equation 2 is all that keeps jobs apart: no windows of their own do."""
+        """Whether equation 2 is the only capacity row: no job has a window of its own."""
         night = self.instance
         if night.beyond:
             return False
         return not night.windowed or (len(self.capacity) == 1 and bool(night.due[self.open].all()))
 
     def plain(self) -> Knapsack | None:
-        """Return the knapsack that this is while nothing but equations 1 and 2 is in it."""
+        """Return the plain knapsack, as long as only equations 1 and 2 are declared."""
         if self.stated or self.changed or self.sample or not self.single_capacity:
             return None
         night, positions = self.instance, np.flatnonzero(self.open)
@@ -139,7 +138,7 @@ class Selection(Declared):
 
     def decode(self, value: Value) -> Selected:
         """Turn values of the variables into a selection."""
-        return self.selected([j for j, x in enumerate(self._written().x) if value(x) > 0.5])
+        return self.selected(self._whole(value))
 
     def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> Selected:
         """Return the solution record of the jobs at these positions."""

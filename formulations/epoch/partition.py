@@ -79,7 +79,7 @@ class Partition(WholeModel):
 
     @property
     def options(self) -> Settings:
-        """Which engines were asked for."""
+        """The engines that were asked for."""
         return {"model": self.wanted}
 
     @property
@@ -106,7 +106,7 @@ class Partition(WholeModel):
         self.model.minimize(self.instance.nodes * sum(self._x[e, e] for e in order))
 
     def _epoch(self, e: int, members: Sequence[int]) -> None:
-        """State the epoch that job e leads: its jobs share all nodes, as evenly as k asks."""
+        """State the epoch led by job e: its jobs share all nodes within the inequity k."""
         model, nodes, k = self.model, self.instance.nodes, self.instance.inequity
         minima = self.instance.minima.tolist()
         least = model.new_int_var(0, nodes, f"least[{e}]")

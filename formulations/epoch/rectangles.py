@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 MOST_NODES = 1_024
-"""Nodes up to which the widths of schedules are looked for."""
+"""Most nodes for which the possible widths are enumerated."""
 
 MOST_UNITS = 1 << 30
 """Units of the quantum: CP-SAT's own numbers stay far below 2^31."""
@@ -130,7 +130,7 @@ class Rectangles(WholeModel):
         return self._starts
 
     def _build(self) -> None:
-        """State each job's width and start, and that all nodes are always used."""
+        """State each job's width and start, and that all nodes are always busy."""
         model, nodes = self.model, self.instance.nodes
         intervals, demands = [], []
         for job in self.instance.jobs:
@@ -181,12 +181,12 @@ class Rectangles(WholeModel):
 
     @property
     def _alike(self) -> list[int]:
-        """Positions, by minimum, of the jobs that no side constraint speaks of."""
+        """Positions, by minimum, of the jobs in no side constraint."""
         told = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
         return [j for j in self.instance.ascending if self.instance.jobs[j].name not in told]
 
     def in_order(self, copy: CpModel) -> None:
-        """State in a copy of the model an order for jobs that could change places.
+        """Add symmetry-breaking rows for interchangeable jobs to a copy of the model.
 
         Two jobs that no side constraint tells apart could where both fit on both widths: the larger
         is no narrower, and of two that are alike the first starts no later.

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Epochs, lay_out
-from schedopt.formulations.hesrpt.order import ORDER, Order, positions, smiths_order
+from schedopt.formulations.hesrpt.epochs import (
+    ORDER,
+    Bound,
+    Epochs,
+    Order,
+    Rules,
+    in_force,
+    lay_out,
+    positions,
+    smiths_order,
+)
 from schedopt.formulations.hesrpt.reading import as_planned, replayed
-from schedopt.formulations.hesrpt.rules import Bound, Rules, in_force
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed, need
@@ -92,7 +100,7 @@ class Allocation:
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
     known_options: ClassVar[Mapping[str, Option]] = {"order": ORDER}
     tolerance: ClassVar[float] = 1e-6
-    """How far from its bound an objective of the interior-point method may be called optimal."""
+    """The gap up to which an interior-point objective may be called optimal."""
 
     def __init__(
         self,
@@ -186,7 +194,7 @@ class Allocation:
 
     @property
     def scale(self) -> float:
-        """What the scaled objective counts, so that it is about 1."""
+        """The unit of the scaled objective, in which it is about 1."""
         if self.instance.objective == "makespan":
             return 1.0
         return float(self.instance.costs.sum())
@@ -251,14 +259,14 @@ class Allocation:
 
     @cached_property
     def _work(self) -> cp.Variable:
-        """What each pair does, as a part of the job's size, shape (n,)."""
+        """The work of each pair, as a fraction of the job's size, shape (n,)."""
         import cvxpy as cp
 
         return cp.Variable(len(self.pairs), nonneg=True, name="work")
 
     @cached_property
     def _work_is_measured(self) -> list[cp.Constraint]:
-        """State what a share over a time does: d_e s_j(N a_je / d_e) at most."""
+        """State the work of a share over a time: at most d_e s_j(N a_je / d_e)."""
         instance = self.instance
         jobs = np.array([j for j, _ in self.pairs])
         epochs = np.array([e for _, e in self.pairs])
@@ -278,7 +286,7 @@ class Allocation:
         work: cp.Expression,
         sizes: Floats,
     ) -> list[cp.Constraint]:
-        """State what pairs of one speedup do, each as a part of its job's size."""
+        """State the work of pairs of one speedup, each as a fraction of its job's size."""
         import cvxpy as cp
 
         from schedopt.formulations.hesrpt.cones import amdahl_work, power_work, table_work
@@ -384,7 +392,7 @@ class Allocation:
         return {self._d.id, self._a.id} <= known
 
     def plain(self) -> bool:
-        """Tell whether nothing but the jobs' work and the servers bind: then prices solve it."""
+        """Tell whether only work and servers bind: then prices solve it."""
         late = bool(self.instance.arrivals.any())
         return not (self.rules.names or self.changed or late)
 
@@ -401,11 +409,11 @@ class Allocation:
         return ()
 
     def decode(self, value: Value) -> Allocated:
-        """Return the allocation that values of the variables mean, played to the end."""
+        """Return the allocation given by values of the variables, played to the end."""
         return self.read(np.asarray(value(self._d)), np.asarray(value(self._a)))
 
     def read(self, d: Floats, a: Floats) -> Allocated:
-        """Return the allocation that some values mean, played until all work is done.
+        """Return the allocation given by some values, played until all work is done.
 
         ``d`` are durations of epochs, shape (E,), and ``a`` share times time of each pair, shape
         (n,); both in `unit`.

@@ -1,4 +1,4 @@
-"""Work as cones: what a share of the servers over a time does, jointly concave in both.
+"""Work as cones: the work of a share over a time is jointly concave in both.
 
 With a = (share)·(time) and d = (time), work is d·s(N a/d), the perspective of a concave function.
 Each function here returns the constraints ``work <= d·s(N a/d)`` for many pairs at once.

@@ -1,4 +1,4 @@
-"""The program in CVXPY that users hold: it can be changed in place, and a change is seen."""
+"""The CVXPY program that users hold: it can be changed in place, and changes are noticed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -66,7 +66,7 @@ class Native:
             self._declare()
 
     def replace(self, program: cp.Problem) -> None:
-        """Put another program in its place."""
+        """Replace the program."""
         self.program = Program(program.objective, program.constraints)
 
     def whole(self, side: Mapping[str, Sequence[cp.Constraint]]) -> set[str]:

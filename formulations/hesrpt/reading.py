@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Epochs
-from schedopt.formulations.hesrpt.rules import Bound, Rules
+from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 
 Bools = NDArray[np.bool_]
@@ -73,7 +72,7 @@ def as_planned(
 
 
 def _lasting(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
-    """Return which epochs have shares that are more than rounding.
+    """Return which epochs have shares above rounding errors.
 
     Time before an arrival passes, however little it is: there one epoch lasts in any case.
     """
@@ -119,7 +118,7 @@ def _sufficient(
 
 
 def _mend(shares: Floats, bounds: list[Bound]) -> bool:
-    """Put right in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
+    """Repair in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
     floors = np.zeros(len(shares))
     for bound in bounds:
         if len(bound.jobs) == 1:
@@ -228,7 +227,7 @@ def _nearest(long: Jobs, e: int) -> int:
 
 
 def _step(instance: Instance, here: Jobs, shares: Floats, left: Floats) -> tuple[float, Bools]:
-    """Return when the first of the jobs is done under constant shares, and which are then."""
+    """Return when the first job completes under constant shares, and which do then."""
     rates = instance.each("at", here, shares * instance.servers)
     needs = np.full(len(here), np.inf)
     np.divide(left[here], rates, out=needs, where=rates > 0)

@@ -1,4 +1,4 @@
-"""Threshold: the l of MSFQ that makes jobs wait least."""
+"""Threshold: the l of MSFQ with the least response time."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.system import Floats, one_or_all
+from schedopt.formulations.msfq.process import Floats, one_or_all
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
 from schedopt.instances.constraints import Constraint, ResponseTime, check_added, label
 from schedopt.instances.errors import InputError, shown
@@ -132,11 +132,11 @@ class Threshold:
         return rows | ({NATIVE: []} if self.changed else {})
 
     def hint(self, solution: Thresholded) -> Hints:
-        """Yield nothing: every threshold is looked at anyway."""
+        """Yield nothing: every threshold is evaluated anyway."""
         yield from ()
 
     def decode(self, value: Value) -> Thresholded:
-        """Return the solution at the threshold that ``value("threshold")`` tells."""
+        """Return the solution at the threshold ``value("threshold")``."""
         return self.solution(int(value("threshold")))
 
     def objective(self, small: Floats, large: Floats) -> Floats:

@@ -35,5 +35,5 @@ class Undecoded(Unruled):
         yield from ()
 
     def decode(self, value: Value) -> Any:
-        """Raise: only `solvers.msfq` can tell."""
+        """Raise: only `solvers.msfq` decodes."""
         raise NotImplementedError

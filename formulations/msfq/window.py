@@ -1,4 +1,4 @@
-"""Window: some jobs of a log, alone on the machine, scheduled so that they respond soonest."""
+"""Window: some jobs of a log, alone on the machine, with the least mean response time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
-from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.formulations.msfq.unruled import Unruled
 from schedopt.formulations.protocol import Hints, Settings, Value
 from schedopt.instances.errors import InputError
@@ -141,7 +141,7 @@ class Window(Unruled, WholeModel):
             yield start, float(ceil((known.start - self.jobs.submit[0]) * self.ticks.scale))
 
     def decode(self, value: Value) -> Windowed:
-        """Turn starts in ticks into the schedule that they put jobs in order for.
+        """Turn starts in ticks into the schedule of their order.
 
         Jobs start as soon as they can in that order; where the user changed the model, as it says.
         """
@@ -174,7 +174,7 @@ class Window(Unruled, WholeModel):
 
 
 def placed(jobs: Jobs, servers: int, order: list[int]) -> Floats:
-    """Return starts, shape (jobs,): each in turn at the earliest time from which on it fits."""
+    """Return starts, shape (jobs,): each job in turn as early as it fits."""
     starts = np.full(len(jobs), np.inf)
     edges, held = [-inf], [0]  # from each edge to the next so many servers are held
 

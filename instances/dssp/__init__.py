@@ -22,8 +22,8 @@ from schedopt.instances.dssp.placing import (
     selected,
     selected_nights,
 )
+from schedopt.instances.dssp.planned import Tasks
 from schedopt.instances.dssp.records import FILL, Instance, SideConstraint
-from schedopt.instances.dssp.tasks import Tasks
 from schedopt.instances.dssp.windows import Window, refuse_nights, windows
 
 __all__ = [

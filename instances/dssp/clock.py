@@ -23,13 +23,20 @@ from itertools import chain
 from math import isfinite
 from zoneinfo import ZoneInfo
 
-from schedopt.instances.dates import Dates
-from schedopt.instances.decimals import as_written, total
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import as_written, expect_held, total
 from schedopt.instances.dssp.jobs import Stages
-from schedopt.instances.durations import LENGTH, NUMBER, SECONDS, SPELLED, WORDS, comma, seconds_of
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import (
+    LENGTH,
+    NUMBER,
+    SECONDS,
+    SPELLED,
+    WORDS,
+    Dates,
+    comma,
+    seconds_of,
+)
 
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
@@ -109,7 +116,8 @@ class Clock:
             expected = f"a time of day or a duration; or a start with a date, as {dated} sets it"
             raise InputError(expected, found=shown(text))
         if (stamp.tzinfo is None) != (self.start.tzinfo is None):
-            has = "no offset, as the start" if self.start.tzinfo is None else "an offset"
+            has = f"an offset, as in {shown(text + self.start.isoformat()[-6:])}"
+            has = has if self.start.tzinfo else "no offset, as the start"
             raise InputError(f"a stamp with {has}", found=shown(text))
         return Fraction((stamp - self.start) // timedelta(microseconds=1), 10**6)
 

@@ -9,30 +9,32 @@ from dataclasses import dataclass
 from schedopt.instances.cells import Cells
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.durations import NUMBER
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.times import NUMBER
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
-"""What stands before the name of seats, of a resource, in a column's title and in an option, and of
-a pool in an option."""
+"""Prefixes of seats and of resources in titles and options, and of pools in options."""
 
 NEEDED = ("name", "reward", "priority", "demand", "critical_path")
 LIMITS = ("after", "max_processors", "processors", "pools", "spread")
 TIMES = ("tasks", "task_time", "release", "deadline", *LIMITS)
-"""Columns that a table may lack, and that are groupings where that is asked for."""
+"""Optional columns, which are groupings where the options say so."""
 
 KNOWN = (*NEEDED, *TIMES)
 FRAMES = {"frames": "tasks", "frame_time": "task_time"}
 """What farms call the columns of a stage of frames, where a table has both. The time of a task may
 also be called ``estimate``."""
+MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
+    ("arrival", "earliest", "not_before", "start", "submit"), "release"
+)
+"""Titles of other tables, and the field that they probably are; taken for it they are not."""
 NEAR = 0.85
-"""How alike a title and one of `TIMES` are where the one passes for a slip of the other."""
+"""Similarity from which a title counts as a misspelling of one of `TIMES`."""
 
 _FIELDS = frozenset(
-    {*Job.__struct_fields__, *Instance.__struct_fields__}
-    | {"arrival", "due", "due_date", "end", "seats", "size", "start", "submit", "weight"}
+    {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}
 )
-"""What a column may hold that is no group, though it be text: fields, here and in other tables."""
+"""Titles of text columns that are no groupings: fields of this and of other tables."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Columns:
 
     @classmethod
     def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
-        """Tell the columns of a table; ``groups`` names groupings; `InputError` if one is wrong."""
+        """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
         titles = set(map(_plain, cells.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
@@ -117,7 +119,7 @@ def _plain(title: str) -> str:
 
 
 def _spelled(title: str, asked: Sequence[str]) -> str:
-    """Return a title in its own spelling where it is known, and no grouping that is asked for."""
+    """Return a known title in its own spelling, unless it is a requested grouping."""
     plain = _plain(title)
     if plain in TIMES and title in asked:
         return title
@@ -125,6 +127,15 @@ def _spelled(title: str, asked: Sequence[str]) -> str:
         if plain.startswith(prefix) and title[len(prefix) :].strip():
             return f"{prefix}{title[len(prefix) :].strip()}"
     return plain if plain in KNOWN else title
+
+
+ALSO = {
+    "reward": " (or option 'reward', or a column 'priority')",
+    "tasks": " such as 12x0.5h (or 'demand' and 'critical_path')",
+    "demand": " (or a column 'tasks')",
+    "critical_path": " (or a column 'tasks')",
+}
+"""What does in place of a column that is missing."""
 
 
 def _check(
@@ -136,21 +147,31 @@ def _check(
 ) -> None:
     """Raise `InputError` where a column is missing, or seems to be misspelt."""
     staged = "tasks" in fields or "task_time" in fields
+    missing = []
     for column in KNOWN:
         lengths = column in ("demand", "critical_path")
         optional = column == "priority" or column in TIMES or (lengths and staged)
         needed = not optional and not (column == "reward" and reward)
         near = [title for title in others if _alike(_plain(title), column)]
-        # A misspelt column would pass for a grouping, and what it holds would go unused.
-        if column not in at and (needed or near):
-            also = {"reward": " (or option 'reward'), or one 'priority'"}.get(column, "")
-            also = " (or a column 'tasks')" if lengths and needed else also
-            found = ", ".join(map(shown, near or at))
-            raise InputError(f"a column {column!r}{also}", found=found, place=cells.head)
+        if column in at:
+            continue
+        if near:  # it would pass for a grouping, and what it holds would go unused
+            expected, found = f"a column {column!r}", ", ".join(map(shown, near))
+            raise InputError(expected, found=found, place=cells.head)
+        if needed:
+            missing.append(column)
+    if missing:
+        if missing[-2:] == ["demand", "critical_path"]:
+            missing[-2:] = ["tasks"]
+        named = next((title for title in others if "name" in _plain(title)), None)
+        expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
+        if "name" in missing and named:
+            expected += f"; call {shown(named)} 'name' if it is the job's"
+        raise InputError(expected, found=", ".join(map(shown, at)), place=cells.head)
 
 
 def _alike(title: str, column: str) -> bool:
-    """Tell whether a title passes for a slip of a column's own."""
+    """Tell whether a title looks like a misspelt column."""
     if column in TIMES:
         return difflib.SequenceMatcher(None, column, title).ratio() >= NEAR
     return bool(suggestion(title, [column]))
@@ -174,9 +195,10 @@ def _groupings(
 
 
 def _no_grouping(title: str, cells: Sequence[str]) -> str:
-    """Return why a column is not a grouping by itself; nothing where it is."""
+    """Return why a column is no grouping by default; empty where it is one."""
     if _plain(title) in _FIELDS:
-        return "named like a field, which a table does not give"
+        meant = MEANT.get(_plain(title))
+        return f"call it {meant!r} if that is what it says" if meant else "no field of a job's own"
     filled = [cell for cell in cells if cell]
     if cells and not filled:
         return "empty"

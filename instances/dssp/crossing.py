@@ -27,7 +27,7 @@ LARGEST, MOST_REWARD = 10**6, 1000
 RESOURCES, USERS = 2, 0.3
 """Resources, and the part of the jobs that uses each."""
 FEW = 50
-"""For so many jobs there is one set of three apart, one pair together and one that implies."""
+"""Jobs per set of three apart, per pair together and per implication."""
 
 
 def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
@@ -91,7 +91,7 @@ def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:
 
 
 def _filled(key: Any, demand: Ints, room: int, caps: Any) -> Ints:
-    """Return jobs by a key, the least first, that fit into the room and under caps of groups."""
+    """Return jobs by a key, the least first, that fit the capacity and the groups' caps."""
     rooms, taken = [most.copy() for _, most in caps], []
     for j in np.argsort(key, kind="stable").tolist():
         left = [most[owner[j]] for most, (owner, _) in zip(rooms, caps, strict=True)]

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from schedopt.instances.dssp.crossing import CROSSING
-from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.reductions import random_matching, random_partition
-from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.options import Option, is_count, number, one_of, truth, whole
 from schedopt.instances.recipes import Recipe, by_name, numbered, stream
 
@@ -29,7 +28,7 @@ TEAMS = ("lighting", "fx", "animation", "layout", "crowds", "matte")
 STEP = 10
 """Lengths are rounded to this fraction of a second, so that files stay small."""
 PATIENCE = (0.5, 0.3, 0.2)
-"""The parts of a season's jobs that can wait for 0, 1 and 2 nights more."""
+"""Fractions of a season's jobs that can wait 0, 1 and 2 more nights."""
 
 
 # --- render nights ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from schedopt.instances.cells import Cells
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import (
     MOST_TASKS,
@@ -17,12 +17,10 @@ from schedopt.instances.dssp.clock import (
     planned_of,
 )
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import History, Job, Lognormal, Stages
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import LENGTH, NUMBER, comma
+from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.options import is_number
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import LENGTH, NUMBER, comma
 
 T = TypeVar("T")
 
@@ -30,11 +28,15 @@ RECENT = 200
 """Rows of a history that count: the last ones."""
 
 SAID = 5
-"""Rows that are named one by one where several are left out."""
+"""Most omitted rows that are named one by one."""
+
+
+def _named(jobs: list[str]) -> str:
+    return ", ".join(jobs[:SAID]) + ", ..." * (len(jobs) > SAID)
 
 
 class TableRows:
-    """Reads rows into jobs, and keeps what there is to say about them."""
+    """Reads rows into jobs, and keeps notes on them."""
 
     def __init__(
         self, columns: Columns, clock: Clock, *, higher: bool = False, past: Past | None = None
@@ -44,6 +46,7 @@ class TableRows:
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
         self.over: list[str] = []  # jobs that are left out: they are due by the start
         self.released = 0  # jobs that were released before the start
+        self.backward: list[str] = []  # jobs that are due before their release
         self._seen: dict[str, str] = {}
         self._tasks = 0
 
@@ -64,7 +67,7 @@ class TableRows:
                 yield job
 
     def notes(self, read: int) -> Iterator[str]:
-        """Yield what there is to say about times, and how many jobs were read and left out."""
+        """Yield notes on times, and on how many jobs were read and left out."""
         if "priority" in self.columns.fields and self.higher:
             yield (
                 "column 'priority': higher is more important, as asked: the highest, "
@@ -82,13 +85,15 @@ class TableRows:
             yield f"times are in {self.clock.words}{also}{dated * bare}"
         if self.released:
             yield f"{counted(self.released, 'job')} released before the start: there from the start"
+        if self.backward:
+            what = "released at or after its deadline, so that it can never run"
+            yield f"{counted(len(self.backward), 'job')} {what}: {_named(self.backward)}"
         if not self.over:
             yield f"{counted(read, 'job')} read, none left out"
             return
-        named = ", ".join(self.over[:SAID]) + ", ..." * (len(self.over) > SAID)
         yield f"{counted(read, 'job')} read"
         count = counted(len(self.over), "job")
-        yield f"{count} left out: their deadline is over when the night starts: {named}"
+        yield f"{count} left out: their deadline is over when the night starts: {_named(self.over)}"
 
     def _job(self, row: _TableRow) -> Job | None:
         name = row.text("name")
@@ -136,7 +141,7 @@ class TableRows:
         return self._windowed(job, row)
 
     def _windowed(self, job: Job, row: _TableRow) -> Job | None:
-        """Return a job with its release and its deadline; None where that is over."""
+        """Return a job with its release and deadline; None where the deadline has passed."""
         if row.text("release"):
             release = row.read("release", lambda text: self.clock.point(text, "release"))
             self.released += release < 0
@@ -147,6 +152,8 @@ class TableRows:
                 self.over.append(f"{shown(job.name)} ({row.place})")
                 return None
             job = replace(job, deadline=deadline)
+            if job.release >= deadline:
+                self.backward.append(f"{shown(job.name)} ({row.place})")
         return job
 
     def _stages(self, row: _TableRow) -> tuple[Stages | None, float | None]:
@@ -201,7 +208,7 @@ class TableRows:
 
 
 class Past:
-    """A table of ``estimate`` and ``actual`` run times: who was off by how much.
+    """A table of estimated and actual run times.
 
     A job goes by the rows that have its groups, and its name if there is such a column; by all rows
     where none has.
@@ -227,7 +234,7 @@ class Past:
             raise InputError("a row or more", found="none", place=cells.head)
 
     def spread(self, name: str, groups: Mapping[str, str]) -> History:
-        """Return the last 200 ratios that say something of a job."""
+        """Return the last 200 ratios of actual to estimated run time that apply to a job."""
         own = {"name": name, **groups}
         found = self.of.get(tuple(own.get(title, "") for title in self.titles), self.all)
         return History(ratios=tuple(found[-RECENT:]))

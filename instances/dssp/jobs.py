@@ -1,17 +1,56 @@
 """Jobs in stages, and what completing them by the deadline is worth.
 
 Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Application to Animation
-Rendering", SPAA 2005, section 2.
+Rendering", SPAA 2005, section 2; section 5.1 for rewards where a trace has only ordinal priorities.
 """
 
+from collections.abc import Callable
 from math import fsum, inf, isfinite
 from typing import Annotated
 
 import msgspec
 
+from schedopt.instances.decimals import WHOLE, expect_held
 from schedopt.instances.declarations import Given, Name, NonNegative
 from schedopt.instances.errors import InputError, expect, shown
-from schedopt.instances.precision import WHOLE, expect_held
+
+Reward = Callable[[float | None, float], float]
+
+
+def linear(priority: float | None, demand: float) -> float:
+    """Return 500 - priority; never below 0, where the paper's formula would turn negative."""
+    del demand
+    return max(0.0, 500.0 - _given(priority, "linear"))
+
+
+def size(priority: float | None, demand: float) -> float:
+    """Return T_1(j): value in proportion to the processor time that is spent."""
+    del priority
+    return float(demand)
+
+
+def banded(priority: float | None, demand: float) -> float:
+    """Return 100,000, 1,000, 10 or 1 for a priority below 100, 200, 300 or none of these."""
+    del demand
+    priority = _given(priority, "banded")
+    for bound, reward in ((100, 100_000.0), (200, 1_000.0), (300, 10.0)):
+        if priority < bound:
+            return reward
+    return 1.0
+
+
+REWARDS: dict[str, Reward] = {"linear": linear, "size": size, "banded": banded}
+"""The reward functions by name; each takes (priority or None, demand in processor time).
+
+`linear` and `banded` raise `InputError` for a job without a priority.
+"""
+
+
+def _given(priority: float | None, name: str) -> float:
+    if priority is None:
+        raise InputError(f"a priority for each job: reward {name!r} is made from it", found="none")
+    return priority
+
 
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
 Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
@@ -36,7 +75,7 @@ class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
 
 
 class History(Given, kw_only=True, omit_defaults=True, tag="history", tag_field="kind"):
-    """Run times that are off as others were: actual ones over planned ones.
+    """Run times with the errors of past ones: ratios of actual to planned.
 
     Attributes
     ----------

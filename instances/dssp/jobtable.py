@@ -37,10 +37,9 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
 from schedopt.instances.dssp.jobrows import Past, TableRows
+from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.durations import NUMBER, SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import (
@@ -51,6 +50,7 @@ from schedopt.instances.options import (
     one_of,
     text,
 )
+from schedopt.instances.times import NUMBER, SPELLED
 
 OPTIONS = OptionsWith(
     {
@@ -210,14 +210,22 @@ def convert(
     return instance
 
 
+EXAMPLES = {"deadline": "8h", "processors": "16"}
+
+
 def _clock(
     start: str | None, unit: str, deadline: float | str | None, machine: Any
 ) -> tuple[Clock, float]:
     """Return what reads times, and the deadline that it reads; both options have to be there."""
     given = {"deadline": deadline, "processors": machine}
     if deadline is None or machine is None:
-        missing = " and ".join(f"'{key}'" for key, value in given.items() if value is None)
-        raise InputError(f"option {missing}, which a table cannot tell", place="option")
+        missing = [key for key, value in given.items() if value is None]
+        example = " ".join(f"--option {key}={EXAMPLES[key]}" for key in missing)
+        raise InputError(
+            f"option {' and '.join(map(repr, missing))}, which a table cannot tell, as in "
+            f"{example} (a log of jobs that have run is read with --option as=jobs)",
+            place="option",
+        )
     with placed("option start"):
         clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
     place = "option deadline"
@@ -252,7 +260,7 @@ def _machine(
 def _points(
     clock: Clock, given: str, place: str, *, whole: bool = False
 ) -> tuple[tuple[float, float], ...]:
-    """Return times from which on there is so much."""
+    """Return the times from which each amount holds."""
     found: list[tuple[float, float]] = []
     for part in given.split(",") if given else ():
         time, _, amount = part.rpartition("=")
@@ -265,7 +273,7 @@ def _points(
 
 
 def _counts(clock: Clock, given: str, place: str) -> tuple[tuple[float, int], ...]:
-    """Return times from which on there are so many processors."""
+    """Return the times from which each number of processors holds."""
     points = _points(clock, given, place, whole=True)
     return tuple((time, int(amount)) for time, amount in points)
 
@@ -304,7 +312,7 @@ def _zoned(clock: Clock) -> str | None:
 def _amounts(
     prefix: str, kinds: Sequence[str], given: Mapping[str, float | str]
 ) -> Iterator[tuple[str, float | str]]:
-    """Yield how much there is of what each column holds, as options say it."""
+    """Yield the amount of each resource column, from the options."""
     own = {key.removeprefix(prefix): n for key, n in given.items() if key.startswith(prefix)}
     for kind in own.keys() - kinds:
         expected = f"a column {prefix}{kind}, with what each running task holds"

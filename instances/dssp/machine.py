@@ -24,7 +24,7 @@ Instance = Any
 
 
 class Down(Given, kw_only=True, omit_defaults=True):
-    """Processors that others have for a time, or nobody.
+    """Processors that are reserved or down for a time.
 
     Attributes
     ----------
@@ -62,14 +62,14 @@ class Steps:
 
     @classmethod
     def of(cls, given: float | Iterable[tuple[float, float]], before: float = 0) -> Steps:
-        """Return an amount, or what one changes to, and what it is before that."""
+        """Return an amount as steps, with its value before the first change."""
         points = {NONE: as_written(before if isinstance(given, Iterable) else given)}
         changes = given if isinstance(given, Iterable) else ()
         points |= {as_written(time): as_written(amount) for time, amount in changes}
         return cls(tuple(points), tuple(points.values()))
 
     def less(self, amount: Fraction, start: float, end: float | None = None) -> Steps:
-        """Return what is left where so much is away for a time, or from a time on."""
+        """Return the amount less what is away for a time, or from a time on."""
         first, last = as_written(start), None if end is None else as_written(end)
         times = tuple(sorted({*self.times, first} | (set() if last is None else {last})))
 
@@ -80,7 +80,7 @@ class Steps:
         return Steps(times, tuple(map(left, times)))
 
     def spans(self) -> Iterator[Span]:
-        """Yield each stretch in which nothing changes, one after the other."""
+        """Yield the intervals between changes."""
         ends = (*self.times[1:], None)
         yield from map(Span, self.times, ends, self.amounts)
 
@@ -94,12 +94,12 @@ class Steps:
         return Steps(times, tuple(self.at(time) + other.at(time) for time in times))
 
     def at(self, time: Fraction) -> Fraction:
-        """Return how much there is at a time."""
+        """Return the amount at a time."""
         return self.amounts[max(0, bisect_right(self.times, time) - 1)]
 
     @property
     def most(self) -> Fraction:
-        """The most that there ever is."""
+        """The largest amount at any time."""
         return max(self.amounts)
 
     def until(self, time: Fraction) -> Fraction:
@@ -113,7 +113,7 @@ class Steps:
         return total
 
     def reached(self, start: Fraction, work: Fraction) -> Fraction | None:
-        """Return by when so much is there from a start on, summed over time; None if never."""
+        """Return when the amount, summed over time from a start, reaches a total; None if never."""
         for span in self.spans():
             at = max(start, span.start)
             if work <= 0:
@@ -126,7 +126,7 @@ class Steps:
         return None if work > 0 else start
 
     def fits(self, start: Fraction, length: Fraction, need: Fraction) -> Fraction | None:
-        """Return from when on so much is there all through a length of time; None if never."""
+        """Return the earliest time from which an amount lasts for some time; None if never."""
         for span in self.spans():
             if span.end is not None and span.end <= start:
                 continue
@@ -153,7 +153,7 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What there is, and what each job may ask of it."""
+    """The machine, and what each job may use of it."""
 
     pools: dict[str, Steps]  # the processors of each; without pools all, under an empty name
     resources: dict[str, Steps]  # what running tasks hold beside processors
@@ -186,7 +186,7 @@ class Machine:
 
     @cached_property
     def layers(self) -> list[Layer]:
-        """The processors, by which of them leave together."""
+        """The processors in layers that leave together."""
         found: list[Layer] = []
         first = 0
         for pool, there in self.pools.items():
@@ -204,7 +204,7 @@ class Machine:
         return [name for name in self.pools if job.pools is None or name in job.pools]
 
     def starts(self, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
-        """Return when a task of a job can start at the earliest, were it alone; None if never."""
+        """Return the earliest start of a job's task if alone; None if never."""
         found = [self._starts(self.pools[name], job, at, length) for name in self.of_job(job)]
         return min((time for time in found if time is not None), default=None)
 
@@ -224,7 +224,7 @@ class Machine:
     def completes(
         self, job: Job, at: Fraction, demand: Fraction, longer: Fraction = ONE
     ) -> Fraction | None:
-        """Return when a job completes at the earliest from a time on, were it alone; None if never.
+        """Return a job's earliest completion from a time on if alone; None if never.
 
         Run times are so many times as long as planned. Its demand finds processors, no more of them
         at a time than it may have, and its longest tasks run one after the other; a predicted
@@ -247,7 +247,7 @@ class Machine:
 
 
 def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], list[int]]:
-    """Return positions of jobs, each after all that it waits for; then those of a cycle, if any."""
+    """Return jobs in topological order, then those of a cycle, if any."""
     order: list[int] = []
     done: set[int] = set()
     for first in range(len(jobs)):
@@ -266,7 +266,7 @@ def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], lis
 
 
 def completions(night: Instance) -> list[Fraction | None]:
-    """Return when each job completes at the earliest, were the machine its own; None if never."""
+    """Return each job's earliest completion with the machine to itself; None if never."""
     machine, jobs = night.machine, night.jobs
     demands = night.planned.demands.fractions
     ends: list[Fraction | None] = [None] * len(jobs)

@@ -1,4 +1,4 @@
-"""What is wrong with a machine that changes, and with what jobs ask of it."""
+"""Validation of a machine that changes, and of what jobs need of it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import Machine, in_order
-from schedopt.instances.durations import SPELLED
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
-from schedopt.instances.precision import expect_held
+from schedopt.instances.times import SPELLED
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp.jobs import Job
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 Profile = Annotated[tuple[tuple[NonNegative, NonNegative], ...], msgspec.Meta(min_length=1)]
 """Times, ascending, from which on there is so much; nothing before the first."""
 Counts = Annotated[tuple[tuple[NonNegative, Count], ...], msgspec.Meta(min_length=1)]
-"""The same of processors."""
+"""Times, ascending from 0, with the number of processors from each on."""
 
 OF_FILES = ("changes", "down", "resources", "pools", "end")
 OF_JOBS: dict[str, Callable[[Job], object]] = {
@@ -33,14 +32,14 @@ OF_JOBS: dict[str, Callable[[Job], object]] = {
     "holds": attrgetter("holds"),
     "processors": lambda job: job.processors > 1,
 }
-"""Keys by which a file is more than jobs on a machine that stays, and how a job shows them."""
+"""Keys beyond jobs on an unchanging machine, and how a job shows each."""
 Instance = Any
 """`records.Instance`, which asks for these checks."""
 NAMES = {"changes": "capacity"}
 
 
 def beyond(night: Instance) -> dict[str, str]:
-    """Return the keys by which an instance is more than jobs on a machine that stays, and where."""
+    """Return an instance's keys beyond jobs on an unchanging machine, with their places."""
     found = {NAMES.get(key, key): NAMES.get(key, key) for key in OF_FILES if getattr(night, key)}
     for key, used in OF_JOBS.items():
         if any(map(used, night.jobs)):
@@ -135,7 +134,7 @@ def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
 
 
 def _asks(night: Instance, job: Job) -> Iterator[InputError]:
-    """Yield what is wrong with what a job asks for."""
+    """Yield what is wrong with a job's needs."""
     for i, name in enumerate(job.after):
         if name not in night.index:
             yield _unknown(name, night.index, "a job", f"after[{i}]")

@@ -20,8 +20,8 @@ from schedopt.instances.dssp.answers import (
 )
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.machine import Down
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import expect
 from schedopt.instances.naming import split
 
@@ -61,12 +61,12 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
 
 
 def worths(night: Instance, positions: Sequence[int]) -> tuple[float, ...]:
-    """Return what some jobs are worth to each of the instance's objectives."""
+    """Return the value of some jobs to each of the instance's objectives."""
     return tuple(fsum(night.worths(name)[positions]) for name in night.objectives)
 
 
 def refuse_order(night: Instance, who: str) -> None:
-    """Raise `InputError` if an instance has several objectives, where ``who`` takes one alone."""
+    """Raise `InputError` if an instance has several objectives, which ``who`` does not take."""
     expected = f"one: {who} takes `reward` alone, formulation selection takes several"
     expect(len(night.objectives) < 2, expected, list(night.objectives), "objectives")
 
@@ -178,7 +178,7 @@ def scheduled(
 
 
 def bounding(night: Instance) -> Instance:
-    """Return the night whose best selection (r = 1) no schedule of the given one can beat.
+    """Return the night whose best selection (r = 1) bounds every schedule of the given one.
 
     What lives between two times has a total demand, as it happens, of at most what all processors
     do between them, and a critical path of at most that time. So predictions give way to the tasks,

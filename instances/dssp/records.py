@@ -44,8 +44,7 @@ from schedopt.instances.dssp.jobs import (
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
-from schedopt.instances.dssp.planned import Planned, guaranteed
-from schedopt.instances.dssp.tasks import Tasks
+from schedopt.instances.dssp.planned import Planned, Tasks, guaranteed
 from schedopt.instances.errors import InputError, expect, listing, shown
 from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
@@ -85,7 +84,7 @@ FILL = Option(
 )
 """The selection parameter r, which selections and selectors take as option ``fill``."""
 PROCESSORS = Option(None, "a whole number of at least 1", lambda v: is_count(v, 10**9))
-"""What converters take as option ``processors`` where files do not know the machine."""
+"""The converters' option ``processors``, for files that do not know the machine."""
 
 
 class Instance(BaseInstance, kw_only=True, tag="dssp"):
@@ -168,7 +167,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def beyond(self) -> dict[str, str]:
-        """The keys by which this is more than jobs on a machine that stays, with their places."""
+        """The keys beyond jobs on an unchanging machine, with their places."""
         return beyond(self)
 
     def _check_nights(self) -> None:
@@ -203,7 +202,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         )
 
     def worths(self, objective: str) -> Floats:
-        """Return what each job is worth to an objective, shape (J,)."""
+        """Return each job's value to an objective, shape (J,)."""
         if objective in ("reward", "demand"):
             return self.rewards if objective == "reward" else self.demands
         return self._floats(job.values.get(objective, 0.0) for job in self.jobs)
@@ -298,11 +297,11 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
 
     @cached_property
     def _rooms(self) -> dict[float, Fraction]:
-        """What `room` has returned by r: policies ask for it again and again."""
+        """Results of `room` by r, which policies ask for again and again."""
         return {}
 
     def fill(self, asked: float | str) -> float:
-        """Return r as a number: the one that is asked for, or Theorem 4's for ``guaranteed``.
+        """Return r as a number: as given, or Theorem 4's for ``guaranteed``.
 
         Raises
         ------
@@ -382,13 +381,13 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return np.array([self.index[name] for name in solution.selected], dtype=np.intp)
 
     def placed(self, positions: NDArray[np.intp], solution: Answered) -> Answered:
-        """Keep the positions of what was selected last: of a million names they take a second."""
+        """Cache the positions of the last selection: a million names take a second."""
         self.__dict__["_placed"] = solution, positions
         return solution
 
     @cached_property
     def tasks(self) -> Tasks:
-        """What happens: every task of every job, as flat arrays.
+        """The actual tasks of all jobs, as flat arrays.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Scenarios: by which factors the run times of a night turn out to be longer than planned.
+"""Scenarios: factors by which the run times of a night exceed the planned ones.
 
 Each job has one factor in each scenario, drawn from its `spread`; all its run times are multiplied
 by it. Factors are whole numbers of millionths, so that what fits is a matter of whole numbers.
@@ -16,8 +16,8 @@ import numpy as np
 
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp.jobs import History, Lognormal
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Option, checked, whole
 from schedopt.instances.recipes import stream
@@ -29,7 +29,7 @@ THOUSANDFOLD = 1_000 * MILLION
 """The largest factor that is drawn."""
 
 DECIDING, JUDGING, RUNNING = 0, 1, 2
-"""Streams of a seed: of what decides, of what judges that, and of what is run by a dispatcher."""
+"""Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
 
 JUDGES = 1_000
 """Scenarios that judge a decision."""
@@ -41,7 +41,7 @@ Spread = float | Lognormal | History | None
 
 
 class Measure(NamedTuple):
-    """What is made of rewards in scenarios: ``mean``, ``cvar`` or ``chance``, with its level."""
+    """The risk measure of rewards: ``mean``, ``cvar`` or ``chance``, with its level."""
 
     kind: str
     level: Fraction = Fraction(0)
@@ -109,7 +109,7 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
 
 
 def longest(night: Instance) -> int:
-    """Return a factor that no draw is above, in millionths."""
+    """Return an upper bound on the factors drawn, in millionths."""
     spreads = [job.spread for job in night.jobs]
     known = (max(spread.ratios) for spread in spreads if isinstance(spread, History))
     drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)

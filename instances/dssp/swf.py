@@ -1,13 +1,12 @@
-"""A log in the Standard Workload Format as a night of jobs, or several, each of a single stage."""
+"""A log in the Standard Workload Format as one night or several, with jobs of a single stage."""
 
 from pathlib import Path
 from typing import Unpack
 
 from msgspec.structs import replace
 
-from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
-from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import (
     Option,

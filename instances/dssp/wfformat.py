@@ -22,9 +22,8 @@ from typing import Annotated
 import msgspec
 
 from schedopt.instances.declarations import Name, NonNegative
-from schedopt.instances.dssp.jobs import Job
+from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.dssp.rewards import REWARDS
 from schedopt.instances.errors import InputError, placed, shown, suggestion
 from schedopt.instances.files import read, stem
 from schedopt.instances.naming import refuse_twice
@@ -210,7 +209,7 @@ def critical_path(workflow: Workflow) -> float:
 
 
 def lengthening(workflow: Workflow) -> float:
-    """Return by what fraction levelling makes the critical path longer, 0 if not at all."""
+    """Return the fraction by which levelling lengthens the critical path."""
     own = critical_path(workflow)
     return max(0.0, sum(map(max, levelled(workflow))) / own - 1) if own > 0 else 0.0
 

@@ -1,4 +1,4 @@
-"""Windows: jobs live from their release to their deadline, and what fits between the two.
+"""Windows: jobs between a release and a deadline, and what fits there.
 
 A job's own deadline may be later than the file's, which is what holds where a job says nothing;
 shares are of r·P·D with the file's D all the same.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp.records import Instance
 
 MOST = 20_000_000
-"""What the windows of an instance may list of jobs, all together."""
+"""Most jobs that the windows of an instance may list in all."""
 
 
 class Window(NamedTuple):
@@ -36,7 +36,7 @@ class Window(NamedTuple):
         return as_written(self.deadline) - as_written(self.release)
 
     def room(self, there: Steps) -> Fraction:
-        """Return what there is from the release to the deadline, all in all, exactly."""
+        """Return the capacity from the release to the deadline, exactly."""
         return there.until(as_written(self.deadline)) - there.until(as_written(self.release))
 
 
@@ -80,7 +80,7 @@ def windows(
 
 
 def _until(rate: float | Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what there is up to each of some times, all in all."""
+    """Return the cumulative capacity up to each of some times."""
     if not isinstance(rate, Steps):
         return rate * times
     return np.array([float(rate.until(as_written(time))) for time in times.tolist()])

@@ -30,7 +30,7 @@ def drawn_uniform(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
 
 
 def drawn_binomial(draw: Draw, nodes: int, shape: Any, mean: float) -> Any:
-    """Draw minima 1 + Binomial(2·mean - 2, 1/2), cut at N: the same range and mean, most near it.
+    """Draw minima 1 + Binomial(2·mean - 2, 1/2), cut at N: same range and mean, less spread.
 
     The paper says "binomial" without parameters: these are our own choice.
     """

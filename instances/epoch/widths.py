@@ -25,7 +25,7 @@ def _short(nodes: int, jobs: int, least: int) -> list[int]:
 
 
 def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
-    """Return the widths that drop out, in order: (prime, widths); prime 0 is by all sums."""
+    """Return the widths ruled out, in order: (prime, widths); prime 0 is by all subset sums."""
     total = Fraction(jobs, nodes)
     widths = set(_short(nodes, jobs, least))
     dropped: list[tuple[int, list[int]]] = []
@@ -48,14 +48,14 @@ def steps(nodes: int, jobs: int, least: int) -> list[tuple[int, list[int]]]:
 
 
 def grid(widths: Iterable[int], nodes: int, jobs: int) -> int:
-    """Return into how many units the quantum is cut, so that every rectangle's height is whole."""
+    """Return the units in a quantum that make every rectangle's height an integer."""
     return int(lcm(*widths, nodes) * Fraction(jobs, nodes))
 
 
 def coarser(
     widths: Sequence[int], nodes: int, jobs: int, most: int, count: int | None = None
 ) -> list[int]:
-    """Leave out widths until the grid has few units enough, and perhaps few widths; never N."""
+    """Leave out widths, never N, until the grid has few enough units (and widths)."""
     kept = list(widths)
     primes = [p for p in _primes(nodes) if any(w % p == 0 for w in kept)]
     powers = {p: {w: _power(w, p) for w in kept} for p in primes}

@@ -1,4 +1,4 @@
-"""Records of hesrpt: jobs of known size that share servers, and who got how much of them when.
+"""Records of hesrpt: jobs of known size that share servers, and their shares over time.
 
 Source: Berg, Vesilo and Harchol-Balter, "heSRPT: Optimal Parallel Scheduling of Jobs With Known
 Sizes", 2019.
@@ -17,11 +17,11 @@ from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import FairShare, NonNegative, Shares, check_rules
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import Given, Name, Record
 from schedopt.instances.decoding import no_collection
 from schedopt.instances.errors import InputError, expect, joined, shown
 from schedopt.instances.hesrpt.speedups import Power, Speedup, Whole
-from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
@@ -143,7 +143,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
     @cached_property
     def costs(self) -> Floats:
-        """What a unit of each job's flow time costs, shape (M,); makespan has no such costs."""
+        """The cost of a unit of each job's flow time, shape (M,); makespan has none."""
         if self.objective == "weighted-flow-time":
             return self.weights
         each = 1.0 / len(self.jobs) if self.objective == "mean-flow-time" else 1.0
@@ -204,7 +204,7 @@ class Instance(BaseInstance, kw_only=True, tag="hesrpt"):
 
 
 def check_meaning(constraint: Any, place: str) -> None:
-    """Raise `InputError` where a side constraint says what has no meaning for shares of servers."""
+    """Raise `InputError` where a side constraint has no meaning for shares of servers."""
     if not isinstance(constraint, FairShare):
         return
     for field in ("of", "each", "past", "past_total", "window", "half_life"):
@@ -216,7 +216,7 @@ def check_meaning(constraint: Any, place: str) -> None:
 
 
 class Epoch(Record, kw_only=True):
-    """A time during which shares do not change.
+    """An interval of constant shares.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Epoch(Record, kw_only=True):
 
 
 class Allocated(Record, kw_only=True, omit_defaults=True):
-    """Who had how much of the servers when, as result documents write it.
+    """An allocation of servers over time, as result documents write it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Speedup functions: how much faster a job runs on k servers than on one; fits to measured points.
+"""Speedup functions, and their fits to measured points.
 
 Each is concave with s(0) = 0, so that sharing servers evenly over time never hurts.
 """
@@ -221,7 +221,7 @@ def points(speedup: Table | Whole, servers: int) -> tuple[Floats, Floats]:
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted speedup, and how far it is from the points.
+    """A fitted speedup, and its residuals.
 
     Attributes
     ----------

@@ -5,19 +5,17 @@ Multiserver Job Scheduling with Quickswap", 2025.
 """
 
 from schedopt.instances.msfq.answers import (
+    Bracketed,
     ClassTime,
     Expected,
-    OptimalTable,
-    Simulated,
-    Thresholded,
-)
-from schedopt.instances.msfq.log_answers import (
-    Bracketed,
     LogAnswer,
     Measures,
+    OptimalTable,
     Preempted,
     Replayed,
+    Simulated,
     Started,
+    Thresholded,
     Windowed,
 )
 from schedopt.instances.msfq.records import Instance, JobClass, Partition, SideConstraint

@@ -1,8 +1,19 @@
-"""What is found for a queue: response times by class, the threshold curve, a policy's table."""
+"""Answers for a queue or a log: response times by class, thresholds, replays, bounds."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
 from schedopt.instances.declarations import Record
+from schedopt.instances.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from schedopt.instances.msfq.logs import Floats
 
 
 class ClassTime(Record, kw_only=True):
@@ -36,7 +47,7 @@ class ClassTime(Record, kw_only=True):
 
 
 class Answer(Record, kw_only=True):
-    """What every answer tells.
+    """The fields of every answer.
 
     Attributes
     ----------
@@ -103,7 +114,7 @@ class OptimalTable(Answer, kw_only=True):
 
 
 class Expected(Answer, kw_only=True):
-    """What a policy gets in the long run, solved and not simulated.
+    """The long-run measures of a policy, solved rather than simulated.
 
     Attributes
     ----------
@@ -121,7 +132,7 @@ class Expected(Answer, kw_only=True):
 
 
 class Simulated(Answer, kw_only=True):
-    """What a simulated policy got.
+    """The measures of a simulated policy.
 
     Attributes
     ----------
@@ -149,3 +160,238 @@ class Simulated(Answer, kw_only=True):
     phases: dict[str, float] | UnsetType = UNSET
     replications: int | UnsetType = UNSET
     note: str | UnsetType = UNSET
+
+
+MOST = 10**8
+"""The most times that are unpacked."""
+
+
+def packed(starts: Floats) -> bytes:
+    """Return starts as a document holds them: little-endian, the like bytes together, deflated."""
+    import numpy as np
+
+    plain = np.ascontiguousarray(starts, dtype="<f8").view(np.uint8).reshape(-1, 8)
+    return zlib.compress(plain.T.tobytes(), 1)
+
+
+def unpacked(schedule: bytes, jobs: int) -> Floats:
+    """Unpack starts; `InputError` unless there are exactly so many."""
+    import numpy as np
+
+    expected = f"the starts of {jobs} jobs, packed"
+    if not 0 <= jobs <= MOST:
+        raise InputError(f"0 to {MOST:,} times, packed", found=shown(jobs), place="schedule")
+    try:
+        engine = zlib.decompressobj()
+        data = engine.decompress(schedule, 8 * jobs + 1)
+    except zlib.error as error:
+        raise InputError(expected, found=str(error), place="schedule") from None
+    if len(data) != 8 * jobs:
+        raise InputError(expected, found=f"{len(data)} bytes", place="schedule")
+    plain = np.frombuffer(data, np.uint8).reshape(8, -1).T
+    return np.ascontiguousarray(plain).view("<f8").reshape(-1).astype(np.float64)
+
+
+class _Packed:
+    """An answer that holds when each job started, packed."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        jobs: int
+        schedule: bytes
+
+    @property
+    def starts(self) -> Floats:
+        """When each job started, shape (jobs,)."""
+        return unpacked(self.schedule, self.jobs)
+
+    def table(self) -> pl.DataFrame:
+        """Return a row for each job of the log: its row there, from 0, and its start."""
+        import polars as pl
+
+        starts = self.starts
+        return pl.DataFrame({"job": pl.arange(len(starts), eager=True), "start": starts})
+
+
+class Measures(Record, kw_only=True):
+    """The measures of a user, a queue, or the jobs of one need.
+
+    Attributes
+    ----------
+    jobs : int
+        How many they are.
+    mean_response_time, mean_wait : float
+        From submit to end, and from submit to start, in the log's unit.
+    mean_bounded_slowdown : float
+        The mean of max(1, response / max(run, τ)) (Feitelson and Rudolph, JSSPP 1998).
+    """
+
+    jobs: int
+    mean_response_time: float
+    mean_wait: float
+    mean_bounded_slowdown: float
+
+
+class LogAnswer(Record, kw_only=True):
+    """The fields of every answer for a log.
+
+    Attributes
+    ----------
+    jobs : int
+        How many there are.
+    mean_response_time : float
+        The mean of end minus submit over all jobs.
+    weighted_response_time : float
+        The same, each job weighing its servers times its run time.
+    """
+
+    jobs: int
+    mean_response_time: float
+    weighted_response_time: float
+
+
+class Replayed(_Packed, LogAnswer, kw_only=True):
+    """A log replayed under a policy.
+
+    Attributes
+    ----------
+    mean_wait : float
+        The mean of start minus submit.
+    mean_bounded_slowdown : float
+        The mean of max(1, response / max(run, τ)), τ = ``slowdown_bound``.
+    slowdown_bound : float
+        τ, in the log's unit.
+    utilization : float
+        Work done over servers times the time from the first submit to the last end.
+    loss_of_capacity : float
+        The share of the servers that was idle though waiting jobs could have filled it, were they
+        divisible: min(idle, waiting need), over time.
+    fairness : float or None
+        Jain's index of the users' mean bounded slowdowns, 1 where all are alike; null where the log
+        does not say whose the jobs are.
+    makespan : float
+        From the first submit to the last end.
+    confidence : float or None
+        Half-width of a 95% interval by batch means, for the mean of the process that the log is a
+        part of: the objective is exact. Null where jobs are too few.
+    estimates : str
+        What the policy took for each job's run time: ``given``, ``exact``, or ``none``.
+    by : dict
+        ``user``, ``group``, ``queue`` and ``need``: for each name, what its jobs got.
+    schedule : bytes
+        When each job started, `packed`.
+    note : str, optional
+        What is to be said beside the numbers.
+    resampled : tuple of float
+        The objective on logs resampled by user and week, where that was asked for: the same logs,
+        in the same order, for every policy.
+    """
+
+    mean_wait: float
+    mean_bounded_slowdown: float
+    slowdown_bound: float
+    utilization: float
+    loss_of_capacity: float
+    fairness: float | None
+    makespan: float
+    confidence: float | None
+    estimates: str
+    by: dict[str, dict[str, Measures]]
+    schedule: bytes
+    note: str | UnsetType = UNSET
+    resampled: tuple[float, ...] = ()
+
+
+class Preempted(LogAnswer, kw_only=True):
+    """A log played by a preemptive reference, which no cluster runs.
+
+    Attributes
+    ----------
+    mean_bounded_slowdown : float
+        The mean of max(1, response / max(run, τ)), τ = ``slowdown_bound``.
+    slowdown_bound : float
+        τ, in the log's unit.
+    preemptions : int
+        How often a job was stopped.
+    makespan : float
+        From the first submit to the last end.
+    confidence : float or None
+        Half-width of a 95% interval by batch means, for the mean of the process that the log is a
+        part of: the objective is exact. Null where jobs are too few.
+    count : int
+        Pieces in which jobs were served.
+    pieces : bytes
+        For each piece its job, then when each began, then when each ended, `packed`.
+    """
+
+    mean_bounded_slowdown: float
+    slowdown_bound: float
+    preemptions: int
+    makespan: float
+    confidence: float | None
+    count: int
+    pieces: bytes
+
+    @property
+    def intervals(self) -> tuple[Floats, Floats, Floats]:
+        """Each piece's job, when it began, and when it ended, of shape (count,) each."""
+        columns = unpacked(self.pieces, 3 * self.count).reshape(3, -1)
+        return columns[0], columns[1], columns[2]
+
+    def table(self) -> pl.DataFrame:
+        """Return the pieces as a frame."""
+        import polars as pl
+
+        of, begin, end = self.intervals
+        return pl.DataFrame({"job": of.astype("int64"), "begin": begin, "end": end})
+
+
+class Bracketed(_Packed, LogAnswer, kw_only=True):
+    """The best policy of several on a log, and how much better any schedule could have been.
+
+    Attributes
+    ----------
+    policy : str
+        Which policy was best.
+    policies : dict of str to float
+        The objective of each that was tried.
+    bounds : dict of str to float
+        Lower bounds on the objective by name.
+    schedule : bytes
+        When each job started under the best, `packed`.
+    """
+
+    policy: str
+    policies: dict[str, float]
+    bounds: dict[str, float]
+    schedule: bytes
+
+
+class Started(Record, kw_only=True):
+    """When a job of a window starts.
+
+    Attributes
+    ----------
+    job : int
+        Its row in the log, from 0.
+    start : float
+    """
+
+    job: int
+    start: float
+
+
+class Windowed(LogAnswer, kw_only=True):
+    """A schedule of some jobs of a log, alone on the machine.
+
+    Attributes
+    ----------
+    first, count : int
+        Which jobs: so many from the first, by row from 0.
+    starts : tuple of Started
+        In the log's order.
+    """
+
+    first: int
+    count: int
+    starts: tuple[Started, ...]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from schedopt.instances.cells import csv_cells, read_parquet
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import lost_cell, may_lose
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, defects
-from schedopt.instances.parquet import read_parquet
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import lost_cell, may_lose
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
 COLUMNS = (*NEEDED, "estimate", *TEXTS)
 OF = "need:"
-"""What titles of columns begin with that hold the needs of a resource."""
+"""Prefix of the titles of resource columns."""
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 _CHUNK = 2**18
 
@@ -128,6 +128,7 @@ def _table(path: Path) -> pl.DataFrame:
             return unguarded_columns(table, [key for key in titles if key in TEXTS])
         except PolarsError as error:
             failure = str(error).splitlines()[0]
+    csv_cells(data)  # which names the line
     raise InputError("a table in CSV", found=failure)
 
 
@@ -174,7 +175,7 @@ def _numbers(table: pl.DataFrame, key: str) -> Floats:
 
 
 def first_of(column: pl.Series, bad: pl.Series) -> tuple[int, str]:
-    """Return the row of the first cell that is bad, and its words: how many more there are."""
+    """Return the row of the first bad cell, and words for how many more there are."""
     first, count = int(bad.arg_max() or 0), int(bad.sum())
     value = column[first]
     found = "an empty cell" if value is None or value == "" else shown(value)

@@ -1,4 +1,4 @@
-"""Jobs of a log as columns: when each came, what it needed, how long it ran, and whose it was.
+"""Jobs of a log as columns: submit times, needs, run times, and owners.
 
 Ten million jobs are a few hundred megabytes this way; as objects they would be tens of gigabytes.
 """
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError
-from schedopt.instances.precision import expect_held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -23,11 +23,11 @@ Names = NDArray[np.generic]
 """Texts of any length, 16 bytes each where they are short: numpy's StringDType."""
 MOST_NEED = 2**31 - 1
 MOST_AMOUNT = 2**53 - 1
-"""The most of a resource: what a number in JSON and a cell of a table hold exactly."""
+"""Largest amount of a resource: JSON numbers and table cells hold it exactly."""
 MOST_SUM = 2**62
-"""Needs of one resource sum to less over all jobs, so that no sum of some of them overflows."""
+"""Limit on the sum of all needs of a resource, so that no partial sum overflows."""
 GROUPINGS = ("user", "group", "queue", "partition")
-"""Columns that say whose a job is, or where."""
+"""Columns that name a job's owner or place."""
 
 
 class Labels(NamedTuple):
@@ -44,11 +44,11 @@ class Labels(NamedTuple):
         return cls(np.array(codes, dtype=np.int32), tuple(known))
 
     def take(self, rows: NDArray[np.generic]) -> Labels:
-        """Return those of some jobs, by number or truth values."""
+        """Return the entries of some jobs, by number or mask."""
         return Labels(self.codes[rows], self.names)
 
     def used(self) -> Labels | None:
-        """Return the same with no names but those that a job has; None where none is known."""
+        """Return the same without unused names; None where no name is known."""
         used, first = np.unique(self.codes, return_index=True)
         order = used[np.argsort(first)]
         order = order[order >= 0]
@@ -72,7 +72,7 @@ class Needs(NamedTuple):
         return cls(tuple(columns), np.ascontiguousarray(np.stack(each, axis=1)))
 
     def take(self, rows: NDArray[np.generic]) -> Needs:
-        """Return those of some jobs, by number or truth values."""
+        """Return the entries of some jobs, by number or mask."""
         return Needs(self.names, np.ascontiguousarray(self.amounts[rows]))
 
     def columns(self) -> dict[str, Amounts]:
@@ -167,7 +167,7 @@ class Jobs:
         return self.estimate is not None and bool(np.isfinite(self.estimate).any())
 
     def planned(self, estimates: str = "given") -> Floats:
-        """Return how long a policy believes that each job will run, with estimates given or exact.
+        """Return each job's planned run time, with estimates as given or exact.
 
         With ``given`` that is the user's estimate, the run time itself where there is none, and
         never less than the run time: a job that would outrun its estimate is known to be longer, so
@@ -193,7 +193,7 @@ class Jobs:
         return float(self.submit[-1] - self.submit[0])
 
     def labels(self, by: str) -> Labels | None:
-        """Return what one of `GROUPINGS`, or ``need``, says of each job."""
+        """Return each job's label under one of `GROUPINGS` or ``need``."""
         if by != "need":
             column: Labels | None = getattr(self, by)
             return column
@@ -201,7 +201,7 @@ class Jobs:
         return Labels(codes.astype(np.int32), tuple(str(need) for need in needs.tolist()))
 
     def take(self, rows: ArrayLike | slice) -> Jobs:
-        """Return some of the jobs, by number, a slice or truth values."""
+        """Return some of the jobs, by number, slice or mask."""
         at = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
         return Jobs(*taken([getattr(self, field.name) for field in fields(self)], at))
 
@@ -216,7 +216,7 @@ def taken(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
 
 @dataclass(frozen=True)
 class Defect:
-    """Something wrong with some jobs of a log: in words, how many have it, and the first."""
+    """A defect of some jobs of a log: in words, the number of jobs, and the first."""
 
     words: str
     expected: str
@@ -232,7 +232,7 @@ def defects(  # noqa: PLR0917 - columns
     needs: Needs | None = None,
     servers: int | None = None,
 ) -> Iterator[Defect]:
-    """Yield what makes a log one that cannot be replayed, each kind with its count."""
+    """Yield the defects that keep a log from being replayed, each kind with its count."""
     widest = MOST_NEED if servers is None else servers
     early = ~np.isfinite(submit) | (submit < 0)
     before = np.concatenate([[-np.inf], submit[:-1]])

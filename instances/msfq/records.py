@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import msgspec
 
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
-from schedopt.instances.dates import Dates
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import Given, Name
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.extras import need
@@ -25,15 +25,15 @@ from schedopt.instances.msfq.sizes import (
     Lognormal,
 )
 from schedopt.instances.naming import refuse_twice
-from schedopt.instances.precision import expect_held
 from schedopt.instances.protocol import BaseInstance
+from schedopt.instances.times import Dates
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from schedopt.instances.msfq.log_answers import LogAnswer
+    from schedopt.instances.msfq.answers import LogAnswer
     from schedopt.instances.msfq.logs import Jobs
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
@@ -115,7 +115,7 @@ class Partition(Given, kw_only=True, omit_defaults=True):
 
 
 class Part(NamedTuple):
-    """A machine of its own in a log: a partition with jobs, or all of a machine that has none.
+    """A separate machine of a log: a partition with jobs, or the whole machine.
 
     ``rows`` are its jobs in the whole log, shape (jobs,), and ``queue`` is these alone.
     """
@@ -204,7 +204,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         expect(self.servers == total, f"{total}, those of all partitions", self.servers, "servers")
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
-        """Take the jobs of a log along, from process to process."""
+        """Pickle the jobs of a log along, for other processes."""
         return _remade, (msgspec.json.encode(self), self.__dict__.get("jobs"))
 
     @cached_property
@@ -249,7 +249,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return tuple(self.resources.get(name, 0) for name in needs.names) if needs else ()
 
     def expect_servers_alone(self, whose: str) -> None:
-        """Raise `InputError` if there are resources or partitions, which somebody cannot take."""
+        """Raise `InputError` if there are resources or partitions, which ``who`` does not take."""
         for key in ("resources", "partitions"):
             if names := getattr(self, key):
                 raise InputError(f"servers alone for {whose}", found=", ".join(names), place=key)
@@ -296,7 +296,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return sorted(found_parts, key=lambda part: order.index(part.name))
 
     def read_beside(self, file: str) -> Instance:
-        """Return the same instance with what stands beside its file: the jobs of a log."""
+        """Return the same instance with its companion file: the jobs of a log."""
         if self.log is None:
             return self
         need("polars", "log")
@@ -305,7 +305,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return self.with_jobs(read_jobs(Path(file).parent / self.log, self.servers))
 
     def write_beside(self, file: str | Path) -> None:
-        """Write what stands beside the instance's file: the jobs of a log."""
+        """Write the instance's companion file: the jobs of a log."""
         if self.log is not None:
             from schedopt.instances.msfq.log_files import write_jobs
 
@@ -364,7 +364,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
         return self.log is None and all(isinstance(job.sizes, Exponential) for job in self.classes)
 
     def weights(self, objective: str | None = None) -> tuple[float, ...]:
-        """Return what each class weighs in E[T] (mean: λ_j/λ) or E[T^w] (weighted: ρ_j/ρ)."""
+        """Return each class's weight in E[T] (mean: λ_j/λ) or E[T^w] (weighted: ρ_j/ρ)."""
         of = [
             job.arrival_rate if (objective or self.objective) == "mean" else job.work
             for job in self.classes

@@ -72,7 +72,7 @@ CORRELATED = {
 
 
 def correlated(seed: int, values: Mapping[str, Any]) -> Instance:
-    """Make a log of a one-or-all system whose times between arrivals are exponential, but depend.
+    """Make a log of a one-or-all system with dependent exponential interarrival times.
 
     The correlation of two that are n apart is ``autocorrelation`` to the power n, and that of what
     two jobs need ``repeats`` to the power n: so likely a job needs what the one before it did, and
@@ -125,7 +125,7 @@ def runs(draw: np.random.Generator, need: Ints) -> Floats:
 
 
 def weights() -> Floats:
-    """Return how many times as densely as on average jobs come in each half hour of the day."""
+    """Return the relative arrival density of each half hour of the day."""
     from scipy.stats import gamma
 
     edges = np.arange(DAWN, DAWN + BUCKETS + 1) - 0.5
@@ -135,7 +135,7 @@ def weights() -> Floats:
 
 
 def arrivals(gaps: Floats) -> Floats:
-    """Return when jobs come, shape (jobs,), from the times between them were all hours alike."""
+    """Return arrival times, shape (jobs,), from interarrival times without a daily cycle."""
     passed = np.cumsum(gaps) / BUCKET
     day, left = np.divmod(passed, BUCKETS)
     spent = np.concatenate([[0.0], np.cumsum(weights())])

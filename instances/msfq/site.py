@@ -20,7 +20,7 @@ MOST_LEVELS = 16
 
 
 class Weights(Record, kw_only=True, omit_defaults=True):
-    """What each factor of a job counts; a negative weight turns it round.
+    """The weight of each factor of a job; a negative one reverses it.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Weights(Record, kw_only=True, omit_defaults=True):
 
 
 class Limit(Record, kw_only=True):
-    """How much of the machine long jobs may hold together.
+    """The most of the machine that long jobs may hold together.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Limit(Record, kw_only=True):
 
 
 class Priority(Record, kw_only=True, omit_defaults=True):
-    """A job's priority, the greatest first: a weighted sum of factors, taken anew at each event.
+    """A job's priority, highest first: a weighted sum of factors, recomputed at each event.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Cohort(Record, kw_only=True, omit_defaults=True):
 
 
 class Queue(Cohort, kw_only=True, omit_defaults=True):
-    """A queue with its quota, which its jobs hold together.
+    """A queue and the quota that its jobs share.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ KINDS: Mapping[str, type[Priority | Quotas]] = {"priority": Priority, "quotas": 
 
 
 def site(given: str, wanted: type[T]) -> T:
-    """Return what a file says, or JSON itself, which begins with a brace."""
+    """Read a file, or JSON itself, which begins with a brace."""
     if given.lstrip().startswith("{"):
         return decode(given.encode(), wanted)
     return decode(read_bytes(given), wanted, file=given)

@@ -20,7 +20,7 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Shape(Given, kw_only=True, tag_field="kind"):
-    """How sizes spread about their mean."""
+    """The distribution of sizes about their mean."""
 
     def parameters(self) -> tuple[int, float, float, float]:
         """Return a code and three numbers that fix the quantile function at mean 1."""
@@ -33,7 +33,7 @@ class Shape(Given, kw_only=True, tag_field="kind"):
 
 
 class Exponential(Shape, frozen=True, tag="exponential"):
-    """Memoryless sizes: what the paper analyses."""
+    """Memoryless sizes, as the paper analyses them."""
 
     def parameters(self) -> tuple[int, float, float, float]:
         """Return code 0."""

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.cells import csv_cells
+from schedopt.instances.decimals import expect_held, may_lose
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
-from schedopt.instances.precision import expect_held, may_lose
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")
 LINE = 128
 """Bytes that a line takes at least, as text and as numbers."""
 Row = tuple[str, float, float, float]
-"""Where a line stands, and the time, need and size that it gives."""
+"""A line's number, and its time, need and size."""
 
 
 class Trace(NamedTuple):

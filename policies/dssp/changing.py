@@ -14,11 +14,11 @@ import numpy as np
 
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import Steps
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp.played import Held, Played, prepared
 
 NEAR = 1 + 1e-11
-"""A task that ends after something leaves by less than this factor ends before: it is rounded."""
+"""Relative rounding allowed to a task that ends just after its processor leaves."""
 
 
 def play_changing(
@@ -41,7 +41,7 @@ class _Changes:
         self.amounts = [float(amount) for amount in steps.amounts]
 
     def least(self, start: float, end: float) -> Iterator[tuple[float, float]]:
-        """Yield each time from a start to an end at which there is another amount, and that."""
+        """Yield each change of the amount between two times, with the new amount."""
         for i in range(max(0, bisect_right(self.times, start) - 1), len(self.times)):
             if self.times[i] * NEAR >= end:
                 return
@@ -67,14 +67,14 @@ class _Idle:
         return self.fresh - 1
 
     def leaves(self, now: float) -> float:
-        """Return when the layer leaves, now if nothing of it is there; count what is there."""
+        """Return when the layer leaves (now, if none of it is there), and count what is there."""
         found = self.changes.least(now, inf)
         self.there = int(next(found)[1])
         return next((time for time, amount in found if amount == 0), inf) if self.there else now
 
 
 class _Simulation:
-    """One simulation, from one instant to the next at which something happens."""
+    """One simulation, from event to event."""
 
     def __init__(
         self, night: Instance, jobs: Ints, keys: Floats | None, draws: Floats | None
@@ -112,7 +112,7 @@ class _Simulation:
         heapify(self.times)
 
     def advance(self) -> None:
-        """Go to the next instant: let tasks end, then release jobs."""
+        """Go to the next event: end tasks, then release jobs."""
         self.now = heappop(self.times)
         while self.working and self.working[0][0] <= self.now:
             _, _, on, job = heappop(self.working)
@@ -146,7 +146,7 @@ class _Simulation:
                 self._open(job)
 
     def _open(self, job: int) -> None:
-        """Make the tasks of a job's present stage runnable; those of no length are done."""
+        """Make the tasks of a job's current stage runnable; tasks of no length are done at once."""
         stage, first = self.stage[job], self.tasks.first_task
         tasks = range(int(first[stage]), int(first[stage + 1]))
         self.unfinished[job] = len(tasks)
@@ -161,7 +161,7 @@ class _Simulation:
                 self._ended(job)
 
     def dispatch(self) -> None:
-        """Start tasks as long as one finds all that it asks for."""
+        """Start tasks while any finds all that it needs."""
         stays = enumerate(idle.leaves(self.now) for idle in self.idle)
         self.stays = {i: until for i, until in stays if until > self.now}
         for task, job, on in self._taken():
@@ -175,7 +175,7 @@ class _Simulation:
             heappush(self.times, end)
 
     def _taken(self) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        """Yield each task that finds all it asks for, with its job and processors.
+        """Yield each task that finds all it needs, with its job and processors.
 
         Whoever is asked starts it: what one does not find now, it does not find after that.
         """
@@ -208,7 +208,7 @@ class _Simulation:
             yield task, job, self._occupied(job, fitting[job, self.lengths[task]])
 
     def _longest(self) -> float:
-        """Return how long a task that starts now may be; 0 where no processor is idle."""
+        """Return the longest task that may start now; 0 where no processor is idle."""
         stays = (until for layer, until in self.stays.items() if self.idle[layer].count())
         latest = max(stays, default=self.now)
         return latest * NEAR - self.now if latest > self.now else 0.0
@@ -232,7 +232,7 @@ class _Simulation:
         return ()
 
     def _left(self, name: str, use: float, end: float) -> bool:
-        """Tell whether so much of a resource is left until a time, beside what tasks hold."""
+        """Tell whether an amount of a resource stays free until a time."""
         for time, amount in self.resources[name].least(self.now, end) if use else ():
             held = sum(
                 self.jobs[job].holds.get(name, 0.0)
@@ -244,7 +244,7 @@ class _Simulation:
         return True
 
     def _occupied(self, job: int, layers: Sequence[int]) -> tuple[int, ...]:
-        """Take the processors of a task: from the layers that leave first."""
+        """Take a task's processors, from the layers that leave first."""
         on: list[int] = []
         for i in layers:
             while self.idle[i].count() and len(on) < self.jobs[job].processors:
@@ -253,7 +253,7 @@ class _Simulation:
 
 
 def _waited_for(night: Instance, jobs: Sequence[int]) -> dict[int, list[int]]:
-    """Return those jobs whose others that they come after are run too, and these, in file order."""
+    """Return, in file order, the jobs whose predecessors are run too, and these."""
     before = {j: [night.index[name] for name in night.jobs[j].after] for j in sorted(jobs)}
     while any(other not in before for others in before.values() for other in others):
         before = {j: others for j, others in before.items() if all(o in before for o in others)}

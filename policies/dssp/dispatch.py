@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from schedopt.instances.dssp import Instance, Scheduled, scheduled
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp.changing import play_changing
 from schedopt.policies.dssp.played import Held, Played, prepared
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.policies.dssp.dispatch import Held, Played, play, schedule_of
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
@@ -237,7 +237,7 @@ def edf(night: Instance) -> Floats:
     summary="the task with the least time to spare on the way from it to its job's deadline",
 )
 def least_slack(night: Instance) -> Floats:
-    """d_j - (L_i + longest path through the later stages), of which every task loses the time t.
+    """d_j - (L_i + longest path through the later stages): the slack but for the common time t.
 
     So the order of tasks that wait is always that of their slack, d_j - t - L_i - ....
     """
@@ -246,6 +246,6 @@ def least_slack(night: Instance) -> Floats:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return above/below, infinite over nothing, and 0 for nothing over nothing."""
+    """Return above/below; infinite for x/0, and 0 for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.nan_to_num(above / below, nan=0.0, posinf=np.inf)

@@ -1,4 +1,4 @@
-"""Policies for seasons: they decide night by night, and know nothing of jobs to come.
+"""Policies for seasons: they decide night by night, not knowing the jobs to come.
 
 On each night they choose among the jobs whose first night has come, that have not been run, and
 whose last night has not passed. What can be said of a single night is kept: fair shares, resources,
@@ -38,7 +38,7 @@ def nightly(
     fill: float | str = 1.0,
     constraints: tuple[Constraint, ...] = (),
 ) -> SelectedNights:
-    """Choose for one night after the other.
+    """Choose night by night.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def nightly(
         If there is one night only, or the rules cannot hold on one of them.
     """
     if season.nights == 1:
-        raise NotApplicableError(f"nightly-{how} is for several nights, and there is one")
+        raise NotApplicableError("it is for several nights, and here is one")
     r = season.fill(fill)
     rules = [*season.constraints, *constraints]
     alone = [_forgetful(rule) for rule in rules]
@@ -100,7 +100,7 @@ def _optimal(
     rules: Sequence[Constraint],
     fill: float,
 ) -> tuple[list[str], bool]:
-    """Return the best choice for the night after some that are past, and whether it is proven."""
+    """Return the best choice for a night, given the past ones, and whether it is proven."""
     past = [
         _on(season.jobs[season.index[name]], n) for n, night in enumerate(ran, 1) for name in night
     ]
@@ -126,14 +126,14 @@ def _on(job: Job, night: int) -> Job:
 
 
 def _forgetful(rule: Constraint) -> Constraint:
-    """Return a rule that speaks of each night by itself."""
+    """Return a rule for each night by itself."""
     if not isinstance(rule, FairShare):
         return rule
     return msgspec.structs.replace(rule, past={}, past_total=None, window=None, half_life=None)
 
 
 def _sayable(rules: Sequence[Constraint], known: Instance) -> Iterator[Constraint]:
-    """Yield what side constraints say of the jobs that are known by now."""
+    """Yield side constraints restricted to the jobs known by now."""
     for i, rule in enumerate(rules):
         name = rule.name or f"{rule.kind()}[{i}]"
         if isinstance(rule, FairShare):

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp.changing import play_changing
 from schedopt.policies.dssp.played import Held, Played, prepared
 
@@ -26,7 +26,7 @@ def play_plainly(
 
 
 class _Simulation:
-    """One simulation, from one instant to the next at which something happens."""
+    """One simulation, from event to event."""
 
     def __init__(
         self, night: Instance, jobs: Ints, keys: Floats | None, draws: Floats | None
@@ -50,7 +50,7 @@ class _Simulation:
         self.now = 0.0
 
     def advance(self) -> None:
-        """Go to the next instant: let tasks end, then release jobs."""
+        """Go to the next event: end tasks, then release jobs."""
         released = [self.night.jobs[job].release for job in self.coming[:1]]
         self.now = min([*released, *(end for end, _, _ in self.working[:1])])
         while self.working and self.working[0][0] == self.now:

@@ -1,4 +1,4 @@
-"""What simulations of dispatchers give, and what they are given."""
+"""Inputs and outputs of dispatch simulations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Tasks
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 
 
 class Played(NamedTuple):
-    """What a simulation gives."""
+    """The outcome of a simulation."""
 
     starts: Floats  # when each task starts; NaN for tasks of jobs that are not run; shape (tasks,)
     processors: Ints  # where; -1 for those; shape (tasks,)
@@ -45,7 +45,7 @@ class Held(NamedTuple):
         return cls(np.array([rule.capacity for rule in rules], dtype=np.int64), use)
 
     def able(self, jobs: Ints) -> Ints:
-        """Return those of some jobs whose tasks hold no more seats than there are."""
+        """Return the jobs none of whose tasks needs more seats than there are."""
         if not len(self.capacity):
             return jobs
         within = (self.use[:, jobs] <= self.capacity[:, None]).all(axis=0)

@@ -11,8 +11,7 @@ A selector is a function from `Items` to a mask over them; `selector` does the r
 from collections.abc import Callable
 from typing import Any, Final
 
-from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.windows import able, window_rows
+from schedopt.formulations.dssp.rows import Row, able, window_rows
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.dssp import windowed as in_windows
@@ -28,7 +27,7 @@ EPSILON: Final = Option(
 )
 
 KNOWN: Final = ("capacity", "end", "max_processors", "processors")
-"""What a machine that changes says by capacities and by which jobs can be in time at all."""
+"""Features that selectors see through capacities and feasible jobs, on a machine that changes."""
 
 THREE_QUARTERS_MOST: Final = 20_000
 """Items up to which all pairs are tried: the time grows with their square."""
@@ -107,7 +106,7 @@ def selector(
     windowed=in_windows.greedy,
 )
 def greedy(items: Items) -> Mask:
-    """Take items by non-increasing ratio, the file's order on ties, leaving out what cannot fit."""
+    """Take items by non-increasing ratio (ties in file order), skipping what does not fit."""
     from schedopt.policies.dssp import greedy_kernels as kernels
 
     return kernels.greedy(items.rewards, items.weights, items.room, items.order)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.dssp import Instance, Scheduled
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option
 from schedopt.policies.dssp.dispatch import schedule_of
@@ -58,7 +58,7 @@ def two_phase(selector: Policy, dispatcher: Policy) -> Policy:
 
 
 def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Scheduled:
-    """Find K such that the K best jobs by R/T_1 are done by the deadline, but not K + 1.
+    """Find the largest K such that the K best jobs by R/T_1 complete by the deadline.
 
     Whether K jobs are done in time need not be monotone in K; the bound of Theorem 3 asks only that
     K fit and K + 1 do not, and that is what bisection ends with.

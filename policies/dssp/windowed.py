@@ -1,4 +1,4 @@
-"""Greedy selection where jobs have releases and deadlines of their own: row by row, exactly."""
+"""Greedy selection where jobs have their own releases and deadlines: exact, row by row."""
 
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from schedopt.solvers.dssp.selection.knapsack.items import Items, Mask
 class Rooms:
     """What is left between each release and deadline.
 
-    ``rows``: what fits into each of them: see `formulations.dssp.windows`.
+    ``rows``: what fits into each of them: see `formulations.dssp.rows`.
     """
 
     def __init__(self, night: Instance, rows: list[Row]) -> None:

@@ -39,7 +39,7 @@ class Arrivals:
 
 
 def arrivals(seed: int, nodes: int, jobs: int, load: float, completions: int) -> Arrivals:
-    """Draw jobs as section 5.2 says: two classes, exponential demands, uniform β and minima."""
+    """Draw the jobs of section 5.2: two classes, exponential demands, uniform β and minima."""
     draw = np.random.Generator(np.random.PCG64(seed))
     starts = jobs + completions
     mean = np.where(draw.random(starts) < 0.5, SHORT, LONG)
@@ -55,7 +55,7 @@ def arrivals(seed: int, nodes: int, jobs: int, load: float, completions: int) ->
 def simulate(
     policy: str, work: Arrivals, *, inequity: int = 1, static: bool = False, warm: int = 0
 ) -> tuple[float, float]:
-    """Return the mean response time after warming up, and J over the throughput (Little's law).
+    """Return the mean response time after the warm-up, and J over the throughput (Little's law).
 
     The policy is one of `kernels.CODES`; a job that completes is replaced by the next of ``work``.
     ``static`` jobs cannot repartition their N threads; the first ``warm`` completions do not count.
@@ -102,7 +102,7 @@ def simulate_plainly(
 
 
 def shares(solution: Solution) -> dict[str, tuple[int, float]]:
-    """Return A_j of each job, and for what part of the quantum it runs."""
+    """Return A_j of each job, and the part of the quantum in which it runs."""
     by_name: dict[str, Any] = {}
     if isinstance(solution, Partitioned):
         for epoch in solution.epochs:

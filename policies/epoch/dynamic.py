@@ -21,7 +21,7 @@ State = tuple[int, ...]
 
 
 def _openings(leader: int, sizes: Collection[int], nodes: int, inequity: int) -> Iterator[State]:
-    """Yield what an epoch led by a job of size v offers: slots of v, of v-1, ..., of v-k.
+    """Yield the slots of an epoch led by a job of size v: of v, v-1, ..., v-k.
 
     With k = 0 an epoch of h jobs offers h equal slots. With k >= 1 every job has v - k nodes at
     least, and 1; what is left over may widen slots, to widths that are sizes of jobs.
@@ -75,7 +75,7 @@ class _Sizes:
         return self._traced(min(states, key=lambda state: states[state]))
 
     def _opened(self, states: dict[State, int], size: int, left: int) -> dict[State, int]:
-        """Open epochs led by jobs of this size, as many as are of use."""
+        """Open as many epochs led by jobs of this size as are useful."""
         self.opened: dict[State, tuple[State, tuple[State, ...]]] = {s: (s, ()) for s in states}
         fewest, fresh = dict(states), list(states)
         mine = self.counts.get(size, 0)
@@ -101,7 +101,7 @@ class _Sizes:
         return fewest
 
     def _added(self, state: State, offer: State, left: int) -> State | None:
-        """Add an epoch's slots; more than there are jobs left are of no use, or not allowed."""
+        """Add an epoch's slots, at most as many as jobs are left."""
         total, after = 0, []
         for have, more in zip(state, offer, strict=True):
             total += more
@@ -109,7 +109,7 @@ class _Sizes:
         return None if after[-1] > left else tuple(after)
 
     def _served(self, states: dict[State, int], size: int, left: int) -> dict[State, int]:
-        """Give the jobs of this size their slots, and go on to the next size."""
+        """Assign slots to the jobs of this size, and go on to the next size."""
         mine = self.counts.get(size, 0)
         after: dict[State, int] = {}
         came: dict[State, tuple[State, tuple[State, ...]]] = {}

@@ -223,7 +223,7 @@ def _search(minima: Ints, total: int, nodes: Ints, part: Floats) -> int:
 
 @njit(cache=True)
 def _fill(minima: Ints, left: Ints, n: int, total: int, h: int, taken: Ints) -> bool:
-    """Find the largest jobs for h slots; tell whether there are some, with the largest of all."""
+    """Find the largest jobs for h slots, the largest included; tell whether there are any."""
     width, wider = total // h, total % h
     i = 0
     for filled in range(h):
@@ -239,7 +239,7 @@ def _fill(minima: Ints, left: Ints, n: int, total: int, h: int, taken: Ints) -> 
 
 @njit(cache=True)
 def _split(left: Ints, level: int, n: int, h: int, taken: Ints, epoch: Ints) -> int:
-    """Put the jobs that are taken into an epoch, and return how many go to the next level."""
+    """Move the chosen jobs into an epoch, and return how many go to the next level."""
     kept = at = 0
     for i in range(n):
         if at < h and taken[at] == i:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from schedopt.instances.arithmetic import divisors
 from schedopt.instances.epoch import Instance, Partitioned, partitioned
-from schedopt.policies.epoch.greedy import PAPER
+from schedopt.policies.epoch.heuristics import PAPER
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 MOST_LOOKED_AT = 10_000_000
@@ -19,7 +19,7 @@ MOST_JOBS = 400
 
 
 def vectors(count: int, nodes: int, inequity: int) -> Iterator[list[int]]:
-    """Yield the ways to cut N nodes into so many allotments that differ by k at most.
+    """Yield the ways to cut N nodes into a number of allotments that differ by at most k.
 
     No way increases. Table 1 counts them, over all counts.
     """
@@ -63,7 +63,7 @@ def filled(descending: Sequence[int], slots: Sequence[int]) -> list[int] | None:
 
 @dataclass
 class _Search:
-    """The recursion: at each level an epoch that holds the largest job that is left.
+    """The recursion: each level is an epoch that holds the largest remaining job.
 
     Some epoch of an optimal schedule holds it, and the order of epochs is free.
     """
@@ -97,7 +97,7 @@ class _Search:
                 return  # uninterrupted from the largest: all others leave dominated sets
 
     def _assignments(self, sizes: Sequence[int]) -> Iterator[list[int]]:
-        """Yield slots that can hold the largest job, those of the most jobs first."""
+        """Yield the allotments that can hold the largest job, most jobs first."""
         floor = max(1, sizes[0] - self.inequity)
         most = min(len(sizes), 1 + (self.nodes - sizes[0]) // floor)
         if self.inequity == 0:

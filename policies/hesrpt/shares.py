@@ -5,19 +5,28 @@ Jobs come by remaining size, the least first, and of equal ones in the file's or
 
 from collections.abc import Callable, Mapping
 
+import msgspec
 import numpy as np
 
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.hesrpt.closed import equi_times, hesrpt_shares, hesrpt_times, srpt_times
-from schedopt.policies.hesrpt.knee import best_alpha, knee_shares
-from schedopt.policies.hesrpt.simulator import Floats, Jobs, ShareFunction, StalledError, play
+from schedopt.policies.hesrpt.simulator import (
+    Floats,
+    Jobs,
+    ShareFunction,
+    StalledError,
+    equi_times,
+    hesrpt_shares,
+    hesrpt_times,
+    play,
+    srpt_times,
+)
 from schedopt.policies.registry import NotApplicableError, Policy, is_own, register, returned
 from schedopt.solvers.hesrpt.makespan import least_makespan
 
 PAPER = "Berg, Vesilo and Harchol-Balter, heSRPT, 2019"
 MANY = 1_000
-"""For more jobs closed forms are used if there are any: epochs would fill files."""
+"""Jobs beyond which closed forms are used, if there are any: epochs would fill files."""
 Times = Callable[[Floats, float, float], tuple[Floats, Floats]]
 
 
@@ -125,7 +134,7 @@ def hesrpt(instance: Instance, jobs: Jobs, left: Floats, p: float | None = None)
     summary="optimal for the makespan: all jobs complete together",
 )
 def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """x^(1/p) by its sum; for other speedups the shares with which all complete at one time."""
+    """x^(1/p) over its sum; for other speedups, the shares with which all complete together."""
     p = instance.power
     if p is not None:
         logs = np.log(left) / p
@@ -142,7 +151,7 @@ def helrpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     times=srpt_times,
 )
 def srpt(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Everything to the least x/s(N); that is the least x where speedups are the same."""
+    """Everything to the job with the least x/s(N): the shortest, where speedups are equal."""
     rates = instance.each("at", jobs, np.full(len(jobs), float(instance.servers)))
     shares = np.zeros(len(jobs))
     shares[np.argmin(left / rates)] = 1.0
@@ -167,7 +176,7 @@ def equi(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     summary="whole servers by the best ratio of efficiency s(k)/k to remaining time x/s(k)",
 )
 def hell(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
-    """Give the job with the best (s(k)/k)/(x/s(k)) its k, then the next, while servers are left.
+    """Serve jobs by the best (s(k)/k)/(x/s(k)), each with its k, while servers are left.
 
     For k^p that is SRPT from p = 1/2 on, and one server for each job below. The paper does not
     define the policy further: that servers which no job wants stay idle is our reading.
@@ -222,3 +231,98 @@ def _most_efficient(instance: Instance, job: int, free: int) -> tuple[float, flo
 def knee(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
     """K with -d/dk x/s(k) = alpha: (p x/alpha)^(1/(1+p)); the last job has what is left."""
     return knee_shares(instance, jobs, left, alpha)
+
+
+GRID, ZOOMS = 24, 3
+"""Thresholds on a grid, and how often the grid is refined around the best one."""
+
+
+def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> Floats:
+    """Return KNEE's shares, shape (m,): knees from the smallest, as far as the servers go."""
+    knees = instance.each("knee", jobs, left / alpha) / instance.servers
+    order = np.argsort(knees, kind="stable")
+    shares = np.zeros(len(jobs))
+    before = np.concatenate([[0.0], np.cumsum(knees[order])[:-1]])
+    shares[order] = np.clip(1.0 - before, 0.0, knees[order])
+    return shares
+
+
+def cost(instance: Instance, alpha: float) -> float:
+    """Return what KNEE with a threshold costs."""
+
+    def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
+        return knee_shares(night, jobs, left, alpha)
+
+    ends, _ = play(instance, shares, record=False)
+    names = (job.name for job in instance.jobs)
+    done = Allocated(order=(), completion=dict(zip(names, ends.tolist(), strict=True)))
+    return instance.objective_of(done)
+
+
+def best_alpha(instance: Instance) -> float:
+    """Return the threshold with the least cost, by trying thresholds on ever finer grids.
+
+    Thresholds between those at which the largest job's knee is all servers and at which the
+    smallest's is a hundredth of its even part are tried, in equal ratios.
+    """
+    everyone = np.arange(len(instance.jobs))
+    sizes, servers = instance.sizes, float(instance.servers)
+
+    def slope(k: float) -> Floats:
+        """-d/dk x/s(k), over half a step in k on both sides."""
+        low, high = np.full(len(sizes), 0.99 * k), np.full(len(sizes), 1.01 * k)
+        slower = sizes / instance.each("at", everyone, low)
+        faster = sizes / instance.each("at", everyone, high)
+        return np.asarray((slower - faster) / (0.02 * k))
+
+    few = servers / len(sizes) / 100.0
+    high = float(slope(few).max())
+    low = max(float(slope(servers).min()), high * 1e-15)
+    best, least = high, np.inf
+    for _ in range(ZOOMS + 1):
+        alphas = np.geomspace(low, high, GRID)
+        for alpha in alphas.tolist():
+            trial = cost(instance, alpha)
+            if trial < least:
+                best, least = alpha, trial
+        step = (high / low) ** (1 / (GRID - 1))
+        low, high = best / step, best * step
+    return best
+
+
+MOST_AT_ONCE = 12
+"""The most jobs of unequal speedups: a plan for so many takes under a second or two."""
+STEP = 0.2
+
+
+@share_policy(
+    "replan",
+    source="common practice: a rolling horizon; no paper is followed",
+    summary="the optimal plan for those who are here, solved again whenever a job comes or goes",
+    waits="it solves an instance at each arrival and completion",
+)
+def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
+    """Return the first shares of the best plan that is found for the remaining sizes.
+
+    Side constraints are not looked at, as by the other policies.
+    """
+    from schedopt.solvers.hesrpt.orders import (
+        OrderTree,  # and numba, for which `list` need not wait
+        order_search,
+    )
+
+    if instance.objective == "makespan":
+        raise NotApplicableError("it plans for flow times; helrpt is the plan for a makespan")
+    here = tuple(
+        msgspec.structs.replace(instance.jobs[j], size=size, arrival=0.0)
+        for j, size in zip(jobs.tolist(), left.tolist(), strict=True)
+    )
+    now = msgspec.structs.replace(instance, jobs=here, constraints=())
+    search = order_search(now)
+    if isinstance(search, OrderTree) and len(here) > MOST_AT_ONCE:
+        found = f"{len(here)} jobs that differ are in the system at once"
+        raise NotApplicableError(f"it plans for {MOST_AT_ONCE} at the most: {found}")
+    while not search.advance(STEP):
+        pass
+    first = search.solution().epochs[0].share
+    return np.array([first.get(job.name, 0.0) for job in here])

@@ -1,18 +1,10 @@
 """msfq policies: what is run at a queue of multiserver jobs. Importing this registers them."""
 
 from schedopt.policies import registry
-from schedopt.policies.msfq import (
-    by_job,
-    class_thresholds,
-    killing,
-    one_or_all,
-    rules,
-    static_quickswap,
-)
+from schedopt.policies.msfq import by_job, killing, quickswap, rules
 from schedopt.policies.msfq.logs import log_policy, preemptive, registered, tuned
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule, Seen, Twin
-from schedopt.policies.msfq.state import Job, Running, State
+from schedopt.policies.msfq.rule import Job, Rule, Running, Seen, State, Twin
 
 __all__ = [
     "Job",
@@ -23,14 +15,12 @@ __all__ = [
     "Twin",
     "admission_rule",
     "by_job",
-    "class_thresholds",
     "killing",
     "log_policy",
-    "one_or_all",
     "preemptive",
+    "quickswap",
     "registered",
     "rules",
-    "static_quickswap",
     "tuned",
 ]
 

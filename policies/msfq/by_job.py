@@ -9,8 +9,7 @@ from typing import cast
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Job, Rule, State
 from schedopt.policies.registry import NotApplicableError
 
 
@@ -46,7 +45,7 @@ class Backfilling(Rule):
         self._last = -1
 
     def length(self, job: Job) -> float:
-        """Return how long a job is believed to run."""
+        """Return the run time that is planned for a job."""
         if job.number not in self._factors:
             # the same whenever it is asked for
             drawn = Random(f"{job.number} {job.arrival!r}").random()  # noqa: S311 - no secret
@@ -100,7 +99,7 @@ class Backfilling(Rule):
     ),
 )
 class BalancedSplitting(Rule):
-    """Servers of its own for each class, and helpers, first come, first served, for the rest.
+    """Servers reserved for each class, and shared helper servers, first come, first served.
 
     Class i has floor(ψ·(k/n_i)·ρ_i/ρ) places of n_i servers, ρ_i its part of the load; what is left
     are helpers. A job takes a place of its class where one is idle, else helpers; one that waits
@@ -120,7 +119,7 @@ class BalancedSplitting(Rule):
         )
 
     def _split(self, queue: Instance, psi: float) -> list[int]:
-        """Set servers apart, and return which needs can then never be served."""
+        """Reserve servers, and return the needs that can then never be served."""
         shares = queue.weights("weighted")
         self.places = [
             floor(psi * queue.servers / job.need * share + 1e-9)  # 1e-9: what rounding may take

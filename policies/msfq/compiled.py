@@ -21,7 +21,7 @@ SLICE = 1 << 20
 
 
 def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Experiment) -> Measured:
-    """Play a rule by its twin: see `simulation.play`."""
+    """Simulate a rule by its compiled twin: see `simulation.play`."""
     from schedopt.policies.msfq import kernels
 
     lean = not (run.sized or run.each or len(run.grid))
@@ -106,7 +106,7 @@ def given_of(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
 
 
 def seen_of(queue: Instance, rule: Rule) -> Seen:
-    """Return what a compiled rule sees of an empty queue."""
+    """Return the view that a compiled rule has of an empty queue."""
     needs = [job.need for job in queue.classes]
     nobody = [0] * len(needs)
     numbers: Any = np.array((*rule.numbers, 0.0), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How the simulators are compiled: anew for each rule, which is a constant in the code."""
+"""How the simulators are compiled: once for each rule, which is a constant in the code."""
 
 import hashlib
 import inspect
@@ -16,7 +16,7 @@ _njit: Any = njit
 
 
 def ready(function: Any, **parts: Any) -> Any:
-    """Return a function compiled into what calls it, as are functions in plain Python it calls.
+    """Return a function that is inlined into its callers, with the plain functions it calls.
 
     ``parts`` stand in place of some that it calls.
     """

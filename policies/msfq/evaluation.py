@@ -1,4 +1,4 @@
-"""A policy evaluated: simulated where it may be stable, and refused a number where it was not."""
+"""Policies evaluated: simulated where they may be stable, refused where the run was not."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from schedopt.policies.registry import InterruptedRunError
 from schedopt.solvers.compiling import COMPILES
 
 MOST_PLAIN = 1_000_000
-"""Arrivals where nothing compiles: Python takes some minutes for as many."""
+"""Most arrivals without a compiler: Python takes some minutes for as many."""
 
 
 def evaluated(

@@ -1,4 +1,4 @@
-"""How sure a simulated mean is: intervals by batch means, or none where a run is too short.
+"""Confidence intervals of simulated means by batch means; none where a run is too short.
 
 A run is told apart into `BATCHES` short batches. How many of them count as independent is estimated
 from their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7,
@@ -24,7 +24,7 @@ T_QUANTILES = {5: 2.7764, 8: 2.3646, 10: 2.2622, 16: 2.1314, 20: 2.0930, 32: 2.0
 LONG = 40.0
 """Independent short batches in a long one, if there are enough."""
 FEW = 200.0
-"""With fewer independent batches two groupings are tried, and the wider interval is taken."""
+"""Independent batches below which two groupings are tried, and the wider interval taken."""
 ENOUGH = 50.0
 """Independent observations that an interval needs, estimated from the load."""
 WIDEST = 1.9
@@ -75,7 +75,7 @@ def _half_width(residuals: Floats, batches: int) -> float:
 
 
 def independent_batches(residuals: Floats) -> float:
-    """Return as how many independent batches these count: Geyer's initial monotone sequence."""
+    """Return the effective number of independent batches: Geyer's initial monotone sequence."""
     count = len(residuals)
     spectrum = np.fft.rfft(residuals - residuals.mean(), 2 * count)
     covariances = np.fft.irfft(spectrum * spectrum.conj())[:count] / count
@@ -89,7 +89,7 @@ def independent_batches(residuals: Floats) -> float:
 
 
 def observations(queue: Instance, time: float, load: float | None = None) -> float:
-    """Return how many independent observations a simulated time is worth, by the queue's load.
+    """Return the number of independent observations in a simulated time, by the queue's load.
 
     Near saturation the work in a queue moves like reflected Brownian motion, of drift (1 - load)·k
     down and of variance Σ λ·(need·size)²; its integrated autocorrelation time is twice the variance

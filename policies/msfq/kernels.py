@@ -128,7 +128,7 @@ def advance_by(twin: Twin, lean: bool = False) -> Any:
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
     given: Inputs, seen: Seen, kept: SimulatorState, pool: Any, of_class: Any, found: Counters
 ) -> None:
-    """Play a policy until all has happened, until the pool of jobs is full, or until a pause.
+    """Simulate a policy to the end, until the pool of jobs is full, or until a pause.
 
     All state is in the arrays, so that it can be called again once the pool has grown, or after a
     pause. No array is made in here: counting references would cost more than all the rest.
@@ -321,7 +321,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 @compiled
 def _begin(now: float, since: Any, found: Counters, phase: int) -> None:
-    """Begin to count: forget what the warm-up has left."""
+    """Begin to count: discard what the warm-up counted."""
     for c in range(since.size):
         since[c], found.areas[c] = now, 0.0
     for p in range(found.phases.shape[1]):

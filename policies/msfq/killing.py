@@ -12,8 +12,7 @@ from typing import cast
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import Rule
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Job, Rule, State
 from schedopt.policies.registry import NotApplicableError
 
 SOURCE = "the MJQM simulator of NeDS-Lab, Ca' Foscari University of Venice"
@@ -39,7 +38,7 @@ class Smash(Rule):
 
 
 class _Killing(Rule):
-    """First come, first served, but who runs may be put aside, and begins anew later.
+    """First come, first served, but running jobs may be stopped, and start over later.
 
     Who is put aside holds no more than ``room`` servers together, put there at most ``cycles``
     times before all begin anew; until those have ended, ``calm``, nobody else is put aside.
@@ -77,12 +76,12 @@ class _Killing(Rule):
         return None
 
     def _flush(self, state: State) -> None:
-        """Put aside and start whom the rule says."""
+        """Stop and start the jobs that the rule names."""
         raise NotImplementedError
 
     @property
     def _first(self) -> int:
-        """What the first in line needs."""
+        """The need of the first in line."""
         return self._line[0].need if self._line else 0
 
     def _begin(self, job: Job, again: bool) -> None:
@@ -94,12 +93,12 @@ class _Killing(Rule):
             self._again.add(job.number)
 
     def _serve(self, again: bool = False) -> None:
-        """Start the first in line while it fits; ``again``: as one of those that begin anew."""
+        """Start the first in line while it fits; ``again``: among those that start over."""
         while self._line and self._first <= self._free:
             self._begin(self._line.popleft(), again)
 
     def _kill(self, state: State) -> None:
-        """Put aside all who run."""
+        """Stop all running jobs."""
         assert self._due is not None  # noqa: S101  there is an event
         due = {job.number for job in self._due}
         for job in self._serving:
@@ -132,7 +131,7 @@ class _Killing(Rule):
     v=Option(1, "a whole number >= 1: busy servers up to which jobs are stopped", is_count),
 )
 class KillSmart(_Killing):
-    """Where at most ``v`` servers are busy and the first in line needs more, who runs is stopped.
+    """Where at most ``v`` servers are busy and the first in line does not fit, running jobs stop.
 
     After k - 1 stops, or k large jobs of two classes, or where nobody else is left, all that were
     stopped begin anew as soon as they fit together.
@@ -190,7 +189,7 @@ class KillSmart(_Killing):
     ),
 )
 class DualKill(_Killing):
-    """Small jobs are stopped for one of the largest need, until k - 1 stops; then it turns round.
+    """Small jobs stop for one of the largest need, up to k - 1 stops; then the roles reverse.
 
     In the other turn one that holds all servers is stopped for one of the smallest need.
     """

@@ -1,4 +1,4 @@
-"""The simulator in plain Python: for rules without a compiled twin, and to judge the twins by.
+"""The simulator in plain Python, for rules without a compiled twin and to test the twins.
 
 Completions at an instant come before an arrival at it. When each job starts and ends is all that
 the simulation itself finds; everything else is counted from that afterwards.
@@ -13,8 +13,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, fault
-from schedopt.policies.msfq.rule import Choice, Rule
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
 
 class Times:
@@ -39,7 +38,7 @@ def times(
     estimates: bool = False,
     replication: int = 0,
 ) -> Times:
-    """Play jobs by a fresh rule, for messages under a name; ``to_the_end`` until none can start."""
+    """Simulate jobs under a fresh rule; ``to_the_end`` until none can start."""
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
     due: dict[int, float] = {}
@@ -87,7 +86,7 @@ def times(
 
 
 class _Clock:
-    """When a rule's turn moves on."""
+    """The clock of a rule whose turn moves on with time."""
 
     def __init__(self, rule: Rule, seed: int, replication: int) -> None:
         self.next = np.inf
@@ -125,7 +124,7 @@ def asked(name: str, rule: Rule, state: State) -> Job | None:
 
 
 def _waiting(choice: Choice, state: State) -> Job | None:
-    """Return the job that a rule has chosen, if it waits."""
+    """Return the job that a rule has chosen, if it is waiting."""
     if isinstance(choice, Job):
         return choice if choice in state else None
     if isinstance(choice, int) and not isinstance(choice, bool) and 0 <= choice < len(state.needs):
@@ -156,7 +155,7 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Mea
 
 
 def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
-    """Count what `Measured` holds."""
+    """Compute the fields of `Measured`."""
     from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
     came, kinds, ends, stop = trace.times, trace.classes, outcome.ends, outcome.stop

@@ -13,7 +13,7 @@ from schedopt.instances.msfq.traces import Trace
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pace = Callable[[int], None]
-"""Called now and then with how many jobs have come so far; what it raises ends the simulation."""
+"""Called now and then with the number of arrivals so far; raising ends the simulation."""
 
 
 @dataclass(frozen=True)

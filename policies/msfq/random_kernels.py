@@ -113,7 +113,7 @@ def exponentials(s: Any, numbers: Any) -> None:
 
 @compiled
 def more(s: Any, numbers: Any, used: int) -> int:
-    """Fill up numbers in (0, 1), those that are left at the beginning; return how many are used."""
+    """Refill the numbers in (0, 1), unused ones first; return how many are used."""
     left = numbers.size - used
     for i in range(left):
         numbers[i] = numbers[used + i]

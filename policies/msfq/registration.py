@@ -11,8 +11,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, Twin, Watch
-from schedopt.policies.msfq.state import State
+from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State, Twin, Watch
 from schedopt.policies.registry import Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
@@ -30,7 +29,7 @@ TIMES = Option(
 
 
 class _Function(Rule):
-    """A rule that is a function of the state."""
+    """A rule given as a function of the state."""
 
     def __init__(self, function: Callable[[State], Choice]) -> None:
         self._function = function
@@ -155,7 +154,7 @@ def _common(twin: Twin | None) -> dict[str, Option]:
 
 
 def knows_sizes(name: str) -> bool:
-    """Tell whether a rule always knows how long each job takes, or finds out by stopping it."""
+    """Tell whether a rule knows run times, or finds them out by stopping jobs."""
     made = _RULES[name].make if name in _RULES else None
     return any(getattr(made, knows, False) for knows in ("estimates", "kills"))
 
@@ -166,7 +165,7 @@ def rules() -> Mapping[str, Twin | None]:
 
 
 def plan(queue: Instance, name: str, **options: Any) -> Plan:
-    """Set a registered rule up for an instance, with the rule's own options.
+    """Set up a registered rule for an instance, with the rule's own options.
 
     `InputError` if there is no such rule, or an option is wrong; `NotApplicableError` if the rule
     is not for such an instance.
@@ -231,7 +230,7 @@ def _replayed(
     estimates: str,
     log: Mapping[str, Any],
 ) -> Replayed:
-    """Replay a log, with a log's own options: job by job where that is quicker, else by class."""
+    """Replay a log with a log's options: job by job where that is faster, else by class."""
     from schedopt.policies.msfq.logs import by_class, registration
 
     if name in registration.LOG_POLICIES:

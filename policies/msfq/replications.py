@@ -59,7 +59,7 @@ class Replicated(NamedTuple):
 
 
 class _StoppedError(Exception):
-    """What ends a replication where another failed, or was interrupted."""
+    """Ends a replication after another failed or was interrupted."""
 
 
 def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None) -> int:
@@ -143,7 +143,7 @@ def _in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
 def _threaded(
     one: Callable[[int], Measured], count: int, jobs: int, look: Callable[[], None], stop: Event
 ) -> dict[int, Measured]:
-    """Play replications in threads: compiled code lets the others go on."""
+    """Run replications in threads: compiled code releases the lock."""
     played: dict[int, Measured] = {}
     with ThreadPoolExecutor(min(jobs, count)) as pool:
         futures = [pool.submit(one, r) for r in range(count)]
@@ -166,7 +166,7 @@ def _threaded(
 
 
 def pooled(parts: Sequence[Measured]) -> Measured:
-    """Put replications together: their batches one after another, each so many of them long."""
+    """Pool replications: concatenate their batches, and merge some into each long one."""
     if len(parts) == 1:
         return parts[0]
     batches, classes = parts[0].sums.shape

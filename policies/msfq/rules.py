@@ -1,19 +1,20 @@
-"""Admission rules for any classes: which class starts next, if any.
+"""Admission rules for any classes, and for two of one server and of all: which class starts next.
 
 After each arrival and each completion a rule is asked until it says `NONE`. Each is said once, on
 flat arrays (see `Seen`): the compiled simulator and that in plain Python run the same function.
 """
 
-from math import fsum
+from math import fsum, inf
+from typing import Any
 
 import numpy as np
 
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import ClassTime, Expected, Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, Twin, slots
+from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, State, Twin, slots
 from schedopt.policies.msfq.stability import require_stable
-from schedopt.policies.msfq.state import State
 from schedopt.policies.registry import NotApplicableError
 
 QUICK = 1200
@@ -22,7 +23,7 @@ PAPER = "Chen et al., Improving Nonpreemptive Multiserver Job Scheduling with Qu
 
 
 def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
-    """Return FCFS's exact mean response times, or None if simulating is better or the only way.
+    """Return FCFS's exact mean response times; None where simulation is better or the only way.
 
     If they are ``required``, however long they take, `NotApplicableError` says why there are none.
     `UnstableError` if FCFS is not stable.
@@ -61,7 +62,7 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
 
 
 def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
-    """Start the job that came, or nothing: what fits was started before."""
+    """Start the job that arrived, or nothing: whatever fits has started before."""
     return kind if seen.needs[kind] <= free else NONE
 
 
@@ -143,7 +144,7 @@ def adaptive_quickswap(seen: Seen, free: int) -> int:
 
 
 def after_adaptive(seen: Seen, free: int, kind: int) -> int:
-    """Tell what an arrival may start: it brings on no drain while its class is in service."""
+    """Tell what an arrival may start: no drain begins while its class is in service."""
     if not seen.memory[0]:
         if seen.needs[kind] <= free:
             return kind
@@ -160,7 +161,7 @@ def after_adaptive(seen: Seen, free: int, kind: int) -> int:
     twin=Twin(__name__, "adaptive_quickswap", "after_adaptive"),
 )
 class AdaptiveQuickswap(FlatRule):
-    """MSF, until it serves only what keeps others waiting.
+    """MSF until the class in service keeps all others waiting, then a drain.
 
     Where some waiting class is not in service, and no class in service waits, only the waiting job
     that needs most servers may start; once it has, MSF goes on.
@@ -171,7 +172,7 @@ class AdaptiveQuickswap(FlatRule):
 
 
 def by_the_clock(seen: Seen, free: int) -> int:
-    """Start a job of the class whose turn it is, which the memory holds."""
+    """Start a job of the class whose turn it is, held in the memory."""
     c = seen.memory[0]
     if seen.running[c] >= seen.slots[c]:
         return NONE
@@ -214,3 +215,132 @@ class Nmsr(FlatRule):
         """Return what starts next."""
         self.memory[0] = self.turn
         return super().__call__(state)
+
+
+def is_level(value: Any) -> bool:
+    """Tell whether a value is a whole number of at least 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+THRESHOLD = Option(None, "a whole number from 0 to k - 1; k - 1 where left out", is_level)
+VARIANT = Option("literal", "literal or lazy", lambda v: v in ("literal", "lazy"))
+BOUND = Option(
+    None, "a number >= 0; without bound where left out", lambda v: is_number(v) and v >= 0
+)
+
+
+def pair(queue: Instance, whose: str) -> tuple[int, int]:
+    """Return the positions of small and large jobs; `NotApplicableError` if not one-or-all."""
+    positions = queue.one_or_all
+    if positions is None:
+        raise NotApplicableError(f"{whose} needs classes of 1 and of {queue.servers} servers alone")
+    return positions
+
+
+def threshold_in(queue: Instance, threshold: int | None) -> int:
+    """Return l, by default k - 1; `InputError` if it is not within 0..k-1."""
+    if threshold is None:
+        return queue.servers - 1
+    if threshold >= queue.servers:
+        raise InputError(
+            f"a whole number from 0 to {queue.servers - 1}",
+            found=shown(threshold),
+            place="option threshold",
+        )
+    return threshold
+
+
+def msfq(seen: Seen, free: int) -> int:
+    """See `Msfq`; the memory: small, large, draining, left to start of a drain, l, lazy."""
+    memory, waiting, running = seen.memory, seen.waiting, seen.running
+    small, large = memory[0], memory[1]
+    if running[large]:
+        return NONE  # phase 1
+    if not running[small] and not memory[3]:  # the servers are empty
+        if waiting[large]:
+            return large
+        memory[2] = not memory[5] and waiting[small] <= memory[4]
+        memory[3] = waiting[small] if memory[2] else 0
+    if not memory[2] and waiting[small] + running[small] <= memory[4]:
+        memory[2] = waiting[large] > 0 or not memory[5]  # phase 4
+    if memory[2]:
+        if memory[3]:
+            memory[3] -= 1
+            return small
+        return NONE
+    return small if waiting[small] and free else NONE
+
+
+@admission_rule(
+    "msfq",
+    source=f"{PAPER}, section 4.2",
+    summary="MSF that drains once at most l small jobs are left (one-or-all)",
+    twin=Twin(__name__, "msfq", phases=True),
+    suits="alone",
+    threshold=THRESHOLD,
+    variant=VARIANT,
+)
+class Msfq(FlatRule):
+    """MSF Quickswap: drain the small jobs once at most l of them are left.
+
+    ``lazy`` drains only when a large job waits, as the paper's authors' simulator does.
+    """
+
+    def __init__(
+        self, queue: Instance, threshold: int | None = None, variant: str = "literal"
+    ) -> None:
+        self.small, self.large = pair(queue, "msfq")
+        self.threshold = self.most = threshold_in(queue, threshold)
+        self.lazy = variant == "lazy"
+        memory = (self.small, self.large, 0, 0, self.most, int(self.lazy))
+        super().__init__(queue, msfq, memory)
+
+
+def two_threshold(seen: Seen, free: int) -> int:
+    """See `TwoThreshold`; the memory: small, large, l; the numbers: b0, b1, b2."""
+    small, large = seen.memory[0], seen.memory[1]
+    if seen.running[large]:
+        return NONE
+    few, many, c = seen.waiting[small], seen.waiting[large], seen.running[small]
+    if not c and many and (not few or few < seen.numbers[0] + seen.numbers[1] * many):
+        return large
+    stop = c and many and c <= seen.memory[2] and few < seen.numbers[2]
+    return small if few and free and not stop else NONE
+
+
+@admission_rule(
+    "two-threshold",
+    source="read off the optimal policy: see formulations.msfq.optimal",
+    summary="when to start a large job, and when to stop admitting small ones (one-or-all)",
+    twin=Twin(__name__, "two_threshold"),
+    suits="alone",
+    threshold=THRESHOLD,
+    b0=BOUND,
+    b1=Option(0.0, "a number >= 0", lambda v: is_number(v) and v >= 0),
+    b2=BOUND,
+)
+class TwoThreshold(FlatRule):
+    """Two thresholds instead of one, the shape of the optimal policy.
+
+    With empty servers a large job starts if fewer small ones wait than b0 + b1·(large ones
+    waiting). With c small jobs running and a large one waiting, no small one starts while c <= l
+    and fewer than b2 of them wait.
+
+    Up to l = k - 2, without bounds, this is lazy MSFQ. At l = k - 1 it would drain at every
+    completion that finds a large job waiting, however many small ones wait: so the default is
+    k - 2.
+    """
+
+    def __init__(
+        self,
+        queue: Instance,
+        threshold: int | None = None,
+        b0: float | None = None,
+        b1: float = 0.0,
+        b2: float | None = None,
+    ) -> None:
+        small, large = pair(queue, "two-threshold")
+        l = max(0, queue.servers - 2) if threshold is None else threshold
+        self.threshold = threshold_in(queue, l)
+        bounds = (inf if b0 is None else b0, b1, inf if b2 is None else b2)
+        super().__init__(queue, two_threshold, (small, large, self.threshold), bounds)

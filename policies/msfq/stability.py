@@ -92,7 +92,7 @@ def require_stable(queue: Instance, policy: str) -> Region:
 def require_settled(
     queue: Instance, policy: str, played: Measured, *, proven: bool = False, ended: bool = False
 ) -> None:
-    """Refuse a run in which a class is never served, or work piles up: its means would mislead.
+    """Refuse a run in which a class starves or work piles up: its means would mislead.
 
     ``ended`` says that nothing arrived any more and every job that could start did. `UnstableError`
     if a class is starved or piles up; `NotApplicableError` if the policy is ``proven`` stable here,
@@ -123,7 +123,7 @@ def require_settled(
 
 
 def _levels(queue: Instance, played: Measured) -> list[tuple[str, float, float, float]]:
-    """Return by class the jobs in the system in a run's first and last quarter, and arrivals."""
+    """Return by class the jobs in the system in a run's first and last quarters, and arrivals."""
     quarter = len(played.levels) // 4
     if quarter < 2:
         return []

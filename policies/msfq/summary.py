@@ -1,4 +1,4 @@
-"""What a simulation tells: mean response times by class, percentiles, and how sure they are."""
+"""The results of a simulation: mean response times by class, percentiles, intervals."""
 
 from math import inf
 from typing import Any
@@ -104,7 +104,7 @@ def _class_time(
 
 
 def _percentiles(histogram: Any) -> dict[str, float]:
-    """Return percentiles, each the middle of its bucket, which is less than 1% wide."""
+    """Return percentiles, each the midpoint of a bucket less than 1% wide."""
     from schedopt.policies.msfq.kernels import LOWEST
 
     reached = np.cumsum(histogram)

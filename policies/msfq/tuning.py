@@ -26,7 +26,7 @@ MOST_ROUNDS = 8
 
 
 class TunedOptions(NamedTuple):
-    """The options that were chosen, and how sure that is, after ``tried`` candidates.
+    """The chosen options, and the evidence for them, after ``tried`` candidates.
 
     ``objective`` and ``confidence`` (half of a 95% interval, None for too short a run) are of jobs
     that had no part in the choice; ``gain`` is how much less that is than at the start, on the same
@@ -52,7 +52,7 @@ def tune(
     others: Sequence[Options] = (),
     verdict: bool = True,
 ) -> TunedOptions:
-    """Search options from a start, going on to the best neighbour while there is a better one.
+    """Search options by local search: move to the best neighbour while it improves.
 
     Options under which work piles up are worth nothing: their means are of the jobs that complete.
     ``others`` are further starts. Each candidate plays ``arrivals`` jobs; with a ``verdict`` the

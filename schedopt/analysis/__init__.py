@@ -1,4 +1,4 @@
-"""What the rows of a bench say: one arithmetic for the terminal, the page and the pictures.
+"""Statistics of the rows of a bench, shared by the terminal, the page and the pictures.
 
 A *contender* is a policy, with its options where the rows have it with several. Its *score* on an
 instance is the mean of its objectives over its seeds. A run counts where it has an objective,

@@ -1,4 +1,4 @@
-"""Averages over instances, and how far they would move on other instances."""
+"""Averages over instances, with intervals for other instances."""
 
 from collections.abc import Iterable, Sequence
 from math import expm1, fsum, log1p

@@ -1,4 +1,4 @@
-"""Who is compared with whom: contenders, which of their runs count, and what is better."""
+"""Contenders: who is compared, which runs count, and what is better."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
@@ -56,7 +56,7 @@ def counts(row: Row) -> bool:
 
 
 def sense_of(problem: str) -> Sense:
-    """Return what a problem does with its objective."""
+    """Return whether a problem minimizes or maximizes."""
     return record_of(problem).sense
 
 
@@ -73,7 +73,7 @@ def better(a: float, b: float, sign: float) -> bool:
 
 
 def reference_seconds(rows: Iterable[Row]) -> float:
-    """Return what the references took, each counted once for the rows that share it."""
+    """Return the seconds of the references, each counted once."""
     return sum(
         {
             (row.file, row.reference, row.reference_seconds): row.reference_seconds for row in rows
@@ -82,7 +82,7 @@ def reference_seconds(rows: Iterable[Row]) -> float:
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
-    """What each contender of a problem gets on each instance: the mean over its seeds."""
+    """The scores of a problem's contenders on each instance: means over seeds."""
 
     problem: str
     measure: Measure

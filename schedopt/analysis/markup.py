@@ -33,7 +33,7 @@ SPECIAL = {
     "µ": r"$\mu$",
     "…": r"\dots{}",
 }
-"""What LaTeX would read as something else, and how it is written there."""
+"""Characters special to LaTeX, and how they are written there."""
 
 
 def plain(text: str) -> str:
@@ -78,10 +78,11 @@ def _value(cell: str, numeric: bool) -> Value:
 
 
 def latex(shown: ShownTable) -> str:
-    """Return a table for LaTeX, which needs ``booktabs``, ``textcomp`` and ``[T1]{fontenc}``."""
+    """Return a table for LaTeX, below a comment on the packages that it needs."""
     columns = "l" + "r" * (len(shown.heads) - 1)
     heads, *rows = (" & ".join(map(escaped, line)) + r" \\" for line in (shown.heads, *shown.rows))
     lines = [
+        r"% \usepackage{booktabs,textcomp} \usepackage[T1]{fontenc}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escaped(shown.title)}}}",

@@ -1,4 +1,4 @@
-"""What policies are measured to get on one instance, beside what any schedule could have got."""
+"""The measures of policies on one instance, beside the bound on any schedule."""
 
 from collections.abc import Iterable, Sequence
 from statistics import quantiles
@@ -12,7 +12,7 @@ FEWEST = 20  # resampled instances that an interval takes
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """By how much a contender is above another; ``low``, ``high``: on 95% of the resamples."""
+    """The lead of one contender over another; ``low`` and ``high`` hold 95% of the resamples."""
 
     contender: str
     value: float  # on the instance itself, as a fraction of the other's
@@ -21,7 +21,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settled(self) -> bool:
-        """Whether the instance and its resamples agree on which is better."""
+        """Whether the instance and its resamples agree on the better one."""
         return (self.low > 0 and self.value > 0) or (self.high < 0 and self.value < 0)
 
 

@@ -1,4 +1,4 @@
-"""Two contenders instance by instance, and how sure the difference is."""
+"""Two contenders instance by instance, and the significance of their difference."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -49,7 +49,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> tuple[int, str]:
-        """On how many of what the two are compared."""
+        """The number of instances, or other units, compared."""
         if self.replications:
             return self.replications, "replication"
         return self.instances, "instance"

@@ -1,4 +1,4 @@
-"""Performance profiles: on which share of the instances a contender is how near the best."""
+"""Performance profiles: the share of instances within a factor of the best."""
 
 from collections.abc import Iterable
 from math import inf, isfinite
@@ -60,7 +60,7 @@ def profiles(rows: Iterable[Row], *, measure: Measure = "objective") -> list[Pro
 
 
 def ratio(value: float, best: float, sign: float) -> float:
-    """Return how many times worse than the best a score is; 1 for the best itself."""
+    """Return the ratio of a score to the best; 1 for the best itself."""
     if not better(best, value, sign):
         return 1.0
     small, large = (value, best) if sign > 0 else (best, value)

@@ -1,4 +1,4 @@
-"""The rows of a bench as people use them in a notebook: shown, and as a data frame."""
+"""The rows of a bench in a notebook: shown as a summary, and as a data frame."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from schedopt.analysis.markup import html
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
-from schedopt.instances.frames import Framed
+from schedopt.instances.showing import Framed
 from schedopt.sweep.rows import Row, table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RowTable(Framed, list[Row]):
-    """A list of the rows of a bench that shows what they say, not each of them.
+    """A list of the rows of a bench that is shown as a summary.
 
     In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame. ``sweep``
     says what was done with each instance, where that is known.

@@ -1,4 +1,4 @@
-"""How each contender does on all instances of a problem."""
+"""The standing of each contender over all instances of a problem."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from schedopt.sweep.rows import Row
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How one contender does on all instances of a problem.
+    """The standing of one contender over all instances of a problem.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
 
 
 def _noise(rows: Sequence[Row]) -> float:
-    """Return what simulation adds to a mean gap: the half-width of its 95% interval."""
+    """Return the half-width of the 95% interval that simulation adds to a mean gap."""
     shares = [
         (row.confidence or 0.0) / max(1e-10, abs(row.reference or 0.0)) if simulated(row) else 0.0
         for row in rows
@@ -182,8 +182,8 @@ def _noise(rows: Sequence[Row]) -> float:
 
 
 def simulated(row: Row) -> bool:
-    """Tell whether a run is a sample: the replay of a log is what it is, to the last digit."""
-    return bool(row.confidence) and not row.measures
+    """Tell whether a run is a random sample; the replay of a log is deterministic."""
+    return (row.sampled or bool(row.confidence)) and not row.measures
 
 
 def ranked(standings: Iterable[Standing]) -> list[Standing]:
@@ -195,7 +195,7 @@ def ranked(standings: Iterable[Standing]) -> list[Standing]:
 
 
 def _why(row: Row) -> str:
-    """Say in a word why a row has no gap."""
+    """Return a word on why a row has no gap."""
     if row.violations:
         return "violations"
     if row.termination != "completed":

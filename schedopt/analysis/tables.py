@@ -1,4 +1,4 @@
-"""What the rows of a bench say, as tables of text: for a terminal, a page, and a paper."""
+"""The rows of a bench as tables of text, for a terminal, a page and a paper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS = {
     "not-applicable": "not applicable",
     "time-limit": "timed out",
 }
-"""How a row without a gap ended, where another word reads better."""
+"""Words for the outcome of a row without a gap."""
 
 STANDING = (
     "policy",
@@ -49,6 +49,7 @@ STANDING = (
     "time",
     "no gap",
 )
+ALONE = ("policy", "gap", "wins", "optimal", "time", "no gap")  # of one instance
 PRINTED_STANDING = (
     "policy",
     "mean gap",
@@ -109,8 +110,10 @@ def standings(
 
 
 def standing_table(found: Iterable[Standing], title: str = "") -> ShownTable:
-    """Return the table of some contenders."""
-    return _table(title, STANDING, map(_standing, found))
+    """Return the table of some contenders; one run of each needs no averages."""
+    found = list(found)
+    alone = title and all(of.runs <= 1 for of in found)
+    return _table(title, ALONE if alone else STANDING, map(_standing, found))
 
 
 def _about(what: Overview) -> str:
@@ -135,13 +138,14 @@ def _standing(of: Standing) -> Cells:
     return {
         "policy": (of.contender, of.contender),
         **{head: (told[head], gap) for head, gap in gaps.items()},
+        "gap": (told["mean gap"], of.mean),
         "95% interval": (between(of.low, of.high), of.low),
         "on": (worst or "", worst),
         "wins": wins,
         "best on": wins,
         "optimal": optimal,
-        "time": (duration(of.seconds), of.seconds),
-        "SGM time": (duration(of.shifted_seconds), of.shifted_seconds),
+        "time": (duration(of.seconds) if of.counted else NONE, of.seconds),
+        "SGM time": (duration(of.shifted_seconds) if of.counted else NONE, of.shifted_seconds),
         "no gap": (endings, of.runs - of.counted),
     }
 
@@ -236,10 +240,10 @@ def for_papers(
         yield measures(structs.replace(of, rows=called))
     for what in overviews:
         mine = in_print(standing for standing in found if standing.problem == what.problem)
-        gaps = "" if what.from_bounds else " Gaps to the best solution known;"
+        gaps = "" if what.from_bounds else " Gaps are to the best solution known."
         title = (
-            f"{_about(what)}.{gaps} Bootstrap intervals over "
-            "instances; SGM: shifted geometric mean, with shifts of 1% and 1 ms"
+            f"{_about(what)}.{gaps} Intervals are bootstrapped over "
+            "instances; SGM is the shifted geometric mean, with shifts of 1% and 1 ms"
         )
         yield _table(title, PRINTED_STANDING, map(_standing, mine), NONE)
     yield from profiles(in_print(profiled))
@@ -302,7 +306,7 @@ def _plain(value: object) -> object:
 
 
 def measured_tables(rows: Iterable[Row]) -> Iterator[ShownTable]:
-    """Yield for each measured instance what the policies get, and how sure it is who is best."""
+    """Yield for each measured instance the policies' measures, and how sure the best one is."""
     for of in measured(rows)[:MOST_MEASURED]:
         yield measures(of)
         if of.differences:
@@ -310,7 +314,7 @@ def measured_tables(rows: Iterable[Row]) -> Iterator[ShownTable]:
 
 
 def measures(of: Measured) -> ShownTable:
-    """Return what each contender gets on one instance."""
+    """Return each contender's measures on one instance."""
     first, *others = dict.fromkeys(key for _, row in of.rows for key in row.measures)
     bound = ""
     if of.bound is not None:
@@ -367,8 +371,10 @@ def variations(rows: Sequence[Variation], *, on_page: bool = False) -> ShownTabl
     groups = list(dict.fromkeys((by, g) for shares in holders for by in shares for g in shares[by]))
     if not on_page and len(groups) > MOST_SHARES:
         groups = []
+    by = dict.fromkeys(by for by, _ in groups)
+    shared = f"; shares of each {' and '.join(by)} in percent" if by else ""
     return ShownTable(
-        title="what if" if on_page else rows[0].instance,
+        title="what if" if on_page else rows[0].instance + shared,
         heads=(
             *rows[0].values,
             *("objective", "gap", "outcome"),
@@ -378,7 +384,7 @@ def variations(rows: Sequence[Variation], *, on_page: bool = False) -> ShownTabl
         ),
         rows=tuple(
             (
-                *map(str, row.values.values()),
+                *(number(v) if isinstance(v, float) else str(v) for v in row.values.values()),
                 number(row.objective),
                 percent(row.gap),
                 row.termination if row.objective is None else row.solution_status,

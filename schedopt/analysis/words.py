@@ -1,4 +1,4 @@
-"""What the rows of a bench say, in sentences: who is best, what the others lose, and how sure."""
+"""The rows of a bench in sentences: who is best, what the others lose, and how sure that is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def in_words(rows: Iterable[Row]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class _Told:
-    """What the sentences on one problem are made of; ``proven``: gaps are to optima."""
+    """The data behind the sentences on one problem; ``proven``: gaps are to optima."""
 
     best: Standing
     ranked: Sequence[Standing]
@@ -68,7 +68,7 @@ def _references(what: Overview) -> str:
 
 
 def _leader(told: _Told) -> Iterator[str]:
-    """Yield who is best, and by how much it falls short."""
+    """Yield who is best, and its gap."""
     best = told.best
     if not best.scored:
         yield "No policy has a result that counts."
@@ -89,7 +89,7 @@ def _leader(told: _Told) -> Iterator[str]:
 
 
 def _others(told: _Told) -> Iterator[str]:
-    """Yield who comes next, whether the instances tell the two apart, and who is last."""
+    """Yield who is second, whether it differs significantly, and who is last."""
     rest = [s for s in told.ranked[1:] if s.mean is not None and not _tied(told, s)]
     if not rest:
         return
@@ -102,7 +102,7 @@ def _others(told: _Told) -> Iterator[str]:
 
 
 def _caution(told: _Told) -> Iterator[str]:
-    """Yield what to keep in mind: two phases, few instances, runs without a gap."""
+    """Yield caveats: two phases, few instances, runs without a gap."""
     yield from _phases(told)
     count = len(told.scores.best)
     if 0 < count < FEW:
@@ -121,7 +121,7 @@ def _caution(told: _Told) -> Iterator[str]:
 
 
 def _phases(told: _Told) -> Iterator[str]:
-    """Yield who only chooses jobs, where others run what they choose as well."""
+    """Yield the policies that only select, where others also dispatch."""
     known = registered(told.scores.problem)
     policies = dict.fromkeys(row.policy for row in told.rows)
     phases = {name: known[name].phase if name in known else "" for name in policies}
@@ -184,7 +184,7 @@ def _in_its_unit(told: _Told, standing: Standing) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Return a number as one says it: four significant digits."""
+    """Return a number in four significant digits."""
     return number(float(f"{value:.4g}"))
 
 

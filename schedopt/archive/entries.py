@@ -1,4 +1,4 @@
-"""Entries: a frozen instance, the best objective and bound that are known, and whence."""
+"""Entries: a frozen instance, its best known objective and bound, and their sources."""
 
 import hashlib
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ Status = Literal["proven", "open"]
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an instance was made by, before it was frozen.
+    """The origin of an instance before it was frozen.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def group(name: str) -> Group:
-    """Return what a group says of itself."""
+    """Return a group's description of itself."""
     path = folder_of(name) / "group.json"
     return decode(read_bytes(path), Group, file=str(path))
 
@@ -202,6 +202,6 @@ def _own(result: Document) -> dict[str, Any]:
 
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of some options that change what a formulation asks."""
+    """Return the options that change a formulation's question."""
     known = record_of(problem).formulation(formulation).known_options
     return {name: options[name] for name in options if name in known and known[name].asks}

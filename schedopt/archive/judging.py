@@ -27,10 +27,10 @@ from schedopt.validation.documents import as_record, check
 
 _OUTCOME = attrgetter("solver", "policy", "found_by", "bounded_by", "proved_by", "version")
 NEEDS_NONE = "none needed"
-"""What an entry says of a bound that the checker finds by itself."""
+"""The proof named by an entry whose bound the checker finds by itself."""
 
 CLOSER = 1e-9
-"""A claim is an improvement if it is better by more than this part of what is known."""
+"""Relative margin by which a claim must improve on what is known."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def verify(group: str, entry: Entry) -> Verdict:
 
 
 def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
-    """Return where an entry says something else than its result."""
+    """Return the fields in which an entry differs from its result."""
     told = (
         ("objective", entry.objective, result.objective),
         ("bound", entry.bound, result.bound),
@@ -117,7 +117,7 @@ def _words(node: object) -> Iterator[str]:
 
 
 def _other_question(entry: Entry, result: Document) -> list[str]:
-    """Return where a result answers another question than its entry asks."""
+    """Return the fields in which a result answers another question than its entry."""
     given = result.question.options if result.question else result.options
     asks, wanted = (
         asking(entry.problem, entry.formulation, options) for options in (given, entry.options)

@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
@@ -52,7 +52,7 @@ MEANINGS = {
     "template": "What writes the .sh: see `schedopt list templates`, or a file of your own.",
     "threads": "Threads of the solver.",
 }
-"""What parameters of several verbs mean, where their docstrings do not say otherwise."""
+"""Help for parameters that several verbs share."""
 
 COMPLETED = {
     "file": completing.file,
@@ -87,6 +87,12 @@ def verb(
             how = {"help": meanings[key], "autocompletion": completed.get(key)}
             if key == "time_limit":
                 how |= {"parser": _seconds, "metavar": "<time>"}
+            elif (takes := NUMBERS.get(hints[key])) is not None:
+                several = key == "seed" and "count" in hints
+                how |= {
+                    "parser": partial(_number, *takes, several),
+                    "metavar": f"<{takes[0].__name__}>",
+                }
             if parameter.kind is not parameter.KEYWORD_ONLY:
                 info: Any = typer.Argument(**how)
             elif key == "output":
@@ -113,9 +119,26 @@ def _flowing(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
+NUMBERS: dict[Any, tuple[type, str]] = {
+    int: (int, "a whole number"),
+    int | None: (int, "a whole number"),
+    float: (float, "a number such as 0.05"),
+}
+"""How flags of a kind are read, and what they expect."""
+
+
+def _number(kind: type, words: str, several: bool, text: str) -> Any:
+    """Read a number; of a seed, say how several are asked for."""
+    try:
+        return kind(text)
+    except ValueError:
+        more = "; --count 5 makes five, with seeds that count up from it" if several else ""
+        raise typer.BadParameter(f"found {text!r}; expected {words}{more}") from None
+
+
 def _seconds(text: str) -> float:
     """Read a time limit: a number of seconds, or a time with units."""
-    from schedopt.instances.durations import LENGTH, comma, seconds_of
+    from schedopt.instances.times import LENGTH, comma, seconds_of
 
     try:
         return float(text)
@@ -186,9 +209,11 @@ def deliver(document: object, json: bool, output: Path | None, show: Callable[[]
     """Write a document to the file, and print it as JSON or for people."""
     from schedopt.instances.files import dump
 
-    if output is not None:
-        dump(document, output, indent=1)
-    tell(document, json, lambda _: show())
+    try:
+        if output is not None:
+            dump(document, output, indent=1)
+    finally:  # what was found is told, whatever becomes of the file
+        tell(document, json, lambda _: show())
 
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:
@@ -234,7 +259,7 @@ def named_in(options: Mapping[str, object]) -> list[str]:
 
 
 def folder(path: Path) -> None:
-    """Make a folder, if there is none."""
+    """Make a folder if it does not exist."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 GRACE = 60.0
 MOST_SAID = 5
-"""Runs that ended with an error and are told one by one."""
+"""Most failed runs that are reported one by one."""
 
 MOST_FAILURES = 20
-"""Lines about what failed that are said; of more, only how many."""
+"""Most lines about failures that are printed; further ones are counted."""
 
 
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
@@ -44,7 +44,7 @@ def bench(
     policy_file: list[Path] | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
-    seed: list[int] | None = None,
+    seed: list[str] | None = None,
     option: list[str] | None = None,
     constraints: list[Path] | None = None,
     time_limit: float | None = None,
@@ -71,7 +71,7 @@ def bench(
     policy : Names with commas between, or PROBLEM=NAMES; repeatable. All by default.
     jobs : Processes; 1 by default.
     cluster : A Dask scheduler, such as tcp://host:8786.
-    seed : A seed; repeatable.
+    seed : A seed, or several as 1-5; repeatable.
     certificate : Certify each optimum's bound, and re-prove it.
     grace : Seconds beyond the time limit before a hung run is killed; 60.
     output : .jsonl, .csv, .parquet or .xlsx; resumable.
@@ -80,19 +80,19 @@ def bench(
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import table
-    from schedopt.sweep.sources import from_text
+    from schedopt.sweep.sources import seeds_of
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
     from schedopt.verbs.bench import BenchError
     from schedopt.verbs.bench import bench as run
 
     flags = {
-        "generated": [source for text in generate or () for source in from_text(text)],
+        "generated": generate or [],
         "policies": _policies(policy),
         "policy_files": policy_file,
         "jobs": jobs,
         "cluster": cluster,
-        "seeds": seed,
+        "seeds": [one for text in seed or () for one in seeds_of(text)] or None,
         "options": split(option),
         "constraints": constraints_of_any(constraints),
         "time_limit": time_limit,
@@ -137,7 +137,7 @@ def bench(
 def _keep_what_is_read(
     paths: list[Path], constraints: list[Path], words: dict[str, Any], report: Path | None
 ) -> None:
-    """Refuse an output and a report that would take the place of what the bench reads."""
+    """Refuse an output or a report that would overwrite what the bench reads."""
     from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files
     from schedopt.sweep.sweep_file import rule_files
@@ -153,7 +153,7 @@ def _keep_what_is_read(
 
 
 def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a bench: those of a sweep file, and flags that say otherwise."""
+    """Return the arguments of a bench: those of a sweep file, overridden by flags."""
     files = [path for path in paths if path.suffix == ".toml"]
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
     if not files:

@@ -1,4 +1,4 @@
-"""What a shell completes: files by itself; names and options by what there is for the instance.
+"""Shell completion of names and options, given the instance on the line.
 
 Each function is given what was typed so far and returns what it may become. A completion never
 fails: where the file cannot be read, names of every problem are offered.
@@ -60,7 +60,7 @@ def policies(ctx: typer.Context, incomplete: str) -> list[str]:
 def _named(
     names: Callable[[Problem], Iterable[str]],
 ) -> Callable[[typer.Context, str], list[str]]:
-    """Return what completes one of the names that the problem spoken of has."""
+    """Return completions among the names of the problem on the line."""
 
     def completed(ctx: typer.Context, incomplete: str) -> list[str]:
         known = (name for record in _records(ctx) for name in names(record))
@@ -88,7 +88,7 @@ def reproduction(incomplete: str) -> list[str]:
 def _option(
     flag: str, known: Callable[[Problem], Iterable[tuple[str, Mapping[str, Option]]]]
 ) -> Callable[[typer.Context, str], list[str]]:
-    """Return what completes an option, as ``KEY=``, of those that a flag names, or of all."""
+    """Return completions of an option, as ``KEY=``, among a flag's, or all."""
 
     def completed(ctx: typer.Context, incomplete: str) -> list[str]:
         given = ctx.params.get(flag) or ()
@@ -122,7 +122,7 @@ def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def _records(ctx: typer.Context) -> list[Problem]:
-    """Return the record of the problem that is spoken of, or all where that is not known."""
+    """Return the record of the problem on the line, or all where that is unknown."""
     from schedopt.problems import problems
 
     given = [ctx.params.get("problem"), ctx.params.get("file"), *ctx.args]
@@ -130,7 +130,7 @@ def _records(ctx: typer.Context) -> list[Problem]:
 
 
 def _spoken_of(word: str) -> list[Problem]:
-    """Return the record of the problem that a word names, or an instance file is of."""
+    """Return the record of the problem that a word names, or that a file's instance is of."""
     from schedopt.instances.files import PROBLEMS, problem_of, read_bytes
     from schedopt.problems import problem as record_of
 

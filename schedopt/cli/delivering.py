@@ -1,4 +1,4 @@
-"""Where results go: a document, or a plan as a table; and pages, of one result or of a bench."""
+"""Where results go: documents, plans as tables, and pages of a result or of a bench."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def result(
 
 
 def plan(instance: AnyInstance, found: Result, output: Path, template: str | None = None) -> None:
-    """Write a plan, and say how what is chosen is run."""
+    """Write a plan, and say how its jobs are dispatched."""
     from schedopt.verbs import plan as plans
 
     run = plans.carried_out(instance, found)
@@ -167,7 +167,7 @@ def asked(
     rules: Sequence[Constraint],
     how: Mapping[str, object],
 ) -> Sequence[Variant]:
-    """Return what curves on a page ask for; a place that is not there is refused at once."""
+    """Return the places to vary for the curves on a page; refuse an unknown one at once."""
     if not vary:
         return ()
     if report is None:

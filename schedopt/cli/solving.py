@@ -97,6 +97,7 @@ def solve(
     rules = declared(constraints, instance)
     if write:
         write_model(instance, write, formulation=formulation, constraints=rules, options=options)
+        say(f"wrote {write}: the model, for any solver")
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
     how |= {"risk": risk, "time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
@@ -401,6 +402,8 @@ def start_times(
     from schedopt.instances.starts import COLUMNS
     from schedopt.problems.shown import ShownTable
     from schedopt.terminal.console import show
+    from schedopt.terminal.results import ROWS
+    from schedopt.verbs.start_times import clock
     from schedopt.verbs.start_times import start_times as run
 
     writable(output, (".csv",))
@@ -415,6 +418,8 @@ def start_times(
     if json:
         print_json(told.rows)
     elif output is None:
-        cells = tuple((str(job), *(f"{time:,.6g}" for time in times)) for job, *times in rows)
+        cells = tuple((str(job), *map(clock(queue), times)) for job, *times in rows[:ROWS])
         show(ShownTable(title=f"starts, at {level:.0%}", heads=COLUMNS, rows=cells))
+        if len(rows) > ROWS:
+            say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
     say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")

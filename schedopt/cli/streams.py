@@ -1,4 +1,4 @@
-"""Standard output: what is wrong with it in one line, and JSON on which no terminal acts."""
+"""Standard output: failures in one line, and JSON without terminal control characters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 PIPE = 128 + 13
-"""Exit status where the reader of our output has gone, as if SIGPIPE had ended us."""
+"""Exit status where the reader of the output has gone: that of SIGPIPE."""
 
 _ACTING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # UTF-8, as below
@@ -62,7 +62,7 @@ def prepare() -> None:
 
 
 def discard() -> None:
-    """Let what is still to be written to standard output go nowhere."""
+    """Discard what is still to be written to standard output."""
     with suppress(OSError, ValueError):  # a buffer takes all there is
         descriptor = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

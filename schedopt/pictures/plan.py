@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.instances.dates import UNITS, Dates
 from schedopt.instances.errors import InputError
+from schedopt.instances.times import UNITS, Dates
 from schedopt.pictures.style import (
     COLOURS,
     GREEN,
@@ -34,8 +35,8 @@ OUT = 20  # jobs that are left out and named
 WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"}
 
 
-def plan(table: pl.DataFrame) -> Figure:
-    """Draw a plan, as `schedopt.plan` makes it."""
+def plan(table: pl.DataFrame, deadline: float | None = None) -> Figure:
+    """Draw a plan, as `schedopt.plan` makes it, and the deadline of its one night."""
     import polars as pl
 
     several = _of_season(table)
@@ -54,17 +55,18 @@ def plan(table: pl.DataFrame) -> Figure:
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
     look = colours(dict.fromkeys(groups)) if len(set(groups)) <= len(COLOURS) else {}
     last = max(map(float, shown["end"].to_list()))
-    unit, word = time_unit(last)
+    due = None if several else deadline
+    unit, word = time_unit(max(last, due or 0.0))
     for row, job in enumerate(shown.to_dicts()):
         start, end, late = job["start"] / unit, job["end"] / unit, (job["late"] or 0.0) / unit
-        group = str(job[by] or "none") if by else ""
-        axes.barh(row, end - start, 0.7, left=start, color=look.get(group, COLOURS[0]))
+        colour = look.get(str(job[by] or "none") if by else "", COLOURS[0])
+        axes.barh(row, end - start, 0.7, left=start, color=colour)
         if late:
             axes.barh(row, min(late, end - start), 0.7, left=max(start, end - late), color=RED)
-        wide = counted(job["processors"], "processor")
-        axes.annotate(f" {wide}", (end, row), va="center", fontsize=7)
+        wide = f" {counted(job['processors'], 'processor')}"
+        axes.annotate(wide, (end, row), va="center", fontsize=7)
     _left_out(axes, named.to_dicts(), len(shown), last / unit)
-    names = [label(job) for job in [*shown["job"], *named["job"]]]
+    names = [*map(label, [*shown["job"], *named["job"]])]
     if several:
         nights = shown["night"].to_list()
         names[: len(shown)] = [f"night {n}: {name}" for n, name in zip(nights, names, strict=False)]
@@ -72,29 +74,34 @@ def plan(table: pl.DataFrame) -> Figure:
             if nights[row] != nights[row - 1]:
                 axes.axhline(row - 0.5, color=PALE, linewidth=0.8)
     axes.set_yticks(range(lines), names, fontsize=8)
-    axes.set_xlim(0, max(1.14 * last / unit, 1e-9))
+    axes.set_xlim(0, max(1.14 * last / unit, 1.02 * (due or 0.0) / unit, 1e-9))
     axes.set_ylim(lines - 0.4, -0.6)
-    since = " from the night's start" if several else ""
-    axes.set_xlabel(f"time{since}, {word}" if word else f"time{since}")
+    since = "time from the night's start" if several else "time"
+    axes.set_xlabel(f"{since}, {word}" if word else since)
     if (dates := _dates(timed)) is not None:
         by_clock(axes, dates, unit)
-    hidden = len(timed) - len(shown)
-    more = f" (the first {MOST}; {hidden:,} more)" if hidden else ""
+    more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
     late = len(timed.filter(pl.col("late") > 0))
-    axes.set_title(
-        f"{counted(len(timed), 'job')} run{more}, {late:,} late; {len(out):,} left out", fontsize=10
-    )
+    run = f"{counted(len(timed), 'job')} run{more}"
+    axes.set_title(f"{run}, {late:,} late; {len(out):,} left out", fontsize=10)
+    _legend(axes, look, late, None if due is None else due / unit)
+    return figure
+
+
+def _legend(axes: Axes, look: Mapping[str, str], late: int, due: float | None) -> None:
+    """Draw the deadline, if it is known, and say what lines and colours mean."""
+    if due is not None:
+        axes.axvline(due, color="black", linestyle="--", label="deadline")
     for group, colour in look.items():
         axes.barh(0, 0, color=colour, label=label(group))
     if late:
         axes.barh(0, 0, color=RED, label="after its deadline")
-    if look or late:
+    if look or late or due is not None:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-    return figure
 
 
 CHANGES = {"kept": GREY, "moved": ORANGE, "added": GREEN, "dropped": RED}
-"""What becomes of a job from one plan to another, and its colour."""
+"""The kinds of change from one plan to another, with their colours."""
 
 
 def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
@@ -165,7 +172,7 @@ def _of_season(table: pl.DataFrame) -> bool:
 
 
 def _left_out(axes: Axes, jobs: list[dict[str, object]], first: int, end: float) -> None:
-    """Write why each of some jobs is left out, where its bar would be."""
+    """Write why jobs are left out, where their bars would be."""
     for row, job in enumerate(jobs, start=first):
         axes.axhspan(row - 0.5, row + 0.5, color=PALE, alpha=0.4, linewidth=0)
         reason, _, rule = str(job["reason"] or "not said why").partition(":")

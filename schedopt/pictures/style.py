@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from schedopt.instances.dates import Dates
+    from schedopt.instances.times import Dates
     from schedopt.solvers.result import Result
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8A8A8A")
@@ -27,7 +27,7 @@ grey in place of their yellow, which cannot be seen on white."""
 BLUE, ORANGE, GREEN, PURPLE, SKY, RED, GREY = COLOURS
 
 PALE = "#DDDDDD"
-"""What lies behind: what was asked for, what is left empty."""
+"""The colour of the background: what was requested, and what stays empty."""
 
 _GIVEN: ContextVar[Axes | None] = ContextVar("axes", default=None)
 
@@ -102,7 +102,7 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """Return what each result is called: its policy or formulation, and what tells it apart."""
+    """Return each result's name: its policy or formulation, and what distinguishes it."""
     found = [(result.instance, str(result.policy or result.formulation)) for result in results]
     for tell in (_rules, _options, _seed):
         told = [tell(result) for result in results]
@@ -119,7 +119,7 @@ def names(results: Sequence[Result]) -> list[str]:
 
 
 def keys(results: Sequence[Result]) -> list[str]:
-    """Return what each result is called in a legend: with its instance where there are several."""
+    """Return each result's name in a legend, with its instance where there are several."""
     several = len({result.instance for result in results}) > 1
     return [
         f"{result.instance}: {name}" if several else name
@@ -150,7 +150,7 @@ def title(result: Result, what: str, name: str = "") -> str:
 
 
 def label(name: str, most: int = 40) -> str:
-    """Return a name fit for matplotlib: short, printable, and read as no formula."""
+    """Return a name for matplotlib: short, printable, and free of mathtext."""
     return cut(printable(name), most).replace("$", r"\$")
 
 

@@ -13,7 +13,7 @@ I = TypeVar("I", bound=AnyInstance, default=Any)  # the type of a problem's inst
 
 @dataclass(frozen=True)
 class Question(Generic[I]):
-    """What a policy is measured against: what is solved, and what its optimum bounds."""
+    """The question that a policy is measured against, and what its optimum bounds."""
 
     instance: I
     formulation: str | None = None  # the default one

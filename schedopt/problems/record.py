@@ -1,4 +1,4 @@
-"""The record of a problem: all that the application knows of it.
+"""The record of a problem: everything that the application knows of it.
 
 A problem's folder has a subclass of `Problem` that says what is special to it, and modules
 (``showing``, ``drawing``, ``paging``, ``planning``, ...) whose functions are found by their names;
@@ -77,8 +77,8 @@ class Problem(Generic[I]):
     ----------
     name, title : str
         Its name in files and on the command line, and the question that it asks.
-    objective : str
-        Such as ``reward``.
+    objective, objectives : str, mapping
+        Such as ``reward``; and those that an instance may ask for in its place.
     tiny : bytes
         An instance small enough to try a policy or a solver on.
     warming : sequence of (str, mapping)
@@ -99,6 +99,7 @@ class Problem(Generic[I]):
     name: ClassVar[str]
     title: ClassVar[str]
     objective: ClassVar[str] = "the objective"
+    objectives: ClassVar[Mapping[str, str]] = {}
     tiny: ClassVar[bytes]
     warming: ClassVar[Sequence[tuple[str, Mapping[str, Any]]]] = ()
     formulation_homes: ClassVar[Mapping[str, str]]
@@ -125,6 +126,11 @@ class Problem(Generic[I]):
         """What is done with the objective: ``maximize`` or ``minimize``."""
         return self.formulation().sense
 
+    def goal(self, instance: I) -> str:
+        """Return what an instance's objective is, and which way it is better."""
+        what = self.objectives.get(str(getattr(instance, "objective", "")), self.objective)
+        return f"{what}; {'more' if self.sense == 'maximize' else 'less'} is better"
+
     def policies(self) -> Mapping[str, Policy]:
         """Return the registered policies by name."""
         from schedopt.policies.registry import registered
@@ -132,10 +138,7 @@ class Problem(Generic[I]):
         return registered(self.name)
 
     def policy(self, name: str, constraints: Sequence[Constraint] = ()) -> Policy:
-        """Return a policy by name; `InputError` if there is none.
-
-        ``constraints``: side constraints beyond the instance's, for policies that keep them.
-        """
+        """Return a policy by name, for these side constraints; `InputError` if there is none."""
         known = self.policies()
         return known[pick(name, known, f"a policy of {self.name}")]
 
@@ -207,10 +210,7 @@ class Problem(Generic[I]):
         )
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
-        """Return a solution to start a solver from, None where that does not pay.
-
-        ``seconds``: what is left of the time limit; where nothing is, it takes next to no time.
-        """
+        """Return a solution to start a solver from in the seconds that are left, or None."""
         return self._told("starting:start", model, seconds, default=None)
 
     def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
@@ -222,7 +222,7 @@ class Problem(Generic[I]):
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
     ) -> dict[str, Any] | None:
-        """Return what the checker can re-prove the bound of a result from, None where nothing.
+        """Return a certificate of a result's bound; None where there is none.
 
         It may raise `NoCertificateError`, which says why there is none.
         """
@@ -251,7 +251,7 @@ class Problem(Generic[I]):
         limits: Limits,
         progress: Callable[[int, int], None] | None = None,
     ) -> Explanation:
-        """Return why a result is as it is, by solving again; the time limit is for all of it."""
+        """Explain a result by solving again; the time limit is for all solves."""
         home: Any = import_module(f"{type(self).__module__}.explaining")
         return home.explain(model, result, limits, progress)  # type: ignore[no-any-return]
 
@@ -261,8 +261,8 @@ class Problem(Generic[I]):
             expected = "a selection or a season of dssp: of others no prices are known"
             raise InputError(expected, found=f"{self.name} {model.name}", place="--explain")
 
-    def quantity(self, text: str, unit: str) -> float:
-        """Return a number with a unit, as ``12h``, in a file's; `InputError` if there are none."""
+    def quantity(self, text: str, instance: Any, unit: str) -> float:
+        """Return ``12h``, or a time by the clock, in a unit; `InputError` if there are none."""
         raise InputError("a number", found=shown(text))
 
     def carry(
@@ -274,7 +274,7 @@ class Problem(Generic[I]):
         half_life: str | None,
         window: str | None,
     ) -> tuple[list[Constraint], list[str]]:
-        """Return rules that know what earlier results used, and lines on what became of what.
+        """Return rules with the use of earlier results, and notes on them.
 
         See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
         used; ``rules``: those to carry on. `InputError` if the problem has none that remember.
@@ -316,7 +316,7 @@ class Problem(Generic[I]):
     # How a result is shown and drawn, by functions of the modules in the problem's own folder.
 
     def _told(self, home: str, *given: object, default: T, **named: object) -> T:
-        """Return what ``module:function`` of the problem's folder says; the default without one."""
+        """Return the value of ``module:function`` in the problem's folder, or the default."""
         own = _in_folder(type(self).__module__, home)
         found: T = own(*given, **named) if own else default
         return found
@@ -335,6 +335,10 @@ class Problem(Generic[I]):
         """Return the share of each group of each grouping; nothing where there are no shares."""
         own: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
         return self._told("showing:shares", result, default=own)
+
+    def done(self, instance: I, result: Result) -> str:
+        """Say how much of what a result decides is done in time: ``showing.done``."""
+        return self._told("showing:done", instance, result, default="")
 
     def lines(self, instance: I, result: Result) -> Lines:
         """Yield what a result says beyond its objective, headings and texts: ``showing.lines``."""

@@ -1,4 +1,4 @@
-"""What a problem has to say about a result, as data that a terminal or a page renders."""
+"""What a problem tells about a result, as data that a terminal or a page renders."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ShownTable(msgspec.Struct, frozen=True, kw_only=True):
         return [bool(cells) and all(map(NUMERIC.fullmatch, cells)) for cells in columns]
 
     def filled(self) -> ShownTable:
-        """Return the table without the columns in which nothing stands."""
+        """Return the table without its empty columns."""
         kept = [i for i in range(len(self.heads)) if any(row[i] for row in self.rows)]
         return ShownTable(
             title=self.title,
@@ -84,11 +84,11 @@ FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 
 CLOCKED = ("rank", "start_time", "end_time", "was", "change")
-"""Columns after them: in which order to release jobs, when by the clock if that is known, and of
-a plan that replaces another, when the job started there and what becomes of it."""
+"""Columns after them: the order of release, clock times if known, and in a replanned night the
+old start and what became of the job."""
 
 Cell = str | float | int | bool | None
-"""What a plan says of a job; None where there is nothing to say."""
+"""A cell of a plan; None if empty."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,11 @@ class Column:
 
 
 Span = tuple[float, float] | None
-"""When a job starts and ends; None where that is not said."""
+"""When a job starts and ends; None if unknown."""
 
 
 def changes(before: Mapping[str, Span], after: Mapping[str, Span]) -> dict[str, str]:
-    """Return what becomes of each job that runs in one of two plans or in both."""
+    """Return the change of each job that runs in either of two plans."""
     found = {}
     for name in {**before, **after}:
         was, now = before.get(name), after.get(name)
@@ -131,7 +131,7 @@ def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of a job, and why: when it was to start, and when it starts or started."""
+    """The change of a job, its reason, and its old and new start."""
 
     job: str
     change: str  # kept, added, dropped or moved
@@ -235,7 +235,7 @@ class RulePrice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class More(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What more of something brings: by solving again with it."""
+    """The gain from more of something, found by solving again."""
 
     what: str  # such as ``1 more processor``
     worth: float | None  # how much more reward; None: not known
@@ -243,7 +243,7 @@ class More(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why an answer is as it is."""
+    """Explanation of an answer."""
 
     left_out: tuple[LeftOut, ...]  # one for each job that is left out, in the file's order
     rules: tuple[RulePrice, ...]

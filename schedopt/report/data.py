@@ -1,4 +1,4 @@
-"""What a report's script knows: rows, instances, and each problem's policies and ratios."""
+"""The data of a report's script: rows, instances, and each problem's policies and ratios."""
 
 import base64
 import gzip
@@ -29,7 +29,7 @@ COLUMNS = (
     "note",
     "case",
 )
-"""What the script knows of a row; `case` is its instance's place in the list of them."""
+"""The fields of a row in the script; `case` is the index of its instance."""
 
 
 def data(

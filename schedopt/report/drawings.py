@@ -1,4 +1,4 @@
-"""The pictures of a report: what each policy does on an instance, beside the reference."""
+"""The pictures of a report: each policy's solution of an instance, beside the reference."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _reason(error: Exception) -> str:
 
 
 def slim(figure: Figure) -> Figure:
-    """Lay a figure out anew as wide as a phone: legends below it, fewer hours, shorter names."""
+    """Lay out a figure for a phone: legends below, fewer hours, shorter names."""
     from matplotlib.ticker import FixedLocator
 
     figure.set_figwidth(PHONE)

@@ -1,4 +1,4 @@
-"""The page of one result: what is decided, drawn and said in tables, in a file of its own."""
+"""The page of one result, with pictures and tables, in a single file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +101,7 @@ def _facts(instance: AnyInstance, result: Result, run: Result | None) -> str:
         (CAUTION, "" if run is None else record.caution(instance, result, run)),
         ("what this is", instance.description or ""),
         ("outcome", f"{OUTCOMES[result.solution_status]} ({result.termination})"),
-        (f"objective ({record.objective})", number(result.objective)),
+        ("objective", f"{number(result.objective)} ({record.goal(instance)})"),
         (
             "bound",
             "" if result.bound is None else f"{number(result.bound)}, gap {percent(result.gap)}",

@@ -1,4 +1,4 @@
-"""The parts of a report that need no script: words, summaries, definitions, what went wrong."""
+"""The parts of a report that need no script: words, summaries, definitions, failures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

@@ -26,7 +26,7 @@ PATIENCE = 30.0  # seconds to wait for a scheduler, and for its first worker
 BATCH_SECONDS = 0.5  # seconds that a batch of tasks is meant to take
 
 LOST = (OSError, TimeoutError, CancelledError, futures.CancelledError)
-"""What is raised where the scheduler is gone; its futures are cancelled in either sense."""
+"""Errors raised where the scheduler is gone."""
 
 _MINE = threading.local()
 
@@ -39,7 +39,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def work(tasks: Sequence[Task], grace: float | None) -> bytes:
-    """Do tasks in a process beside Dask's worker, which stays well; return a `Batch` as JSON."""
+    """Do tasks in a process beside Dask's worker, which survives them; return a `Batch` as JSON."""
     began = time.monotonic()
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
@@ -57,7 +57,7 @@ def release() -> str:
 
 
 def remote(tasks: Sequence[Task], address: str, grace: float | None) -> Iterator[Group]:
-    """Do tasks on a Dask cluster, and yield what is done as it is known."""
+    """Do tasks on a Dask cluster, and yield outcomes as they arrive."""
     need("distributed", "--cluster")
     distributed = import_module("distributed")
     wrong = InputError(

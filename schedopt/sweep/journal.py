@@ -19,7 +19,7 @@ _BEGINNING = b'{"instance":'  # how each row begins as a line of JSON
 
 
 class Keyed(Protocol):
-    """A row with a key: a digest of all that it depends on."""
+    """A row with a key: a digest of everything it depends on."""
 
     @property
     def key(self) -> str:
@@ -30,7 +30,7 @@ R = TypeVar("R", bound=Keyed)
 
 
 class Journal(ABC, Generic[R]):
-    """The rows of a sweep, each appended to a journal of JSON lines as soon as it is known."""
+    """The rows of a sweep, each appended to a journal of JSON lines at once."""
 
     formats: ClassVar[tuple[str, ...]]
 
@@ -55,7 +55,7 @@ class Journal(ABC, Generic[R]):
 
     @abstractmethod
     def _strange(self, rows: Sequence[R]) -> InputError:
-        """Return the error for rows that are not of this sweep."""
+        """Return the error for rows of another sweep."""
 
     def _stale(self, row: R) -> bool:
         """Tell whether a row of an earlier run is computed anew, and so left out."""
@@ -90,7 +90,7 @@ class Journal(ABC, Generic[R]):
             raise
 
     def _adopt(self, path: Path) -> None:
-        """Take over the rows of an earlier run, and cut off a line that it did not finish."""
+        """Adopt the rows of an earlier run, and cut off its unfinished line."""
         held = self._held(path)
         held = [row for row in held if not self._stale(row)]
         if strange := [row for row in held if row.key not in self._order]:

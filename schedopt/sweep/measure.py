@@ -33,7 +33,7 @@ from schedopt.verbs.solve import solve
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be done with one instance."""
+    """The work on one instance."""
 
     source: Source
     digest: str  # the source's, when the sweep was planned
@@ -81,7 +81,7 @@ class Task:
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """A step begins: a reference by name, or a run, with the row that stands if it never ends."""
+    """A step begins: a reference by name, or a run, with its row in case it never ends."""
 
     reference: str | None = None
     row: Row | None = None
@@ -108,7 +108,7 @@ Step: TypeAlias = Begun | Done[R] | Failed | Finished
 
 
 class Outcome(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
-    """What became of an instance."""
+    """The outcome of an instance."""
 
     rows: list[R]  # those of the runs that have ended
     why: str | None = None  # a line that says why there are no others
@@ -126,7 +126,7 @@ def outcome(task: Task) -> Outcome[Keyed]:
 
 
 def steps(task: Task) -> Iterator[Step[Keyed]]:
-    """Do a task, and yield what happens as it happens; what goes wrong is a step too."""
+    """Do a task, and yield its steps; failures are steps too."""
     try:
         yield from task.steps()
     except InputError as error:
@@ -148,7 +148,7 @@ def said(error: BaseException) -> str:
 
 
 class _References:
-    """What policies are measured against: the optimum that bounds them."""
+    """The references of policies: the optima that bound them."""
 
     def __init__(self, instance: AnyInstance, task: Task) -> None:
         self._instance, self._task = instance, task
@@ -177,7 +177,7 @@ class _References:
         self._known[called] = found
 
     def of(self, policy: Policy, options: Options) -> Result:
-        """Return a policy's reference, which is known; without a bound, where it bounds others."""
+        """Return a policy's known reference, without its bound where that is for others."""
         question = self._question(policy, options)
         found = self._known[_called(question)]
         if question is None or question.bounding or found.solution_status == "none":
@@ -239,7 +239,7 @@ def _answered(question: Question, task: Task) -> Result:
 
 
 def _called(question: Question | None) -> str:
-    """Return a key that tells a question from others asked of the same instance."""
+    """Return a key of a question among others on the same instance."""
     if question is None:
         return "nothing"
     options = msgspec.json.encode(question.options, order="sorted").decode()
@@ -313,6 +313,7 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
         blank,
         objective=result.objective,
         confidence=result.confidence or None,
+        sampled=result.confidence is not msgspec.UNSET,
         gap=shortfall(result, reference),
         difference=difference(result, reference),
         seconds=result.seconds.solve,
@@ -332,14 +333,15 @@ def _ended(reference: Result) -> Result | None:
 
 
 def shortfall(result: Result, reference: Result) -> float | None:
-    """Return how far a policy falls short, as a part of its reference, if they compare."""
+    """Return a policy's relative shortfall from its reference, if they compare."""
     short = _short(result, reference)
     if short is None:
         return None
     by, base = short
     if abs(base) < NOTHING:
         return None if abs(by) > NOTHING else 0.0
-    return max(0.0, by / abs(base)) if reference.proven else by / abs(base)
+    exact = reference.proven and result.confidence is msgspec.UNSET  # samples lie on both sides
+    return max(0.0, by / abs(base)) if exact else by / abs(base)
 
 
 NOTHING = 1e-10
@@ -347,7 +349,7 @@ NOTHING = 1e-10
 
 
 def difference(result: Result, reference: Result) -> float | None:
-    """Return how far a policy falls short of a reference that is 0, None where it is not."""
+    """Return a policy's absolute shortfall from a reference of 0; None for others."""
     by, base = _short(result, reference) or (0.0, 0.0)
     return by if abs(base) < NOTHING < abs(by) else None
 

@@ -24,7 +24,7 @@ Names = Sequence[str]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is done with each instance."""
+    """The work of a sweep on each instance."""
 
     # Names, of whichever problem they are; or names for each problem. None, and a problem that is
     # left out: all of the problem.
@@ -53,7 +53,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class ProblemPlan:
-    """What a sweep means for one problem."""
+    """A sweep restricted to one problem."""
 
     policies: tuple[Policy, ...]
     settings: tuple[Options, ...]  # every combination of the options' values
@@ -149,7 +149,7 @@ def _settings(
 
 
 Told = tuple[str, str, bool]
-"""What planning asks of a source: its problem, its digest, and whether files stand beside."""
+"""What planning needs of a source: its problem, its digest, and whether it has companion files."""
 
 
 def runs(label: str, of_source: Told, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:

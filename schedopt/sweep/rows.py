@@ -1,4 +1,4 @@
-"""Rows of a bench: what one is, and how files hold them."""
+"""Rows of a bench, and their files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from schedopt.instances import excel
+from schedopt.instances import cells
+from schedopt.instances.cells import read_parquet
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
+from schedopt.instances.decimals import check_cells
 from schedopt.instances.decode_errors import lost_number
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.options import Options
-from schedopt.instances.parquet import read_parquet
-from schedopt.instances.precision import check_cells
 from schedopt.sweep.journal import Journal, finished
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".jsonl", ".csv", ".parquet", excel.ENDING)
+FORMATS = (".jsonl", ".csv", ".parquet", cells.ENDING)
 AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
@@ -64,7 +64,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         where its process was ended since it went on beyond the time limit and the grace.
     confidence : float or None
         Where the objective was simulated: the half-width of its 95% interval; None of replays,
-        which are exact.
+        which are exact, and of runs that are too short to tell.
+    sampled : bool
+        Whether the objective was simulated; its gap to a proven optimum may be below 0.
     bound_checked : bool
         Whether the checker has re-proved the reference's bound.
     measures : dict of str to float
@@ -98,6 +100,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     options: dict[str, Any] = {}
     termination: str = "completed"
     confidence: float | None = None
+    sampled: bool = False
     bound_checked: bool = False
     measures: dict[str, float] = {}
     resampled: tuple[float, ...] = ()
@@ -105,7 +108,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def run_of(file: str, policy: str, seed: int, options: Options) -> str:
-    """Return what tells a run of a bench from every other, whatever it depends on."""
+    """Return the identity of a run within a bench."""
     return msgspec.json.encode([file, policy, seed, options], order="sorted").decode()
 
 
@@ -170,8 +173,8 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
         for record in records:
             record["violations"] = msgspec.json.encode(record["violations"]).decode()
         plain = pl.DataFrame(records, schema=_types())
-        if suffix == excel.ENDING:
-            return excel.written(plain.to_dict(as_series=False))
+        if suffix == cells.ENDING:
+            return cells.written(plain.to_dict(as_series=False))
         texts = [name for name in plain.columns if plain[name].dtype == pl.String]
         guarded_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
@@ -210,7 +213,7 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
-        data = excel.as_csv(data) if path.suffix.lower() == excel.ENDING else data
+        data = cells.as_csv(data) if path.suffix.lower() == cells.ENDING else data
         found = read_parquet(data) if path.suffix.lower() == ".parquet" else _cells(data)
         records = _of_rows(found).to_dicts() if data else []
         for record in records:

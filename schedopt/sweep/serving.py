@@ -1,4 +1,4 @@
-"""A worker's own side: it does tasks as they come, and tells what becomes of them."""
+"""The worker's side of a sweep: it does tasks and reports outcomes."""
 
 import gc
 import multiprocessing
@@ -18,7 +18,7 @@ from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
 TOLD = 0.02
-"""Seconds after which it is told what has been done; a process that dies loses no more work."""
+"""Seconds between reports; a process that dies loses no more work than that."""
 
 ORPHANED = 1.0  # seconds between two looks at who the parent is
 LONG = 0.2  # seconds after which the rest of what came together is left to others
@@ -26,7 +26,7 @@ INTERRUPTED = 130  # exit status of a worker whose policy was interrupted, or ra
 
 
 class Reply(msgspec.Struct, Generic[R], frozen=True):
-    """What became of the next of several tasks, and whether those that are left stay undone."""
+    """The outcome of the next of several tasks, and whether the others stay undone."""
 
     outcomes: list[Outcome[R]]
     over: bool = False
@@ -64,7 +64,7 @@ def serve(line: Connection) -> None:
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
-    """Do tasks, and tell now and then what became of them."""
+    """Do tasks, and report outcomes now and then."""
     began = told = time.monotonic()
     done: list[Outcome[Keyed]] = []
     for task in tasks:

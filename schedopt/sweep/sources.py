@@ -62,7 +62,7 @@ class Source:
         return self.opened().beside()
 
     def digest(self) -> str:
-        """Return what tells this instance, as it is now, from every other."""
+        """Return a digest of the instance as it is now."""
         return self.opened().digest()
 
     def load(self) -> AnyInstance:
@@ -96,7 +96,7 @@ class FileSource(Source):
 
 @dataclass(frozen=True)
 class Contents(Source):
-    """What an instance file holds: read just now, or on its way to another machine."""
+    """The contents of an instance file, just read or on the way to another machine."""
 
     label: str  # the path where the file is at home, as it was given
     data: bytes = field(repr=False)  # its text; compressed on its way, unless it is tiny
@@ -178,7 +178,7 @@ class GeneratedSource(Source):
         return self.family
 
     def beside(self) -> bool:
-        """Tell what the generator says."""
+        """Tell whether the generator's instances have companion files."""
         return record_of(self.family).generator(self.generator).beside
 
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""How a worker begins: as a copy of this process where nothing else runs in it, else anew."""
+"""How a worker starts: as a fork of this process where no other thread runs, else afresh."""
 
 import multiprocessing
 import os
@@ -22,13 +22,13 @@ TRIAL = 2.0  # seconds that a copy has to end at once
 _SPAWN = multiprocessing.get_context("spawn")
 _THREADS = Path("/proc/self/task")
 HELD: WeakSet[Any] = WeakSet()
-"""What no copy of this process may hold open: our ends of lines to workers, journals' locks."""
+"""Descriptors that a fork must close: our ends of the workers' pipes, journals' locks."""
 
 
 def began(
     serve: Callable[[Connection], None], *, copied: bool = False
 ) -> tuple[BaseProcess, Connection]:
-    """Begin a process that serves its end of a line, and return it with the other end."""
+    """Start a process that serves one end of a pipe, and return it with the other end."""
     context = multiprocessing.get_context("fork") if copied else _SPAWN
     ours, theirs = context.Pipe()
     HELD.add(ours)
@@ -50,7 +50,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def may_be_copied() -> bool:
-    """Tell whether this process may be copied (forked): nobody else works in it.
+    """Tell whether this process may be forked: no other thread works in it.
 
     A copy has no thread but the one that made it, and what others had locked stays locked in it for
     ever. So none may be there: none of Python's, and none of an engine's. Those of BLAS are no

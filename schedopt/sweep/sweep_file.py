@@ -1,4 +1,4 @@
-"""A sweep as people write it down: a small TOML file."""
+"""A sweep as a small TOML file."""
 
 import glob
 import tomllib
@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from schedopt.instances.decimals import expect_held, held
 from schedopt.instances.decoding import convert
 from schedopt.instances.errors import InputError, decoded, joined, placed, shown
 from schedopt.instances.files import read_bytes
-from schedopt.instances.precision import expect_held, held
 from schedopt.sweep.sources import GeneratedSource, generated, instance_files, seeds_of
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]

@@ -34,7 +34,7 @@ SAME = (
     "violations",
     "conflict",
 )
-"""What a row says as the result's document does."""
+"""Fields of a row that equal those of the result's document."""
 
 FLAT = ("objective", "bound", "gap", "termination", "solution_status", "seconds")
 

@@ -1,4 +1,4 @@
-"""What is varied: places in an instance, the values for each, and every combination of them."""
+"""Variations: places in an instance, the values for each, and their combinations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from schedopt import __version__
+from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
-from schedopt.instances.precision import expect_held
 
 MOST = 10_000  # combinations of one call
 Value = float | int | str | bool  # what stands at a place
@@ -64,6 +64,8 @@ def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
         try:
             yield number(part)
         except InputError:
+            if len(ends) == 2 and "".join(ends).isdecimal():  # a time by the clock of a night
+                raise
             yield {"true": True, "false": False}.get(part, part)
 
 
@@ -136,7 +138,7 @@ def _set(holder: Any, path: str, value: Value, place: str) -> None:
 
 
 def _names(holder: Any) -> dict[str, Any]:
-    """Return what can be named in an object or a list, and where it is."""
+    """Return the names in an object or a list, and their places."""
     if isinstance(holder, dict):
         return {key: key for key in holder}
     found: dict[str, Any] = {}

@@ -37,12 +37,12 @@ _STARTING = threading.Lock()
 def _decoders(
     row: Any,
 ) -> tuple[msgspec.json.Decoder[Reply[Keyed]], msgspec.json.Decoder[list[Step[Keyed]]]]:
-    """Return what reads a worker's words of several tasks, and of each step of one."""
+    """Return the decoders of a worker's reports: on several tasks, and on each step of one."""
     return msgspec.json.Decoder(Reply[row]), msgspec.json.Decoder(list[Step[row]])
 
 
 class WorkerError(Exception):
-    """A worker was closed while it worked."""
+    """A worker was closed during its work."""
 
 
 class PolicyInterruptedError(Exception):
@@ -204,7 +204,7 @@ def _without(
 
 
 def local(tasks: Sequence[Task], workers: int, grace: float | None) -> Iterator[Group]:
-    """Do tasks in processes of this machine, and yield what is done as it is known."""
+    """Do tasks in local processes, and yield outcomes as they arrive."""
     staff = [Worker() for _ in range(min(workers, len(tasks)))]
     waiting = deque(tasks)
     told: queue.SimpleQueue[Group | BaseException] = queue.SimpleQueue()

@@ -30,6 +30,10 @@ def summary(rows: Sequence[Row]) -> None:
             show(shown)
         if without:
             say("no gap: runs left out of the means, and why")
+        unsure = [row for row in rows if row.sampled and not row.confidence]
+        short = sum(row.problem == what.problem for row in unsure)
+        if short:
+            say(f"{counted(short, 'run')} too short for a confidence interval: take more arrivals")
         say(f"the references took {duration(what.reference_seconds)} in total")
 
 

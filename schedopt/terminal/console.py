@@ -21,7 +21,7 @@ if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
 LONGEST = 40
-"""Characters of a word that a table never breaks while there is room for it."""
+"""Longest word that a table never breaks while there is room."""
 
 
 def text(words: str, style: str = "") -> Text:

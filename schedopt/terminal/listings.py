@@ -1,11 +1,11 @@
-"""What there is, in words; whether it works; what reproductions found; what the archive holds."""
+"""Listings: contents, the doctor's findings, reproductions, the archive."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -29,7 +29,7 @@ STYLES = {True: "green", False: "red", None: ""}
 
 
 def contents(sections: Mapping[str, Sequence[Told]]) -> None:
-    """Show what there is, section by section: names, and below each what is said of it."""
+    """Show the contents section by section: names, and below each its description."""
     shown = Text()
     for title, entries in sections.items():
         shown.append(f"{printable(title)}\n", "bold")
@@ -45,21 +45,21 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
 
 
 def overview(sections: Mapping[str, Sequence[Told]]) -> None:
-    """Show on a screen what there is: the names of each section, problem by problem."""
-    shown = Text()
+    """Show an overview that fits a screen: the names of each section by problem."""
+    shown, room = Text(), max(40, out.width - 2)
     for title, entries in sections.items():
         named: dict[str, list[str]] = {}
         for entry in entries:
-            *of, name = entry["name"].split(" ", 1)  # an engine's formulation
+            of, name = entry.get("problem", ""), entry["name"].split(" ")[-1]  # of an engine's
             if title == "problems":
-                of, name = [name], entry["summary"]
-            named.setdefault(" ".join(filter(None, (entry.get("problem"), *of))), []).append(name)
+                of, name = name, entry["summary"]
+            if name not in (names := named.setdefault(of, [])):
+                names.append(name)
         shown.append(printable(title), "bold")
         shown.append(f"  {len(entries)}: schedopt list {printable(title)}\n", "dim")
         for of, names in named.items() if title != "reproductions" else ():
             words = printable(f"{of}: {', '.join(names)}" if of else ", ".join(names))
-            first, *more = wrap(words, max(40, out.width - 4), break_on_hyphens=False)
-            shown.append("".join((f"  {first}\n", *(f"    {line}\n" for line in more))))
+            shown.append(f"  {shorten(words, room, placeholder=' ...', break_on_hyphens=False)}\n")
     out.print(shown, end="", soft_wrap=True)
     say("`schedopt list SECTION` says what each is, `schedopt explain NAME` all of one")
 
@@ -116,7 +116,7 @@ def ledger(found: Sequence[Told]) -> None:
 
 
 def explained(entries: Sequence[Explained]) -> None:
-    """Show what is known of each name."""
+    """Show the explanation of each name."""
     for i, entry in enumerate(entries):
         if i:
             out.print()
@@ -169,7 +169,7 @@ def _engines(engines: Sequence[Told]) -> None:
 
 
 def _when(field: Told) -> str:
-    """Say whether a field has to be there, or what holds where it is not."""
+    """Return whether a field is required, or its default."""
     if field.get("required"):
         return "required"
     default = field.get("default")
@@ -193,10 +193,10 @@ def groups(found: Sequence[Told]) -> None:
     )
     heads = ("group", "what", "instances", "proven", "re-proved", "open", "widest gap")
     show(ShownTable(title="", heads=heads, rows=rows))
-    total = Counter(
-        {key: sum(entry[key] for entry in found) for key in ("instances", "proven", "open")}
-    )
-    say(f"{total['instances']} instances: {total['proven']} proven, {total['open']} open")
+    keys = ("instances", "proven", "believed", "open")
+    every, proven, believed, still = (sum(entry[key] for entry in found) for key in keys)
+    sure = f" ({believed} of them believed, without a certificate)" if believed else ""
+    say(f"{every} instances: {proven} proven{sure}, {still} open")
 
 
 def known(found: Told) -> None:

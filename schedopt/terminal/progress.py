@@ -13,13 +13,14 @@ from schedopt.solvers.result import Watch, gap
 from schedopt.terminal.console import err, text
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
-EVERY = 10.0  # seconds between two lines where standard error is no terminal
+FIRST = 1.5  # seconds until the first line where standard error is no terminal
+EVERY = 10.0  # seconds between two lines then
 REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 
 @contextmanager
 def live(what: str) -> Iterator[Watch]:
-    """Show what a solver has while it runs; without a terminal, in a line now and then."""
+    """Show a running solver's progress; without a terminal, as a line now and then."""
     began, found = time.monotonic(), ""
 
     def told() -> Text:
@@ -34,8 +35,10 @@ def live(what: str) -> Iterator[Watch]:
     over = Event()
 
     def repeated() -> None:
-        while not over.wait(EVERY if shown is None else REFRESHED):
+        wait = FIRST if shown is None else REFRESHED
+        while not over.wait(wait):
             err.print(told()) if shown is None else shown.update(told())
+            wait = EVERY if shown is None else REFRESHED
 
     with shown or nullcontext():
         thread = Thread(target=repeated, daemon=True)
@@ -73,7 +76,7 @@ def bar(what: str) -> Iterator[Advance]:
 
 def ticking(what: str) -> Advance:
     """Return a callback that prints a line of progress now and then."""
-    said = time.monotonic()
+    said = time.monotonic() - EVERY + FIRST
 
     def advance(done: int, total: int) -> None:
         nonlocal said

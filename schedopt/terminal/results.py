@@ -30,12 +30,12 @@ ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a
 
 
 def result(instance: AnyInstance, document: Result) -> None:
-    """Show one result: how it ended, what is proven, what the problem has to say, what is wrong."""
+    """Show one result: status, proof, the problem's details, and violations."""
     record = problem(document.problem)
     more = ((*line, "") for line in record.lines(instance, document))
     grid = Table.grid(padding=(0, 2))
     for name, words, style in sorted(
-        [*_outcome(document), *more], key=lambda line: line[0] != CAUTION
+        [*_outcome(document, record.goal(instance)), *more], key=lambda line: line[0] != CAUTION
     ):
         grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
@@ -73,8 +73,8 @@ def _dropped(shown: ShownTable) -> None:
         say("... and more; --output plan.csv has all")
 
 
-def _outcome(document: Result) -> list[tuple[str, str, str]]:
-    """Return what every result says, each with the style of its value."""
+def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
+    """Return the facts of every result, each with the style of its value."""
     who = document.policy or f"{document.formulation}: {document.credit}"
     ended = f"{document.solution_status} ({document.termination})"
     sure = f"   ± {number(document.confidence)} (95%)" if document.confidence else ""
@@ -82,12 +82,13 @@ def _outcome(document: Result) -> list[tuple[str, str, str]]:
     times = f"build {duration(took.build)}, solve {duration(took.solve)}"
     if took.compile:
         times = f"compile {duration(took.compile)} (once), {times}"
-    bound = ("bound", f"{number(document.bound)}   gap {percent(document.gap)}", "")
+    of = " of the objective" if document.gap else ""
+    bound = ("bound", f"{number(document.bound)}   gap {percent(document.gap)}{of}", "")
     return [
         ("instance", f"{document.instance} ({document.problem})", ""),
         ("policy" if document.policy else "solved as", str(who), ""),
         ("outcome", ended, STYLES[document.solution_status]),
-        ("objective", f"{number(document.objective)}{sure}", ""),
+        ("objective", f"{number(document.objective)}{sure}   {goal}", ""),
         *([bound] if document.solver or document.bound is not None else []),
         ("time", f"{times}, check {duration(took.check)}", ""),
     ]
@@ -122,10 +123,14 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
     if len(documents) == 1:
         result(instance, documents[0])
         return
+    record = problem(documents[0].problem)
+    sampled = any(document.confidence is not msgspec.UNSET for document in documents)
     rows = tuple(
         (
             str(document.policy or document.formulation),
             number(document.objective),
+            *([_sure(document)] if sampled else []),
+            record.done(instance, document),
             duration(document.seconds.solve),
             "; ".join(document.violations)
             if document.solution is not None
@@ -133,5 +138,13 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
         )
         for document in documents
     )
-    heads = ("policy", "objective", "time", "violated side constraints")
-    show(ShownTable(title=instance.name, heads=heads, rows=rows))
+    heads = ("policy", "objective", *(["± (95%)"] if sampled else []), "done", "time")
+    heads = (*heads, "violated side constraints")
+    title = f"{instance.name}: {record.goal(instance)}"
+    show(ShownTable(title=title, heads=heads, rows=rows).filled())
+
+
+def _sure(document: Result) -> str:
+    if document.confidence is msgspec.UNSET:
+        return "" if document.objective is None else "exact"
+    return number(document.confidence) if document.confidence else "too short a run"

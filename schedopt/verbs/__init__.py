@@ -1,1 +1,1 @@
-"""What the command line and Python call."""
+"""The verbs, which the command line and Python call."""

@@ -26,6 +26,7 @@ def listed() -> list[dict[str, Any]]:
                 "instances": len(own),
                 "proven": len(proven),
                 "certified": sum(bool(entry.certificate) for entry in own),
+                "believed": sum(not entry.certificate for entry in proven),
                 "open": len(own) - len(proven),
                 "widest_gap": max((entry.gap or 0.0 for entry in own), default=0.0),
             }
@@ -46,7 +47,7 @@ def chosen(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
 
 
 def shown(name: str) -> dict[str, Any]:
-    """Return all that is known of a group, or of an instance given as ``GROUP/NAME``."""
+    """Return everything known of a group, or of an instance given as ``GROUP/NAME``."""
     name = name.removeprefix(PREFIX)
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
     if "/" not in name:

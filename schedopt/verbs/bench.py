@@ -25,6 +25,7 @@ from schedopt.sweep.sources import (
     Contents,
     FileSource,
     Source,
+    from_text,
     in_memory,
     instance_files,
     replicated,
@@ -53,7 +54,7 @@ class BenchError(Exception):
 def bench(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance] = (),
     *,
-    generated: Sequence[Source] = (),
+    generated: Sequence[Source | str] = (),
     policies: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     seeds: Sequence[int] = (0,),
     options: Options | None = None,
@@ -74,8 +75,8 @@ def bench(
     ----------
     paths : path, Instance, or iterable of them
         Instance files, and folders of them; or instances themselves, each of a name of its own.
-    generated : sequence of Source
-        Instances that are made as they are needed: see `schedopt.sweep.sources.generated`.
+    generated : sequence of str or Source
+        Instances that are made as they are needed, such as ``dssp/uncorrelated,seeds=1-20``.
     policies : sequence of str, or mapping of str to sequences, optional
         Names, of whichever problem they are; or for each problem. All of the problem by default.
     seeds : sequence of int
@@ -137,10 +138,12 @@ def bench(
         certificate=certificate,
         policy_files=files_of_policies,
     )
-    files, held = _given(paths, bool(generated))
+    texts = ([one] if isinstance(one, Source) else from_text(one) for one in generated)
+    made = [source for sources in texts for source in sources]
+    files, held = _given(paths, bool(made))
     if output is not None:
         keep((source.path for source in files), output)
-    plan, failures = _planned([*files, *held, *generated], sweep)
+    plan, failures = _planned([*files, *held, *made], sweep)
     rows = Rows(output, [run.key for task in plan for run in task.runs], _mendable(plan))
     todo = [left for task in plan if (left := _left(task, rows)).runs]
     if tell:
@@ -285,7 +288,7 @@ def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
 def computed(
     todo: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
 ) -> Outcomes:
-    """Yield what became of the next instances as it is known."""
+    """Yield outcomes of instances as they arrive."""
     if not todo:
         return
     if cluster is not None:

@@ -22,7 +22,7 @@ def carry(
     constraints: Sequence[Constraint] = (),
     tell: Callable[[str], None] | None = None,
 ) -> list[Constraint]:
-    """Return side constraints that know what was used before.
+    """Return side constraints with the use of earlier nights.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.errors import InputError, placed
-from schedopt.instances.files import load, read_bytes
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.files import TABLES, load, read_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Document, Result
 from schedopt.validation.report import Report
@@ -46,7 +46,7 @@ def check(instance: AnyInstance, result: Any) -> Report:
 
 
 def answered(document: Document, report: Report) -> str:
-    """Return which question a result answers, in words, and how it differs from the file's own."""
+    """Return a result's question in words, and how it differs from the file's own."""
     what = document.formulation or f"policy {document.policy}"
     told = differences(report)
     if not told:
@@ -60,7 +60,7 @@ def differences(report: Report) -> list[str]:
 
 
 def outcome(document: Document, report: Report) -> str:
-    """Return what holds of a result that nothing is wrong with, and what of it is believed."""
+    """Return what is verified of a sound result, and what is only believed."""
     if document.termination == "infeasible":
         return f"no solution in hand: that there is none is {report.bound}"
     if document.solution_status == "none":
@@ -88,6 +88,11 @@ def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Rep
     """
     from schedopt.validation.documents import check as judge
 
+    if str(path).lower().endswith(TABLES):
+        expected = (
+            "a result, as `schedopt solve --output result.json` writes it: a plan has no proof"
+        )
+        raise InputError(expected, found=shown(Path(path).name), file=str(path))
     data = read_bytes(path)
     found = []
     for i, result in enumerate(documents(data, path)):

@@ -1,6 +1,6 @@
 """Read side constraints from files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -24,6 +24,15 @@ def constraints_of_any(path: str | Path) -> list[Constraint]:
     for record in problems():
         kinds |= record.constraint_kinds()
     return _read(path, kinds)
+
+
+def given(
+    constraints: Iterable[Constraint] | Constraint | str | Path, problem: str
+) -> list[Constraint]:
+    """Return side constraints that are given as they are, one alone, or as a file of them."""
+    if isinstance(constraints, str | Path):
+        return constraints_from(constraints, problem)
+    return [constraints] if isinstance(constraints, Constraint) else list(constraints)
 
 
 def rules_from(data: bytes, problem: str) -> list[Constraint]:

@@ -1,4 +1,4 @@
-"""Doctor: whether what the project stands on is there and works."""
+"""Doctor: whether Python, the packages and the engines are there and work."""
 
 import platform
 from collections.abc import Callable
@@ -15,7 +15,7 @@ BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What was looked at, whether it is well, and what was seen; of what is not there None."""
+    """What was examined, whether it works (None if absent), and what was seen."""
 
     name: str
     ok: bool | None
@@ -43,7 +43,7 @@ def examine() -> list[Finding]:
 
 
 def _plugged(point: EntryPoint) -> Finding:
-    """Return what a plug-in adds, or why it cannot be imported."""
+    """Return a plug-in's additions, or why it cannot be imported."""
     whose = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown"
     try:
         load(point)

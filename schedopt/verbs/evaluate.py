@@ -28,6 +28,7 @@ from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.verbs.constraints import given
 from schedopt.verbs.stages import noted
 
 Watch = Callable[[int, int], None]
@@ -39,7 +40,7 @@ class _How(TypedDict, total=False):
 
     options: Options | None
     seed: int
-    constraints: Iterable[Constraint]
+    constraints: Iterable[Constraint] | Constraint | str | Path
     policy_files: Iterable[str | Path]
     jobs: int
     watch: Watch | None
@@ -59,7 +60,7 @@ def evaluate(
     *,
     options: Options | None = None,
     seed: int = 0,
-    constraints: Iterable[Constraint] = (),
+    constraints: Iterable[Constraint] | Constraint | str | Path = (),
     policy_files: Iterable[str | Path] = (),
     jobs: int = 1,
     watch: Watch | None = None,
@@ -76,7 +77,7 @@ def evaluate(
         Options; each policy takes those that it knows.
     seed : int
         For policies that draw random numbers.
-    constraints : iterable of Constraint
+    constraints : iterable of Constraint, Constraint, str or Path
         Side constraints beyond the instance's. Policies ignore side constraints; the result's
         ``violations`` say which are broken.
     policy_files : iterable of paths
@@ -105,7 +106,7 @@ def evaluate(
     if isinstance(what, str | Path):
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
-    added = list(constraints)
+    added = given(constraints, problem_of(what).name)
     check_added(what, added)
     chosen = [problem_of(what).policy(name, added) for name in names]
     together = {key: option for each in chosen for key, option in each.options.items()}
@@ -122,7 +123,7 @@ def evaluate(
 
 
 def told_apart(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
-    """Make sure that no two runs write the same file."""
+    """Refuse two runs that write the same file."""
     for key, value in options.items():
         takers = [p for p in policies if key in p.options and p.options[key].written]
         for mark, count in zip(MARKS, (len(takers), instances if takers else 1), strict=True):
@@ -246,7 +247,7 @@ def _checked(
     began: float,
     solved: float,
 ) -> Result:
-    """Return a result as the checker leaves it."""
+    """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What there is to say of one name.
+    """The explanation of one name.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def explain(name: str) -> list[Explained]:
-    """Return what bears a name: several where it stands for several things.
+    """Return the explanations of a name, which may stand for several things.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def explain(name: str) -> list[Explained]:
 
 
 def everything() -> Iterator[Explained]:
-    """Yield all that can be explained, side constraints first."""
+    """Yield everything that can be explained, side constraints first."""
     kinds: dict[str, list[tuple[str, type[Constraint]]]] = {}
     for record in problems():
         for name, kind in record.constraint_kinds().items():

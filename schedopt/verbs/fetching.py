@@ -92,7 +92,7 @@ def _unpack(data: bytes, folder: Path, source: str) -> None:
 
 @contextmanager
 def _at(folder: Path) -> Iterator[None]:
-    """Have `archive:` mean a folder."""
+    """Make `archive:` mean a folder."""
     before = os.environ.get(PLACE)
     os.environ[PLACE] = str(folder)
     try:

@@ -1,4 +1,4 @@
-"""Load: what a file holds, an instance or results."""
+"""Load: read a file that holds an instance or results."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
 
 
 def results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | None:
-    """Return the result, or the results, that a text holds; None where it holds something else."""
+    """Return the result or results in a text; None if it holds something else."""
     from schedopt.validation.documents import result_of
 
     several = is_list(data)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from schedopt.instances import excel
+from schedopt.instances import cells
+from schedopt.instances.cells import read_parquet
 from schedopt.instances.csv_text import unguarded, unguarded_columns, written
+from schedopt.instances.decimals import check_cells
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import load, read_bytes, write_bytes
-from schedopt.instances.parquet import read_parquet
-from schedopt.instances.precision import check_cells
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.problems.shown import FIXED, Plan, table_of
@@ -23,7 +23,7 @@ from schedopt.solvers.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".csv", ".parquet", excel.ENDING)
+FORMATS = (".csv", ".parquet", cells.ENDING)
 """Endings of plans."""
 
 
@@ -88,7 +88,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
             if not isinstance(table, tuple)
             else {column.title: column.cells for column in table}
         )
-        buffer.write(excel.written(named) if ending == excel.ENDING else written(named))
+        buffer.write(cells.written(named) if ending == cells.ENDING else written(named))
     write_bytes(path, buffer.getvalue())
 
 
@@ -102,7 +102,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
         if Path(path).suffix.lower() == ".parquet":
             table = _parquet(data)
         else:
-            data = excel.as_csv(data) if Path(path).suffix.lower() == excel.ENDING else data
+            data = cells.as_csv(data) if Path(path).suffix.lower() == cells.ENDING else data
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
             types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)

@@ -29,7 +29,7 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
         What to draw: a frame is a plan; paths, also of plans (.csv, .parquet), are loaded. Several
         results are drawn beside each other, and so are two plans, the old one and the new one.
     instance : Instance, str or Path, optional
-        The instance of the results, for its deadline and groups.
+        The instance of the results or the plan, for its deadline and groups.
     ax : matplotlib.axes.Axes, optional
         Axes of a figure of your own, for a picture of one panel; of a schedule its tasks alone.
 
@@ -58,9 +58,9 @@ def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
     """Return the figure that suits what is given."""
     paths = [what] if isinstance(what, str | Path) or _is_frame(what) else what
     if isinstance(paths, Sequence) and paths and all(map(_is_frame, paths)):
-        return _planned(paths)
+        return _planned(paths, instance)
     if isinstance(paths, Sequence) and paths and isinstance(paths[0], str | Path):
-        if (planned := _plans(paths)) is not None:
+        if (planned := _plans(paths, instance)) is not None:
             return planned
         what = read(paths[0]) if len(paths) == 1 else _together(paths)
     if isinstance(instance, str | Path):
@@ -90,7 +90,7 @@ def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
 
 
 def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
-    """Return what is wrong with results that cannot be drawn; raise the failure if nothing is."""
+    """Return why results cannot be drawn; raise the failure where no reason is known."""
     from schedopt.validation.documents import check
 
     if instance is None:
@@ -102,7 +102,7 @@ def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Ex
     raise failure
 
 
-def _plans(paths: Sequence[str | Path]) -> Any | None:
+def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | None) -> Any | None:
     """Return the picture of a plan, or of two; None where files hold something else."""
     from schedopt.verbs import plan as plans
 
@@ -114,16 +114,20 @@ def _plans(paths: Sequence[str | Path]) -> Any | None:
         return None
     if len(found) < len(paths):
         raise InputError("plans alone", found="other tables too")
-    return _planned(found)
+    return _planned(found, instance)
 
 
-def _planned(tables: Sequence[Any]) -> Any:
-    """Return the picture of a plan, or of two."""
+def _planned(tables: Sequence[Any], instance: AnyInstance | str | Path | None) -> Any:
+    """Return the picture of a plan, up to its instance's deadline if that is known, or of two."""
     from schedopt.pictures import plan as pictures
 
     if len(tables) > 2:
         raise InputError("one plan, or the old one and the new one", found=f"{len(tables)} plans")
-    return pictures.plan(tables[0]) if len(tables) == 1 else pictures.compared(*tables)
+    if len(tables) == 2:
+        return pictures.compared(*tables)
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    return pictures.plan(tables[0], getattr(instance, "deadline", None))
 
 
 def _is_frame(what: Any) -> bool:

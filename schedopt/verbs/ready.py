@@ -23,7 +23,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import Chosen, best_in_order
 
 LARGEST = 2.0**60
-"""What an objective may come to, in units of its last digit."""
+"""Largest value of an objective, in units of its last digit."""
 LEAST = 1024
 """Places for jobs to begin with."""
 
@@ -275,7 +275,7 @@ def _float(text: str) -> float | None:
 
 
 def source_of(file: Path) -> Path | bytes:
-    """Return what a table is read from: ``-`` is standard input."""
+    """Return the source of a table: ``-`` is standard input."""
     if str(file) != "-":
         return file
     import sys

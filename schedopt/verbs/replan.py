@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,8 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.examples import examples
 from schedopt.instances.files import load
-from schedopt.instances.identity import identity
 from schedopt.instances.options import Options
-from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
 from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result
@@ -100,7 +100,12 @@ def replan(
             return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 
-    return record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
+    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
+    if isinstance(held, Replanned | Result):
+        return made
+    taken = "those of the file, --constraints and --state are taken"
+    note = f"a plan as a table says neither its rules nor what became of the machine: {taken}"
+    return replace(made, notes=(*made.notes, note))
 
 
 def _given(
@@ -148,7 +153,7 @@ def _read(path: str | Path) -> Any:
 
 
 def instance_of(plan: str | Path, given: AnyInstance | None) -> AnyInstance:
-    """Return the instance of a plan in a file: the one that is given, or the one of its result."""
+    """Return the instance of a plan in a file: the given one, or its result's."""
     return _given(plan, given)[1] if given is None else given
 
 
@@ -175,7 +180,7 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
 
 
 def _candidates(name: str, file: str | None) -> Iterator[AnyInstance]:
-    """Yield instances that may be of a name: beside a file, and the examples."""
+    """Yield instances that may bear a name: beside a file, and the examples."""
     for example in examples().values():
         if name in (example.name, example.path.name.partition(".")[0]):
             yield load(example.path)

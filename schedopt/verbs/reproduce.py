@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Outcome
 
 Told = dict[str, Any]
-"""What a reproduction found, as a document."""
+"""The outcome of a reproduction, as a document."""
 
 
 def reproduce(

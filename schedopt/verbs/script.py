@@ -34,7 +34,7 @@ MADE = ("priority", "percent")
 """Fields beside a plan's columns: higher is sooner, from the number of jobs, or 100, down to 1."""
 
 BREAKING = ("`", "<<", "$'")
-"""What the quoting of a value could not be told in."""
+"""Shell constructs in which a quoted value would not be safe."""
 
 
 def templates() -> dict[str, str]:
@@ -73,7 +73,7 @@ def write(plan: pl.DataFrame, path: str | Path, template: str | Path = PLAIN) ->
 
 
 def lines_of(template: str | Path) -> tuple[list[str], str]:
-    """Return a template's lines, found to be right, and what it is called in messages."""
+    """Return a template's validated lines, and its name in messages."""
     known = templates()
     if str(template) in known:
         return known[str(template)].split("\n"), f"template {template}"
@@ -109,14 +109,14 @@ def _written(plan: pl.DataFrame, lines: list[str]) -> str:
 
 
 def _released(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield what is to be released, the first first; what runs already has no rank."""
+    """Yield the jobs to release in order; running jobs have no rank."""
     rows = plan.filter(plan["run"] & plan["rank"].is_not_null()).sort("rank").to_dicts()
     for n, row in enumerate(rows):
         yield row | {"priority": len(rows) - n, "percent": 100 - 99 * n // max(1, len(rows) - 1)}
 
 
 def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str]:
-    """Yield a job's lines, but of a command in several no option of which nothing is known."""
+    """Yield a job's lines; of a command over several lines, leave out options without a value."""
     for n, line in enumerate(block, start=first):
         missing = [name for name in FIELD.findall(line) if row.get(name) in (None, "")]
         if missing and n > first and line.endswith("\\") and block[n - first - 1].endswith("\\"):
@@ -136,7 +136,7 @@ def _quoted(value: object) -> str:
 
 
 def _expect_plain(lines: list[str], first: int, last: int) -> None:
-    """Expect fields where a quoted word stays one: in no quotes, comment or other tangle."""
+    """Require fields outside quotes, comments and other shell constructs."""
     quote = ""
     for n, line in enumerate(lines):
         inside = first < n < last
@@ -155,7 +155,7 @@ def _expect_plain(lines: list[str], first: int, last: int) -> None:
 
 
 def _read(line: str, quote: str) -> tuple[list[str], str]:
-    """Return the quotes in which each character stands (``#`` in comments), and those left open."""
+    """Return the quote around each character (``#`` in comments), and any left open."""
     where: list[str] = []
     for i, sign in enumerate(line):
         where.append(quote)

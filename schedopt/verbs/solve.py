@@ -18,6 +18,7 @@ from schedopt.problems import Problem, problem, problem_of
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
+from schedopt.verbs.constraints import given
 from schedopt.verbs.stages import Stages, noted
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def solve(
     *,
     formulation: str | None = None,
     solver: str | None = None,
-    constraints: Iterable[Constraint] = (),
+    constraints: Iterable[Constraint] | Constraint | str | Path = (),
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
@@ -57,8 +58,8 @@ def solve(
         Which formulation to build from an instance; the problem's first by default.
     solver : str, optional
         Which solver; by default the one that suits.
-    constraints : iterable of Constraint
-        Side constraints beyond those of the instance.
+    constraints : iterable of Constraint, Constraint, str or Path
+        Side constraints beyond those of the instance; a path is loaded.
     time_limit : float, optional
         Seconds, from a model not yet built to a checked result, within a second or a tenth more;
         the best so far is kept. Reading and compiling kernels are not counted. What is asked for
@@ -112,7 +113,7 @@ def solve(
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}
         model = modelled(what, formulation, options)
-        model.add(*constraints)
+        model.add(*given(constraints, model.problem))
         record = problem(model.problem)
         if explain:
             record.expect_explained(model)
@@ -142,14 +143,14 @@ def solve(
 
 
 def _question(model: Formulation) -> Asked:
-    """Return what a formulation asks: its options that change that, and what was added."""
+    """Return the question of a formulation: the options that change it, and added constraints."""
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
 
 
 def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
-    """Return what a result is worth in scenarios that did not decide, where some did."""
+    """Return a result's value in fresh scenarios, where it was decided under risk."""
     judged = getattr(model, "judged", None)
     found = None if judged is None or result.solution is None else judged(result.solution)
     return found or msgspec.UNSET
@@ -158,7 +159,7 @@ def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgsp
 def _certified(
     record: Problem, model: Formulation, result: Result, limits: Limits, why: list[str]
 ) -> Result:
-    """Return a result with its certificate, if one is found, and add why not."""
+    """Return a result with its certificate, or a note on why there is none."""
     try:
         found = record.certificate(model, result, limits)
     except NoCertificateError as reason:
@@ -168,7 +169,7 @@ def _certified(
 
 
 def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
-    """Return a result as the checker leaves it, without a certificate that proves nothing."""
+    """Return a result as judged by the checker, without a certificate that proves nothing."""
 
     def check(result: Result) -> Result:
         return _checked(model, result, stages.to_check())
@@ -193,7 +194,7 @@ def _explained(
     limits: Limits,
     progress: Callable[[int, int], None] | None,
 ) -> Result:
-    """Return a result with what it leaves out and why; where something is not proven it says so."""
+    """Return a result with its explanation, which says what is not proven."""
     if result.solution is None:
         return noted(result, "nothing to explain: there is no solution")
     found = record.explain(model, result, limits, progress)
@@ -202,7 +203,7 @@ def _explained(
 
 
 def confirmed(result: Result, other: Result | None) -> Result:
-    """Return a result as another method's leaves it: where the two disagree, nothing is optimal.
+    """Return a result confirmed by another method; where they disagree, nothing is optimal.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ AGREE = 1e-6
 
 
 def _checked(model: Formulation, result: Result, seconds: float | None) -> Result:
-    """Return a result as the checker leaves it: what it faults is not called optimal."""
+    """Return a result as judged by the checker: a faulty one is not called optimal."""
     report = _report(model, result, seconds)
     missing = [*report.unchecked, *report.unjudged]
     notes = [f"not checked: {what}" for what in missing]
@@ -267,7 +268,7 @@ def _expect_sound(limits: Limits) -> None:
 
 
 def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
-    """Return what is given as a formulation, building it where it is an instance or a file."""
+    """Return a formulation, building it from an instance or a file."""
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 
@@ -288,8 +289,8 @@ def _report(model: Formulation, result: Result, seconds: float | None) -> Report
     report = check(model.instance, result.written(question=False), model.added, seconds)
     declared = [*model.instance.constraints, *model.added]
     names = {label(constraint, i) for i, constraint in enumerate(declared)}
-    native = [name for name in model.side() if name not in names]
-    if (native or model.changed) and result.solution:
+    native = [name for name in model.side() if name not in names] if model.changed else []
+    if model.changed and result.solution:
         what = f"native constraints {', '.join(native)}" if native else "native changes"
         report.unjudged.append(what)
     return report

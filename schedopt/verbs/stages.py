@@ -1,4 +1,4 @@
-"""The stages of a solve, one after another: what each may take, and what each took."""
+"""The stages of a solve: the time that each may take, and took."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ NOTICED = 0.5
 """Seconds of compiling from which on a result speaks of it."""
 
 OVER, SHARE = 1.0, 0.1
-"""What a solve may take beyond its time limit: seconds, or a share of it, whichever is more."""
+"""Time that a solve may take beyond its limit: seconds or a share, whichever is more."""
 
 
 class Stages:
@@ -56,7 +56,7 @@ class Stages:
     def further(
         self, name: str, result: Result, stage: Callable[[Result, Limits], Result]
     ) -> Result:
-        """Return a result as a stage beyond the search leaves it; what was found is never lost."""
+        """Return a result after a stage beyond the search; what was found is never lost."""
         began = now()
         self._beyond -= 1
         try:
@@ -72,7 +72,7 @@ class Stages:
         return result
 
     def checked(self, result: Result, check: Callable[[Result], Result]) -> Result:
-        """Return a result as the checker leaves it; an interrupted check has checked nothing."""
+        """Return a result as judged by the checker; an interrupted check judges nothing."""
         began = now()
         try:
             result = check(result)
@@ -82,7 +82,7 @@ class Stages:
         return result
 
     def told(self, result: Result) -> Result:
-        """Return a result that says what each stage took; the rest of the time is the search's."""
+        """Return a result with the seconds of each stage; the rest is the search's."""
         spent = self._spent
         rest = now() - self._began - sum(spent.values())
         compiled = compiling.seconds() - self._compiled
@@ -95,6 +95,6 @@ class Stages:
 
 
 def noted(result: Result, *notes: str | msgspec.UnsetType) -> Result:
-    """Return a result whose message says more."""
+    """Return a result with a note added to its message."""
     said = [str(note) for note in (result.message, *notes) if note]
     return msgspec.structs.replace(result, message="; ".join(said) or msgspec.UNSET)

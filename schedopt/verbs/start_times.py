@@ -1,14 +1,15 @@
 """Start-times: when the jobs that wait at a time will start; and why one started no earlier."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.dates import Dates
+from schedopt.formats import number
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.starts import Because, StartTimes
+from schedopt.instances.times import Dates
 from schedopt.policies import from_file
 from schedopt.problems import problem_of
 
@@ -24,7 +25,7 @@ def start_times(
     seed: int = 0,
     waiting: str | Path | None = None,
 ) -> StartTimes:
-    """Say when each job that waits at a time will start under a policy, by an interval.
+    """Return an interval for the start of each job that waits at a time, under a policy.
 
     Until then the log is played by the same policy. Run times are drawn from how long jobs have run
     that have ended by then; intervals are calibrated on starts before then.
@@ -74,7 +75,7 @@ def explain_start(
     options: Mapping[str, Any] | None = None,
     policy_files: Iterable[str | Path] = (),
 ) -> Because:
-    """Say who ran in a job's place between its submit and its start, and by which rule.
+    """Return which jobs ran in a job's place between its submit and start, and by which rule.
 
     Parameters
     ----------
@@ -122,3 +123,9 @@ def time_of(text: str, queue: AnyInstance) -> float:
         raise InputError(expected, found=shown(text), place="at")
     zero = Dates.of(start)
     return zero.since(moment if moment.tzinfo else moment.replace(tzinfo=zero.start.tzinfo))
+
+
+def clock(queue: AnyInstance) -> Callable[[float], str]:
+    """Return what writes times of a log: by the clock where its start is known."""
+    start = getattr(queue, "start", None)
+    return number if start is None else Dates.of(start).told

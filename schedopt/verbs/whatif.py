@@ -101,7 +101,7 @@ def questions(
         raise InputError("PLACE=VALUES", found="nothing", place="--vary")
     record = problem_of(what)
     own = str(unit or getattr(what, "unit", "s"))
-    varied = [Vary.of(text, lambda text: record.quantity(text, own)) for text in vary]
+    varied = [Vary.of(text, lambda text: record.quantity(text, what, own)) for text in vary]
     document = msgspec.json.decode(msgspec.json.encode(what))
     rules = tuple(msgspec.json.decode(msgspec.json.encode(list(constraints))))
     asked = []
@@ -145,7 +145,7 @@ def solved(
 
 
 class SaidError(InputError):
-    """An error that is in words already."""
+    """An error with a finished message."""
 
     def __str__(self) -> str:
         return self.expected

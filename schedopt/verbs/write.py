@@ -57,6 +57,7 @@ def write(
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         expected = f"a name ending in {', '.join(ENDINGS)}"
+        expected += "; a result or an instance is written by `schedopt.dump`"
         raise InputError(expected, found=repr(path.name), file=str(path))
     model = modelled(what, formulation, options)
     if model.engine != "pyomo":
@@ -66,6 +67,7 @@ def write(
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
             made = Path(folder) / f"model{ending}"
+            model.model.name = re.sub(r"[^A-Za-z0-9_.-]", "_", model.instance.name)[:LONGEST]
             model.model.write(str(made), io_options={"labeler": Labels()})
             made.replace(path)
     except OSError as error:

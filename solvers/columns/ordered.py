@@ -1,4 +1,4 @@
-"""What starts: the best choice by several objectives, one after another, under a few rows."""
+"""The best choice by several objectives, one after another, under a few rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
 from schedopt.solvers.columns.whole import Bound, Columns, Integers, total
 
 MANY = 30_000
-"""Columns up to which it is looked who are alike: of more, who asks has done so."""
+"""Most columns among which equal ones are looked for; beyond, the caller has done so."""
 GUARD = 24
-"""Bits of the numbers of a row that guards an earlier bound."""
+"""Bits of the coefficients of a row that holds an earlier objective to its bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def _best(
 
 @dataclass
 class _Open:
-    """The columns that are still open, and what the others leave.
+    """The open columns, and what the others leave of the rows.
 
     ``at``: their positions; ``rows``, ``free``, ``most``, ``goals``: of them: uses and what is
     held, what is left of each row, counts, and the objectives; ``x``: the best that is known;
@@ -142,7 +142,7 @@ class _Open:
         room: Integers,
         counts: Integers,
     ) -> _Open:
-        """Open all columns that fit at all."""
+        """Open every column that fits by itself."""
         able = counts > 0
         for row, amount in zip(uses, room, strict=True):
             able &= row <= amount
@@ -166,7 +166,7 @@ class _Open:
         return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
 
     def settle(self, bound: Bound, spare: int) -> None:
-        """Close the columns that cannot change for what there is to lose."""
+        """Close the columns whose change would lose more than the slack of the bound."""
         loose = np.abs(bound.reduced) <= spare
         settled = np.flatnonzero(~loose & (bound.reduced > 0))
         self.free = self.free - self.rows[:, settled] @ self.most[settled]
@@ -176,7 +176,7 @@ class _Open:
         self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
 
     def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
-        """Hold what an objective has come to, and close what it closes."""
+        """Hold an objective at its value, and close the columns that this fixes."""
         self.rows = np.vstack([self.rows, -self.goals[k]])
         self.free = np.append(self.free, -value)
         loose = np.abs(bound.reduced) <= spare
@@ -187,7 +187,7 @@ class _Open:
 
 
 def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:
-    """Return a row that says that columns lose no more of an earlier bound than there is to lose.
+    """Return a row: the columns lose no more of an earlier bound than its slack.
 
     It follows from the others, and lets a search see early what they say together. Its numbers are
     rounded towards what it allows.

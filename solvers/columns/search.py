@@ -1,4 +1,4 @@
-"""The best whole solution of few rows over many columns, and that there is no better.
+"""The best integer solution of few rows over many columns, with proof that none is better.
 
 Prices give a bound; what a column may lose of it fixes most of them. What is left is looked
 through (see `ways`): all ways to differ from the bound's own solution that lose no more than there
@@ -22,22 +22,23 @@ from schedopt.solvers.columns.whole import (
 )
 
 NEAR = 1_500
-"""Columns near their price that are looked at together: more than twice as many are narrowed."""
+"""Columns near their price that are searched together; more than twice as many are narrowed
+first."""
 ROUNDS = 8
-"""How often columns are narrowed down to those near their price, which moves it."""
+"""How often columns are narrowed to those near their price; each time the price moves."""
 
 WAYS, MATCHES = 1 << 15, 1 << 22
 """Ways of each half, and matches of them, beyond which a branch is split."""
 LOOKS = ((64, 1 << 14), (512, 1 << 16), (4_096, 1 << 18))
 """Ways of each half, and matches of them, that are looked at before a column is split."""
 BEFORE = 48
-"""Branches that are looked at before HiGHS is asked."""
+"""Branches explored before HiGHS is asked."""
 GUESS = 2.0
 """Seconds that HiGHS may look for a solution to start from."""
 
 
 class Lean(NamedTuple):
-    """Prices of the rows, those of earlier objectives too, by which these nearly meet their bound.
+    """Prices of the rows, earlier objectives included, at which these nearly meet their bounds.
 
     Where many columns are alike to an objective, as where all that fits is worth its price, these
     say which are likely: added to its own prices, in a part that leaves its bound, rounded, as is.
@@ -182,7 +183,7 @@ class Best:
         self.offer(x)
 
     def _core(self, root: Bound) -> None:
-        """Look through what loses little, for a solution at first, then for all that is better.
+        """Enumerate what loses little: first for any solution, then for all better ones.
 
         Where all ways that lose no more than so much are looked through, the best of them is the
         best of all; where there is none, nothing that loses no more is better.
@@ -239,7 +240,7 @@ class Best:
         self.bound = self.value
 
     def _node(self, low: Integers, high: Integers) -> list[tuple[int, Integers, Integers]]:
-        """Look at a branch; return those that it is split into, the likelier one last."""
+        """Explore a branch; return its children, the more promising one last."""
         self.nodes += 1
         columns = self.columns
         most = high - low
@@ -284,7 +285,7 @@ class Best:
         ends: tuple[Integers, Integers],
         base: int,
     ) -> list[tuple[int, Integers, Integers]]:
-        """Return the two halves of a branch, by the column that is most undecided."""
+        """Split a branch at its most fractional column."""
         low, high = ends
         open_ = high[at] > low[at]
         off = np.abs(values - np.rint(values))
@@ -310,7 +311,7 @@ def narrowed(
     lean: Lean | None,
     stop: Callable[[], bool],
 ) -> tuple[Bound, Integers, bool]:
-    """Return a bound of many columns, and a solution that is found among those near their price.
+    """Return a bound for many columns, and a solution found among those near their price.
 
     Also return whether a look at these was enough to find their best.
 

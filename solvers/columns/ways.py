@@ -1,4 +1,4 @@
-"""All ways to differ from a bound's own solution that lose no more than there is to lose.
+"""All ways to differ from a bound's own solution within the slack of the bound.
 
 The columns that may change are dealt into two halves. Of each half all ways are listed; then each
 is matched with those of the other half that leave of a priced row no more than can be lost.
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MOST = 1 << 58
-"""Units of a bound that are counted with; a loss of more is not looked at."""
+"""Largest loss, in units, that is counted; ways that lose more are not looked at."""
 SAMPLE = 256
-"""Ways by which it is judged which row tells most."""
+"""Sample of ways by which the most selective row is chosen."""
 PAIRS = 1 << 15
-"""Matches that are looked at together."""
+"""Matches that are examined together."""
 GROUP, GROUPS = 1 << 13, 32
 """Matches for which the other half is sorted in one more group, and how many groups there are."""
 ONCE = np.ones(1, dtype=np.int64)
 
 
 class Step(NamedTuple):
-    """Ways that are new with a column: the first's number, what each is made of, how often."""
+    """Ways that a column adds: the first's number, what each extends, how often it changes."""
 
     first: int
     column: int
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 class Half(NamedTuple):
-    """Ways to change some columns: all that lose no more than ``cutoff``; -1: not even those."""
+    """Ways to change some columns: all that lose no more than ``cutoff``, which may be -1."""
 
     ways: Integers  # by row: what is lost, asked of each row, cost, taken of what is later, number
     trail: list[Step]
@@ -57,7 +57,7 @@ class Half(NamedTuple):
 
 
 class BestWay(NamedTuple):
-    """The best that is worth enough; all ways that lose no more than ``reach`` were looked at."""
+    """The best way worth enough; all ways that lose no more than ``reach`` were examined."""
 
     x: Integers | None
     reach: int
@@ -141,7 +141,7 @@ def _half(moves: Integers, most: Integers, spare: int, limit: int, *, cut: bool)
 
 
 def _cutoff(losses: Integers, most: Integers, spare: int, limit: int) -> int:
-    """Return what ways may lose if no more than ``limit`` of them lose so much; at most ``spare``.
+    """Return the largest loss, at most ``spare``, that no more than ``limit`` ways stay within.
 
     The losses are sorted.
     """
@@ -166,7 +166,7 @@ def _cutoff(losses: Integers, most: Integers, spare: int, limit: int) -> int:
 def _repeated(
     ways_: Integers, loss: int, often: int, cutoff: int, limit: int
 ) -> tuple[NDArray[np.intp], Integers]:
-    """Return which ways a column changes, and how often: all that lose no more than ``cutoff``."""
+    """Return the ways that a column extends, and how often, within the loss ``cutoff``."""
     often = min(often, limit + 1)
     steps = np.minimum((cutoff - ways_) // loss, often) if loss else np.full(len(ways_), often)
     made = np.repeat(np.arange(len(ways_)), steps)
@@ -174,7 +174,7 @@ def _repeated(
 
 
 class Match(NamedTuple):
-    """What ways of two halves are matched by; ``spare`` is what may be lost of the bound."""
+    """What ways of two halves are matched by; ``spare`` is the slack of the bound."""
 
     room: Integers  # what is left of each row, and then what may be lost of the worth
     prices: Integers
@@ -211,7 +211,7 @@ class Match(NamedTuple):
     def _look(
         self, one: Integers, two: Integers, windows: Windows
     ) -> tuple[tuple[int, ...], tuple[int, int]] | None:
-        """Return the best of some matches: its worth, then what decides, and its two ways."""
+        """Return the best of some matches: its value, its tie-break, and its two ways."""
         rows, many = len(self.room), windows.counts
         i = np.repeat(windows.at, many)
         j = np.arange(len(i)) + np.repeat(windows.start - (np.cumsum(many) - many), many)
@@ -229,7 +229,7 @@ class Match(NamedTuple):
         return tuple(int(row[k]) for row in ends), (int(one[-1, i[k]]), int(two[-1, j[k]]))
 
     def _windows(self, one: Integers, two: Integers) -> tuple[Windows, Integers]:
-        """Return which ways match which, in the row that tells most, and the other half, sorted.
+        """Return which ways match in the most selective row, and the other half, sorted.
 
         Where there are many the other half is sorted by what its ways lose, in groups, and only
         then by the row.

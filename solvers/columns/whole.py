@@ -1,4 +1,4 @@
-"""Bounds of few rows over many columns in whole numbers, whatever the prices are.
+"""Bounds for few rows over many columns in integers, valid at any prices.
 
 For prices y >= 0 no x within 0 <= x <= most that keeps rows·x <= room is worth more than
 room·y + Σ max(0, most_j·(cost_j - rows_j·y)). With prices that are whole multiples of 1/scale that
@@ -19,10 +19,10 @@ from schedopt.solvers.columns.linear import Floats
 
 Integers = NDArray[np.int64]
 BITS = 61
-"""Of what is counted with: a sign, and one bit for a sum of two."""
+"""Bits of integers that are used: one is the sign, one is left for a sum of two."""
 MASK = (1 << 31) - 1
 FINEST = 2.0**40
-"""Units in a price of 1 beyond which nothing is gained."""
+"""Finest useful resolution: units in a price of 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Columns:
     most: Integers  # (columns,)
 
     def take(self, at: NDArray[np.intp], base: Integers, most: Integers) -> Columns:
-        """Return some of the columns, with what ``base`` of all of them leaves of the rows."""
+        """Return some of the columns, with what the solution ``base`` leaves of the rows."""
         return Columns(self.cost[at], self.rows.take(at, axis=1), self.left(base), most)
 
     def left(self, x: Integers) -> Integers:
@@ -51,7 +51,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A bound, and what each column loses that is not where the bound has it."""
+    """A bound, and what each column loses where it differs from the bound's own solution."""
 
     total: int  # in units of 1/scale
     scale: int
@@ -60,7 +60,7 @@ class Bound:
 
     @property
     def value(self) -> int:
-        """The largest whole number that keeps the bound."""
+        """The bound, rounded down to an integer."""
         return self.total // self.scale
 
     def at(self, most: Integers) -> Integers:
@@ -68,12 +68,12 @@ class Bound:
         return np.where(self.reduced > 0, most, 0)
 
     def spare(self, target: int) -> int:
-        """Return what a solution of that worth may lose."""
+        """Return the slack of the bound to a solution of that value."""
         return self.total - self.scale * target
 
 
 def bound_of(columns: Columns, prices: Floats) -> Bound:
-    """Return the bound that some prices mean."""
+    """Return the bound at some prices."""
     rows, most = columns.rows, columns.most
     widest = np.maximum(rows.max(axis=1, initial=0), -rows.min(axis=1, initial=0)).astype(float)
     prices = np.where((prices > 0) & (widest > 0), prices, 0.0)

@@ -1,4 +1,4 @@
-"""What finds the optima of dssp: selections, seasons and schedules."""
+"""Engines for dssp: selections, seasons and schedules."""
 
 TABLES = {
     "selection": "schedopt.solvers.dssp.selection:ENGINES",

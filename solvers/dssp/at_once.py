@@ -32,7 +32,7 @@ def at_once(model: Selection | Season) -> tuple[Any | None, float | None]:
 
 
 def _bound(model: Selection | Season) -> float:
-    """Return the reward of a knapsack for all jobs whose last one is cut."""
+    """Return the LP bound of the knapsack: the reward of a greedy filling whose last job is cut."""
     night = model.instance
     able = np.zeros(len(night.jobs), dtype=np.bool_)
     able[_jobs(model)[model.open]] = True
@@ -76,12 +76,12 @@ class _Taking:
         self.possible = all(self._read(row) for row in self._stated())
 
     def _stated(self) -> Iterator[Row]:
-        """Yield the rows that speak of more than one job."""
+        """Yield the rows with more than one job."""
         yield from self.model.nightly if isinstance(self.model, Season) else self.model.capacity
         yield from (row for _, row in self.model.stated)
 
     def _read(self, row: Row) -> bool:
-        """Take a row in; tell whether it can be satisfied in the way that is tried here."""
+        """Read a row; tell whether this greedy filling can satisfy it."""
         columns = np.asarray(row.jobs, dtype=np.intp)
         c = row.coefficients
         parts = c.floats if isinstance(c, Whole) else np.array([float(part) for part in c])
@@ -112,7 +112,7 @@ class _Taking:
         self.rank[first] = np.minimum(self.rank[first], self.rank[first] - self.model.width)
 
     def columns(self) -> Sequence[int] | None:
-        """Return the columns that are 1; None where some row is not kept."""
+        """Return the columns that are 1; None where a row is violated."""
         if not self.possible:
             return None
         done = np.zeros(len(self.model.instance.jobs), dtype=bool)

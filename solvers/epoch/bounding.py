@@ -1,4 +1,4 @@
-"""How many epochs there are at least, and at most."""
+"""Lower and upper bounds on the number of epochs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def least_overhead(instance: Instance) -> float:
 
 
 def least_epochs(descending: Sequence[int], nodes: int, inequity: int) -> int:
-    """Return a lower bound on the number of epochs: by leaders, and by ΣM/N.
+    """Return a lower bound on the number of epochs, from leaders and from ΣM/N.
 
     With inequity 0 it is the minimum, by a shortest path. Minima must not increase.
     """
@@ -66,13 +66,13 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
 
 
 def dealt(order: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
-    """Return jobs dealt out to epochs of so many, in order."""
+    """Deal out jobs to epochs of given sizes, in order."""
     ends = list(accumulate(counts))
     return [list(order[end - count : end]) for count, end in zip(counts, ends, strict=True)]
 
 
 def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return minima that the leaders of any partition are no smaller than, one by one.
+    """Return elementwise lower bounds on the minima of any partition's leaders.
 
     An epoch whose largest job has minimum v holds at most 1 + floor((N - v)/max(1, s, v - k)) jobs
     of minimum s or more; with k = 0, at most the largest h that divides N with h·v <= N. The

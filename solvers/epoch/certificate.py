@@ -1,4 +1,4 @@
-"""What a bound can be re-proved from: see `validation.epoch.bound`, which shares no code."""
+"""Certificates of bounds for epochs; `validation.epoch.bound` walks them, sharing no code."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -89,7 +89,7 @@ def _by_multipliers(
 def _needed(
     dropped: list[tuple[int, list[int]]], model: Rectangles
 ) -> Iterator[Mapping[str, object]]:
-    """Yield the steps; that by all sums only with widths that some job would have otherwise."""
+    """Yield the proof steps; the one by subset sums only for widths that some job could have."""
     spared = {
         w
         for minimum, width in zip(model.instance.minima.tolist(), model.narrowest, strict=True)

@@ -1,4 +1,4 @@
-"""Bin completion, compiled: epochs filled one after the other, each led by the largest item left.
+"""Bin completion, compiled: epochs are filled one by one, each led by the largest remaining item.
 
 A partition into at most so many epochs is searched for, exactly. The nodes that no job's own
 minimum asks for are a budget: an epoch may leave no more of them unused than there are to spare,
@@ -30,7 +30,7 @@ TAIL, MANY, POSITION, ROOM, GAINED, NEED, FLOOR, BELOW, STAMP, KEY, LEADER, OWED
 COLUMNS = 13
 
 TABLES = 8
-"""Knapsack tables that are kept, of as many depths."""
+"""Knapsack tables that are kept, one for each depth."""
 
 
 class Data(NamedTuple):
@@ -56,7 +56,7 @@ class Data(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """For each depth what is left, and how far the filling of its epoch has got.
+    """For each depth, the remaining items and the progress of filling its epoch.
 
     The columns of a frame: how many of the largest free jobs below the leader's reach fill the
     epoch up (TAIL); how many kinds it may hold (MANY), and the next of them to decide (POSITION);
@@ -80,7 +80,7 @@ class Stack(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Failures: rows of what is left and in how many epochs, found by hashing."""
+    """A hash table of failures: remaining items and remaining epochs."""
 
     slots: Longs  # numbers of rows, from 1; 0 where empty; length a power of two
     rows: Shorts  # (R, T + 1)
@@ -119,7 +119,7 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
 
 @njit(cache=True)
 def _back(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
-    """Take one item fewer of the last kind where that may do; else go back to the kind before."""
+    """Take one item fewer of the last kind where that may help; else return to the kind before."""
     at, frame = stack.at, stack.frame[d]
     c = frame[POSITION] - 1
     if c < 0:
@@ -147,7 +147,7 @@ def _empty(stack: Stack, d: int) -> bool:
 
 @njit(cache=True)
 def _enter(data: Data, stack: Stack, d: int, epochs: int) -> bool:
-    """Open an epoch: its leader, the kinds that it may hold, how full it must be; if it can be."""
+    """Open an epoch, if possible: its leader, the kinds that it may hold, how full it must be."""
     left, frame = stack.left[d], stack.frame[d]
     equal = data.inequity == 0
     kinds, first, owned = len(data.top), 0, 0
@@ -204,7 +204,7 @@ def _fewest(data: Data, stack: Stack, d: int) -> int:
 
 @njit(cache=True)
 def _open(data: Data, stack: Stack, d: int, way: int) -> bool:
-    """Give the epoch the largest room from a way on that takes its leader, if one is enough."""
+    """Give the epoch the next largest room that takes its leader and suffices."""
     frame = stack.frame[d]
     while way < len(data.rooms) and data.widest[way] < data.top[frame[LEADER]]:
         way += 1
@@ -306,7 +306,7 @@ def _complete(data: Data, stack: Stack, d: int) -> bool:
 
 @njit(cache=True)
 def _close(data: Data, stack: Stack, d: int) -> None:
-    """Compute what is left after the epoch."""
+    """Compute the remaining items after the epoch."""
     after, frame = stack.left[d + 1], stack.frame[d]
     for t in range(len(data.top)):
         after[t] = stack.left[d, t]
@@ -347,7 +347,7 @@ def _find(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> tupl
 
 @njit(cache=True)
 def _remember(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
-    """Store that what is left fails, while there is room."""
+    """Record that the remaining items fail, while there is room."""
     stored = stack.at[STORED]
     if stored == len(memory.rows):
         return

@@ -1,4 +1,4 @@
-"""Rectangles by filling: whatever is idle at the earliest instant starts some job, or nothing does.
+"""Rectangles, filled in time order: at the earliest idle instant some job starts, or none does.
 
 All nodes run a job at every instant. So a schedule is told by what starts where nodes are idle
 first, then where they are next, and so on; trying all of it, with what failed remembered, finds the
@@ -15,23 +15,23 @@ from schedopt.solvers.clock import now as clock
 from schedopt.solvers.epoch.items import Items
 
 MOST_REMEMBERED = 1_000_000
-"""States that failed, in memory."""
+"""Failed states that are remembered."""
 
 MOST_UNITS = 1 << 22
-"""Units of the quantum up to which all sums of heights are followed."""
+"""Largest total height, in quanta, for which all subset sums are kept."""
 
 MOST_ITEMS = 100
-"""What starts in a schedule, one level of the search each."""
+"""Most pieces in a schedule, each a level of the search."""
 
 Running = tuple[tuple[int, int, int], ...]
-"""By end: until when, on how many nodes, and of which kind, -1 where no side constraint asks."""
+"""Running pieces by end: end, nodes, and kind (-1 where no side constraint needs it)."""
 
 State = tuple[int, Running, tuple[int, ...], int]
-"""An instant, what runs, how many items of each kind are left, and which choices come next."""
+"""An instant, what runs, the remaining items of each kind, and the next choices."""
 
 
 class Filling:
-    """A search for rectangles of least overhead that goes forward in time.
+    """A search forward in time for rectangles of least overhead.
 
     It takes any widths of the model, however fine a grid they ask for. Jobs of a bundle start and
     end together. ``known`` is a schedule that satisfies the side constraints. The quantum is cut
@@ -76,7 +76,7 @@ class Filling:
 
     @property
     def bound(self) -> float | None:
-        """An overhead that no schedule is below; None where there is no schedule at all."""
+        """A lower bound on the overhead; None where no schedule exists."""
         if self._done:
             return self.value
         return float(self.least)
@@ -103,11 +103,11 @@ class Filling:
         return int(format(sums, f"0{self.units + 1}b")[::-1], 2)
 
     def _fills(self, end: int) -> bool:
-        """Tell whether a node that is free from an instant on may be filled to the end."""
+        """Tell whether a node free from an instant on can be filled to the end."""
         return end <= self.units and (not self._ends or bool(self._ends >> end & 1))
 
     def _filled(self, state: State, cost: int, rest: int) -> Iterator[None]:
-        """Try all that can start at the first instant with idle nodes, now or later.
+        """Branch on what starts at the first instant with idle nodes.
 
         The items that are left take `rest` nodes at least.
         """
@@ -158,7 +158,7 @@ class Filling:
 
 
 def _added(running: Running, piece: tuple[int, int, int]) -> Running:
-    """Return what runs with one piece more; those alike until one end are one piece."""
+    """Return what runs with one more piece; equal pieces with one end are merged."""
     end, nodes, kind = piece
     for at, (until, some, which) in enumerate(running):
         if until == end and which == kind == -1:

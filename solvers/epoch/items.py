@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Alone:
-    """Items of one job each, given as the positions of the jobs: there may be a million."""
+    """Items of one job each, as an array of positions: there may be a million."""
 
     jobs: list[int]
 
@@ -32,7 +32,7 @@ class Alone:
 
 @dataclass(frozen=True)
 class Kind:
-    """Items that can take each other's place in any partition."""
+    """Interchangeable items."""
 
     sizes: tuple[int, ...]  # the minima of one item's jobs, the largest first
     items: list[tuple[int, ...]] | Alone  # the positions of each item's jobs
@@ -44,7 +44,7 @@ class Kind:
         return self.sizes[0]
 
     def own(self, inequity: int) -> int:
-        """Return the nodes that one item takes in the epoch that suits it best."""
+        """Return the nodes that an item takes in its best epoch."""
         return sum(max(size, self.top - inequity) for size in self.sizes)
 
 
@@ -70,7 +70,7 @@ class Items:
         return sum(kind.own(self.inequity) * len(kind.items) for kind in self.kinds)
 
     def impossible(self) -> bool:
-        """Tell whether some item cannot be in any epoch, for k >= 1: then nothing is feasible.
+        """Tell whether some item fits in no epoch (for k >= 1): then nothing is feasible.
 
         Where each item fits an epoch of its own, that is a partition.
         """
@@ -130,7 +130,7 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
 
 @no_collection()
 def first_fit(items: Items) -> list[list[int]]:
-    """Return a partition that keeps all side constraints: the largest first, where it first fits.
+    """Return a feasible partition by first fit, the largest items first.
 
     It must be possible, and k >= 1.
     """

@@ -1,4 +1,4 @@
-"""Multipliers on jobs: the most that any epoch can hold of them bounds the number of epochs.
+"""Multipliers on jobs: the largest sum in one epoch bounds the number of epochs.
 
 They are the prices of the covering of all items by epochs, whose linear relaxation is solved by
 column generation: HiGHS prices the items, and a knapsack for each leader finds what an epoch can be
@@ -25,7 +25,7 @@ SCALE = 10**7
 """The integer that stands for a multiplier of 1, that of an epoch."""
 
 NEAR = 1e-6
-"""Epochs by which HiGHS may be off; it only decides whether more rounds may help."""
+"""Error allowed to HiGHS, in epochs; it only decides whether to go on."""
 
 MOST_WORK = 2 * 10**9
 """Cells of all knapsacks of a round beyond which there is none."""
@@ -33,7 +33,7 @@ MOST_WORK = 2 * 10**9
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the number of epochs, and what proves it."""
+    """A lower bound on the number of epochs, and its proof."""
 
     epochs: int
     multipliers: list[int]  # for one item of each kind
@@ -55,7 +55,7 @@ class Multipliers:
         self._master: _Master | None = None
 
     def advance(self, seconds: float) -> bool:
-        """Work for about that long; tell whether the bound is as good as it becomes."""
+        """Work for about that long; tell whether the bound can no longer improve."""
         if self._machine.work > MOST_WORK:
             return True
         until = now() + seconds
@@ -68,7 +68,7 @@ class Multipliers:
                 return False
 
     def _round(self, master: _Master) -> bool:
-        """Price the items and the epochs once; tell whether more rounds are of no use."""
+        """Price items and epochs once; tell whether further rounds are useless."""
         value, prices = master.solved()
         whole = np.rint(np.maximum(prices, 0.0) * SCALE).astype(np.int64)
         most, fillings = self._machine.worth(whole)
@@ -116,7 +116,7 @@ class _Master:
 
 
 class _EpochLimits:
-    """What epochs can hold: for each leader, the kinds that are no larger, and their widths."""
+    """What epochs can hold: for each leader, the kinds no larger than it, and their widths."""
 
     def __init__(self, items: Items) -> None:
         kinds = items.kinds
@@ -135,7 +135,7 @@ class _EpochLimits:
         return self.widths.size * (self.nodes + 1)
 
     def worth(self, multipliers: Longs) -> tuple[int, Longs]:
-        """Return what an epoch can be worth at most, and for each leader one worth the most."""
+        """Return the largest value of an epoch, and for each leader an epoch of largest value."""
         shape = (len(self.firsts), len(self.counts))
         fillings = np.zeros(shape, dtype=np.int64)
         table = np.zeros((shape[1] + 1, self.nodes + 1), dtype=np.int64)

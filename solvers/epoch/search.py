@@ -1,4 +1,4 @@
-"""A search for partitions into fewer and fewer epochs, and for the proof that there are none."""
+"""A search for partitions into fewer and fewer epochs, until none is proven to exist."""
 
 from itertools import accumulate
 
@@ -16,20 +16,20 @@ MOST_CELLS = 1 << 26
 """Cells of all knapsack tables beyond which there is no search."""
 
 MOST_REMEMBERED = 1 << 25
-"""Numbers in the memory of what failed."""
+"""Most numbers in the table of failures."""
 
 PATIENCE = 100_000
-"""Steps for each number of epochs at first; twice as many in each further round."""
+"""Steps for each number of epochs in the first round; they double in each further round."""
 
 CHUNK = 2_000
-"""Steps before the clock is looked at for the first time."""
+"""Steps before the first look at the clock."""
 
 FIRST = 400_000
-"""Steps of bin completion before the multipliers have their turn."""
+"""Steps of bin completion before multipliers are tried."""
 
 
 class Completion:
-    """Bin completion for one number of epochs after the other, from a bound up to what is known.
+    """Bin completion for each number of epochs in turn, from the bound up to the best known.
 
     Each number in between is given some steps in turn, more in each round. A partition found lowers
     the upper end; a number that is exhausted raises `least`. Where no partition is known, any is
@@ -60,7 +60,7 @@ class Completion:
 
     @property
     def bound(self) -> float:
-        """An overhead that no partition is below."""
+        """A lower bound on the overhead."""
         return float(self.items.nodes * self.least)
 
     def advance(self, seconds: float) -> bool:
@@ -89,7 +89,7 @@ class Completion:
         return self.least >= self._most
 
     def _restart(self, target: int) -> None:
-        """Go on with another number of epochs, after the largest with the least."""
+        """Go on with the next number of epochs; after the largest, with the least again."""
         if target >= self._most:
             target, self._patience = self.least, 2 * self._patience
         self._target, self._spent = target, 0
@@ -111,7 +111,7 @@ class Completion:
 
 
 class Packing(Completion):
-    """Bin completion, and multipliers that raise the bound where that does not end at once."""
+    """Bin completion, then multipliers that raise the bound where it does not end at once."""
 
     def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
         super().__init__(items, least, known)
@@ -133,7 +133,7 @@ class Packing(Completion):
 
 
 def _widest(items: Items) -> int:
-    """Return how many kinds a leader's epoch can hold, other than by filling up, at most."""
+    """Return the most kinds that a leader's epoch can hold, filling up left out."""
     if items.inequity == 0:
         return sum(not kind.free for kind in items.kinds)
     widest, low, told = 0, 0, 0

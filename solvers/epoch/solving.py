@@ -1,4 +1,4 @@
-"""Epochs and rectangles by searches of our own; and by CP-SAT, told what is known before."""
+"""Epochs and rectangles, by searches of our own and by CP-SAT with a start and a bound."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -22,16 +22,16 @@ from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 SHARE = 0.75
-"""The part of the time limit for a search of our own, where CP-SAT may follow."""
+"""Share of the time limit for our own search, where CP-SAT may follow."""
 
 LONGEST = 30.0
-"""Most seconds of that part."""
+"""Most seconds of that share."""
 
 MOST_JOBS = 1_000
 """Most jobs for which CP-SAT's model is written, which grows with their square."""
 
 MOST_ASKED = 20_000_000
-"""Most steps spent on whether some side constraints can hold together."""
+"""Most steps of a test whether side constraints can hold together."""
 
 TRIVIAL = "nothing had to be searched"
 
@@ -123,7 +123,7 @@ def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
 
 
 def rectangles_by_cpsat(model: Rectangles, given: Given) -> Result[Scheduled]:
-    """Let CP-SAT search, with jobs that could change places in order.
+    """Let CP-SAT search, with interchangeable jobs in order.
 
     It is told the bound and a start, except where it confirms another's result.
     """
@@ -166,7 +166,7 @@ class _Work:
         return ended
 
     def finds(self, search: Search, most: float = inf) -> bool:
-        """Tell whether a search finds anything, in so many steps at most."""
+        """Tell whether a search finds a solution within so many steps."""
         while search.value is None and not search.advance(STEP):
             if self.late:
                 raise TimeoutError
@@ -196,7 +196,7 @@ class _Work:
         )
 
     def infeasible(self, possible: Callable[[Items], bool], **options: object) -> Result[Any]:
-        """Return the result with a smallest set of side constraints that nothing keeps."""
+        """Return an infeasible result with a smallest conflict."""
         rules = self.model.rules
 
         def holds(wanted: frozenset[str]) -> bool:
@@ -211,7 +211,7 @@ class _Work:
 
 
 def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[Epochs | None, int]:
-    """Return the best partition that takes no search, and how many epochs there are at least."""
+    """Return the best partition found without search, and a lower bound on the number of epochs."""
     instance = model.instance
     minima = instance.minima[instance.descending].tolist()
     known: list[Epochs] = []

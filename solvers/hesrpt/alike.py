@@ -1,18 +1,18 @@
-"""Which completion orders need be looked at: who need not complete before whom."""
+"""Which completion orders need to be searched: dominance between jobs."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.rules import Rules
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.hesrpt import Instance
 
 Ints = NDArray[np.int64]
 MOST_JOBS = 60
-"""Most jobs for which sets of jobs are held as bits."""
+"""Most jobs for which sets are bit masks."""
 MOST_SETS = 1 << 18
-"""Sets of last jobs up to which diagrams are made."""
+"""Most sets of last jobs for which diagrams are built."""
 MANY = 15
-"""Jobs from which on rents leave a small gap."""
+"""Jobs from which on bounds by rents leave a small gap."""
 MOST_SUBSETS = 22
 """Most jobs of one speedup k^p whose orders are searched by sets of last jobs."""
 
@@ -35,7 +35,7 @@ def one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
 
 
 def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
-    """Return who may complete after whom, and how many sets remain.
+    """Return which jobs may complete after which, and how many sets of last jobs remain.
 
     Of two jobs with the same speedup and side constraints, the larger one that costs no more need
     not complete first: where it does, their remaining sizes were equal at some time, and from then
@@ -69,3 +69,19 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
                         after[j] |= 1 << i
         sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
     return after, sets
+
+
+def count_sets(after: Ints, most: int) -> int:
+    """Count the sets of last jobs that a search has to look at, up to about `most`.
+
+    It is 0 where jobs would have to complete after each other in a circle.
+    """
+    jobs = np.arange(len(after))
+    sets, total = np.zeros(1, dtype=np.int64), 1
+    for _ in jobs:
+        ready = ((sets[:, None] & after) == after) & (sets[:, None] >> jobs & 1 == 0)
+        sets = np.unique((sets[:, None] | (1 << jobs))[ready])
+        total += len(sets)
+        if not len(sets) or total > most:
+            break
+    return total if len(sets) else 0

@@ -26,15 +26,15 @@ from schedopt.solvers.running import Run, make_result
 STEP = 0.2
 """Seconds between two looks at the clock."""
 BUILDING = 2e-4
-"""Seconds that it takes to build a program with arrivals, for each two jobs."""
+"""Seconds to build a program with arrivals, per pair of jobs."""
 BEYOND = 0.7
-"""Seconds that writing a solution may take beyond the limit."""
+"""Seconds beyond the limit that writing a solution may take."""
 MOST_PROGRAMS = 2_000
-"""Orders whose programs are solved before the gap that is left is reported as it is."""
+"""Most orders whose programs are solved; the remaining gap is then reported."""
 NEAR = 1e-7
-"""Programs whose bound is this near to the best are not solved."""
+"""Programs whose bound is this near to the incumbent are not solved."""
 Timeline: TypeAlias = tuple[Sequence[int], Mapping[str, int]]
-"""An order from the last job to complete, and how many complete before each arrival."""
+"""A completion order, last job first, and how many complete before each arrival."""
 Leaf: TypeAlias = tuple[float, Timeline]
 """A bound on a timeline, and the timeline."""
 
@@ -60,7 +60,7 @@ class Search(Protocol):
 
 
 class Attempt:
-    """The best solution so far, the bound, and the engines that gave them.
+    """The incumbent, the bound, and the engines that gave them.
 
     `value` is infinite and `bound` minus infinity where nothing is known; `message` says why no
     more is proven.
@@ -86,20 +86,20 @@ class Attempt:
         return self.limits.time_limit - (now() - self.run.began)
 
     def out_of_time(self, spare: float = 0.0) -> bool:
-        """Tell whether no more time is left than is to be spared."""
+        """Tell whether no more than the reserved time is left."""
         left = self.left()
         return left is not None and left <= spare
 
     def has_time_for_a_program(self) -> bool:
-        """Tell whether a program can be built in the time that is left: no limit ends that."""
+        """Tell whether a program can be built in the time left: building cannot be interrupted."""
         return not self.out_of_time(BUILDING * len(self.instance.jobs) ** 2)
 
     def ended(self) -> Termination:
-        """Return why a search stops that has come to its end."""
+        """Return the status of a search that has come to its end."""
         return "time-limit" if self.out_of_time() else "completed"
 
     def near_enough(self, value: float = inf) -> bool:
-        """Tell whether the gap is closed as far as was asked, with a value of no solution yet."""
+        """Tell whether the gap is within the requested one, if the incumbent had that value."""
         value = min(value, self.value)
         distance = gap(value, snap_bound(value, self.bound))
         return value < inf and distance is not None and distance <= self.limits.gap
@@ -122,7 +122,7 @@ class Attempt:
             self.bound, self._bounded_by = bound, by
 
     def note(self, value: float = inf) -> None:
-        """Add the current value and bound to the trace, and tell whoever watches."""
+        """Record value and bound in the trace, and report them to the watcher."""
         bound = None if self.bound == -inf else self.bound
         best = min(value, self.value)
         shown = None if best == inf else best
@@ -171,7 +171,7 @@ class Attempt:
     def over_programs(
         self, leaves: Iterable[Leaf], others: float, rest: float = inf
     ) -> Termination:
-        """Solve the programs of timelines by rising bounds, until the bounds reach the best value.
+        """Solve the programs of timelines in order of bounds, until these reach the incumbent.
 
         `others` bounds all timelines, `rest` those that are not among the leaves.
         """
@@ -230,7 +230,7 @@ class Attempt:
         )
 
     def _proven_over(self, distance: float | None) -> Literal["all", "given"] | msgspec.UnsetType:
-        """Return over which orders the gap is closed."""
+        """Return the orders over which the gap is closed."""
         tolerance = self.model.tolerance
         if distance is not None and distance <= tolerance:
             return "given" if self.model.given else "all"
@@ -265,7 +265,7 @@ def attempted(
 
 
 def _can_be_kept(model: Allocation) -> bool:
-    """Tell whether no quick proof shows that side constraints cannot be kept."""
+    """Tell whether the side constraints may be feasible: no quick proof refutes them."""
     if not model.rules.bounds:
         return True
     names = set(model.rules.names)

@@ -1,4 +1,4 @@
-"""What a bound can be re-proved from: see `validation.hesrpt.bound`, which shares no code."""
+"""Certificates of bounds on allocations; `validation.hesrpt.bound` walks them, sharing no code."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
@@ -9,8 +9,13 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import count_timelines, timelines
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
+from schedopt.formulations.hesrpt.epochs import (
+    Rules,
+    bounds_of,
+    count_timelines,
+    timelines,
+    without_floors,
+)
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
@@ -35,7 +40,7 @@ from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Limits, Result
 
 LOWER = 1e-10
-"""Relative slack of a job's cost, so that prices need not meet it to the last digit."""
+"""Relative slack in a job's cost, so that prices need not match it to the last digit."""
 BELOW = 1e-12
 """Relative slack of the price at which a unit of time earns what it costs."""
 DOUBLINGS = 60
@@ -54,7 +59,7 @@ def shown(found: Rents, left: Callable[[], float]) -> dict[str, object] | None:
 
 
 class _Job:
-    """One job that pays for its servers."""
+    """A single job that rents its servers."""
 
     def __init__(self, found: Rents, path: Path, j: int) -> None:
         size, cost = float(found.sizes[j]), float(found.costs[j])
@@ -63,7 +68,7 @@ class _Job:
         self.cells = found.rents.shape[1]
 
     def shown(self) -> dict[str, object] | None:
-        """Return what the job costs, and prices for spans of cells, halved until they show it."""
+        """Return the job's least cost, with prices by span of cells that prove it."""
         c, path, j, size, cost = self.what
         least = cheapest(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
         goal = least * (1.0 - LOWER)
@@ -86,7 +91,7 @@ class _Job:
         return {"cost": goal * (1.0 - LOWER), "until": until, "prices": prices, "beyond": beyond}
 
     def _price(self, a: int, b: int, ends: tuple[float, float], goal: float) -> float | None:
-        """Return a price that shows that a job costs so much if it completes in a span."""
+        """Return a price that proves a job's cost if it completes in a span."""
         high, low = ends
         if low < inf:
             value = least_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
@@ -103,7 +108,7 @@ Certificate = dict[str, Any]
 SLACK = 1e-11
 """Relative slack of prices, so that the checker's intervals find them feasible."""
 ENOUGH = 5e-10
-"""The part of a bound that a certificate may leave unproven; twice that counts as rounding."""
+"""Share of a bound that a certificate may leave unproven; twice that counts as rounding."""
 MOST_ORDERS = 2_000
 """Most orders that may be left for separate prices."""
 MOST_IN_TEAMS = 7
@@ -115,7 +120,7 @@ ABOVE, LEFT = 3e-4, 400
 """How far above the bound diagrams close, and how many orders they may leave: the checker's prices
 may be a little lower, and must close as many."""
 BEYOND = 1e300
-"""A cost that no order has, so that nothing is closed."""
+"""A cost above that of any order, so that nothing is closed."""
 MOST_TIMELINES = 2_000
 MOST_SPREAD = 1e4
 """Costs that differ by more than this leave too few digits to prices beside each other."""
@@ -153,7 +158,7 @@ def certificate(
 
 
 class _Maker:
-    """A result, and the rules as the proof will see them: of jobs, and of one grouping's teams."""
+    """A result, with the rules that a proof can use: those of jobs, and of one grouping's teams."""
 
     def __init__(self, model: Allocation, result: Result[Allocated], limits: Limits) -> None:
         self.model, self.result = model, result
@@ -171,11 +176,11 @@ class _Maker:
         return {**found, "by": self.by} if self.by else found
 
     def worth(self, prices: Floats) -> float:
-        """Return what prices prove."""
+        """Return the bound that prices prove."""
         return float(prices @ self.instance.sizes)
 
     def of_order(self) -> Certificate | None:
-        """Return prices for the given order: one after the other, of a closed form, or dual."""
+        """Yield prices for the given order: trivial, closed-form or dual."""
         order, instance = self.model.last_first, self.instance
         prices = prices_of(self.curves, order, levels_of(instance.costs, order))
         p = instance.power
@@ -226,7 +231,7 @@ class _Maker:
         return {"kind": "ranks", "prices": (prices * (1.0 - slack)).tolist()}
 
     def by_rents(self) -> Certificate | None:
-        """Return rents that fall over time, and what they make each of many jobs cost."""
+        """Return falling rents, and what each of many jobs costs under them."""
         bounds = bounds_of(self.rules, len(self.names))
         if not bounds.whole:
             return None
@@ -249,7 +254,7 @@ class _Maker:
         return {**made, "by": self.by, "teams": teams}
 
     def by_orders(self) -> Certificate | None:
-        """Return passes over sets of last jobs, and prices for the few orders that they leave."""
+        """Return passes over sets of last jobs, and prices for the few remaining orders."""
         count, costs = len(self.names), self.instance.costs
         after, sets = alike(self.instance, self.rules)
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
@@ -283,7 +288,7 @@ class _Maker:
         return {**found, "by": self.by} if self.by else found
 
     def together(self) -> Certificate | None:
-        """Return prices of a makespan: in proportion to what more servers are worth to each job."""
+        """Return prices of a makespan, in proportion to each job's marginal value of servers."""
         high, _, shares = least_makespan(self.instance)
         c, sizes = self.curves, self.instance.sizes
         k = shares * self.instance.servers

@@ -61,7 +61,7 @@ def prices(levels: Floats, p: float) -> Floats:
 def _pooled(
     sizes: Floats, levels: Floats, p: float
 ) -> tuple[Floats, Floats]:  # pragma: no cover  (compiled)
-    """Pool adjacent violators; return log u and s(N) times the completion, both shape (M,).
+    """Pool adjacent violators; return log u and s(N) times the completion times, shape (M,) each.
 
     ``sizes`` and ``levels`` are logarithms of x and W. A block of pooled jobs counts as one job of
     size ||x||_{1/p}. Blocks complete by falling nu = x·u^-p, u^c = W_last^c - W_before^c. Since

@@ -27,7 +27,7 @@ from schedopt.solvers.result import Result, Termination
 MOST_CLIMBED = 40
 """Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
 BELOW = 1e-7
-"""What an interior-point method's optimum may be above the optimum, relatively."""
+"""Relative error allowed to an interior-point optimum."""
 
 
 def solve(model: Allocation, given: Given) -> Result[Allocated]:
@@ -40,7 +40,7 @@ def solve(model: Allocation, given: Given) -> Result[Allocated]:
 
 
 def _over_orders(attempt: Attempt) -> Termination:
-    """Solve the program of the order that prices find best, or of all that they leave open."""
+    """Solve the program of the best order by prices, or of all orders that prices leave open."""
     model = attempt.model
     given = model.last_first.tolist() if model.given else None
     search = order_search(model.instance, model.rules, given)
@@ -64,7 +64,7 @@ def _over_orders(attempt: Attempt) -> Termination:
 
 
 def _climb(attempt: Attempt) -> None:
-    """Swap neighbours in the order while that helps, from the best order without rules."""
+    """Swap neighbours in the order while that helps, starting from the best order without rules."""
     plain = order_search(attempt.instance)
     plain.advance(STEP)
     order = plain.order.tolist()
@@ -93,7 +93,7 @@ def solve_as_it_stands(model: Allocation, given: Given) -> Result[Allocated]:
 
 
 def _programs(attempt: Attempt) -> Iterator[Allocation]:
-    """Yield the program of each order; one alone where it was changed or its order is given."""
+    """Yield each order's program; only one where the model was changed or its order is given."""
     model = attempt.model
     if model.changed:
         yield model

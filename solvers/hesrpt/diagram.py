@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.order import Order
+from schedopt.formulations.hesrpt.epochs import Order
 from schedopt.solvers.hesrpt.diagram_kernels import Grid, features, merged, price_out, units
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, slope, speed
 from schedopt.solvers.hesrpt.tree_kernels import Paths
@@ -37,7 +37,7 @@ TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
 
 
 def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
-    """Return rising rents, from below that of any one job on all servers to above that of all jobs.
+    """Return rising rents, from below that of any one job to above that of all.
 
     `step` is the distance between their logarithms.
     """
@@ -117,9 +117,12 @@ costs more than it closes."""
 BEYOND = 0.7
 """How far above its rent, in logarithms, the gains of a node's paths are compared."""
 HARDLY, MOST_VAIN = 0.8, 3
-"""A pass that leaves more than this part of the paths is in vain; passes end after so many."""
+"""A pass that leaves more than this share of the paths is in vain; passes end after so many of
+these."""
+FINER, FEW_NODES = 1.5, 100_000
+"""A pass is not in vain if it has this many times the nodes of all before, and fewer than these."""
 DIGITS = 1e-7
-"""Gains that differ relatively by less are not told apart."""
+"""Gains that differ relatively by less count as equal."""
 
 
 @dataclass
@@ -170,7 +173,7 @@ class Diagram:
         self.history: list[Pass] = []
         self.bound, self.paths = 0.0, inf
         self.edges, self.nodes, self.made, self.passes = 1 << 62, 0, 0, 0
-        self.stalled, self._vain, self._least = False, 0, 1 << 62
+        self.stalled, self._vain, self._least, self._widest = False, 0, 1 << 62, 0
 
     def advance(self, goal: float) -> Iterator[None]:
         """Make one more pass, closing orders that cost as much as the goal; yields now and then.
@@ -213,7 +216,9 @@ class Diagram:
         self.made += self.nodes
         before = self.paths
         self._close(goal, len(front.base))
-        self._vain = self._vain + 1 if self.paths > HARDLY * before else 0
+        finer = FINER * self._widest < self.nodes < FEW_NODES
+        self._widest = max(self._widest, self.nodes)
+        self._vain = self._vain + 1 if self.paths > HARDLY * before and not finer else 0
         self._least = min(self._least, self.edges)
         grows = len(self.c.team_mosts) > 0 and self.edges > GROWN * self._least
         self.stalled = self._vain >= MOST_VAIN or grows
@@ -282,7 +287,7 @@ class Diagram:
         )
 
     def _split(self, edges: Ints, prices: Floats, front: _Front, grid: Grid, how: Pass) -> Ints:
-        """Return to which part of which node edges go: by the gains of their paths at one rent."""
+        """Return which part of which node each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
         count = len(grid.rents)  # the first points have one rent for all
@@ -299,7 +304,7 @@ class Diagram:
         return np.asarray(edges[:, 2] * how.parts + part.astype(np.int64))
 
     def _close(self, goal: float, ends: int) -> None:
-        """Close what cannot cost less than the goal, from the end back."""
+        """Remove what cannot cost less than the goal, from the end backwards."""
         least, paths = np.zeros(ends), np.ones(ends)
         self.edges = 0
         for layer in reversed(self.layers):

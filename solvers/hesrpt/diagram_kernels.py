@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 SAFE = 1.0 - 2e-12
 """Relative slack of prices against rounding."""
 PATIENCE = 3
-"""After so many rents in a row without a higher price, no more are tried on that side."""
+"""Rents in a row without a higher price after which that side is given up."""
 MOST_PLAIN = 0.95
 """The largest p for which powers of prices by 1/(1 - p) surely stay within floats."""
 
@@ -80,7 +80,7 @@ def price_for(c: Curves, j: int, budget: float, m: float) -> float:
 
 @njit(cache=True)
 def _fixed(c: Curves, grid: Grid, done: int, also: int, out: Floats) -> None:
-    """Put into ``out`` what servers cost at each point if a set of jobs, and one more, is there.
+    """Put into ``out`` the server cost at each point with a set of jobs, and one more, present.
 
     Shape (Q,). A team is bound while any of its jobs is there.
     """
@@ -141,7 +141,7 @@ def price_out(
 
 @njit(cache=True)
 def _best_price(c: Curves, grid: Grid, j: int, budgets: Floats) -> float:
-    """Return about the highest price that gains no more than a budget, which depends on the rent.
+    """Return about the highest price whose gain stays within a budget, which depends on the rent.
 
     Budgets have shape (R,), and are minus infinity at rents that no point has.
     """
@@ -186,7 +186,7 @@ def merged(
     span: tuple[int, int],
     out: Floats,
 ) -> None:
-    """Raise ``out``, (n', Q), to the gains that the edges of a span bring to their end nodes.
+    """Raise ``out``, (n', Q), to the gains that a span's edges bring to their end nodes.
 
     Edges are rows of (node, job, node at the end); `gains` are those of the nodes they leave, (n,
     Q).

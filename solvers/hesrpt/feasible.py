@@ -1,4 +1,4 @@
-"""Whether side constraints leave shares under which every job is served sooner or later."""
+"""Whether side constraints allow shares under which every job is eventually served."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Timeline
-from schedopt.formulations.hesrpt.rules import Bound, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
 from schedopt.instances.hesrpt import Instance
 
 SERVED = Fraction(1, 10**30)
@@ -27,7 +26,7 @@ Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]
 
 
 def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
-    """Tell whether some of the side constraints, by name, can hold while all jobs get work done.
+    """Tell whether the named side constraints can hold while every job makes progress.
 
     False is proven: all jobs are there at first, and of jobs none of which can be served while all
     of them are there, none completes first. True means that this proof fails; it is right unless
@@ -44,7 +43,7 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
 
 
 def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
-    """Tell whether some of the side constraints hold whoever is there: then jobs can be served.
+    """Tell whether the named side constraints can hold whichever jobs are present.
 
     All jobs can be there together, fewer can too since no team must have more than any of its jobs
     may, and whoever is left alone has servers.
@@ -57,7 +56,7 @@ def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
 
 
 class Course:
-    """What can happen along a timeline under some bounds: earliest times, and who can be served.
+    """Propagation along a timeline under bounds: earliest times, and jobs that can be served.
 
     An epoch in which no shares satisfy the bounds has length 0.
     """
@@ -74,7 +73,7 @@ class Course:
         self._known: dict[tuple[int, ...], frozenset[int] | None] = {}
 
     def served(self, here: Sequence[int]) -> frozenset[int] | None:
-        """Return who can be served where some are here; None where no shares keep the rules."""
+        """Return which of the present jobs can be served; None where no shares keep the rules."""
         key = tuple(here)
         if key not in self._known:
             fine = not here or servable(self.bounds, here)
@@ -112,7 +111,7 @@ class Stand(NamedTuple):
 
 
 def possible(program: Allocation, asked: Collection[str]) -> bool:
-    """Tell whether jobs can complete in a program's order under some of the rules, by name.
+    """Tell whether jobs can complete in a program's order under the named rules.
 
     False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too
     much work.
@@ -179,7 +178,7 @@ def _served_in_turn(bounds: Sequence[Bound], jobs: Sequence[int]) -> bool:
 
 
 def servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None = None) -> bool:
-    """Tell whether a job can have servers beside those that are here too; None: whether all can."""
+    """Tell whether a job can have servers beside those present; None: whether all can."""
     own = [] if job is None else [Bound("", (job,), float(SERVED), 1.0)]
     alone, teams = _limits([*bounds, *own], here)
     in_teams = [j for team in teams for j in team]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Speedup, Whole, points
 from schedopt.solvers.compiling import compiled, small
 from schedopt.solvers.kernels.bisection import last_at_most

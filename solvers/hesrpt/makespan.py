@@ -1,4 +1,4 @@
-"""The least makespan: all jobs complete together, whatever their speedups."""
+"""The least makespan: all jobs complete together, for any speedups."""
 
 import numpy as np
 from numpy.typing import NDArray

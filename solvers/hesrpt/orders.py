@@ -8,16 +8,22 @@ from math import inf
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.order import Order, smiths_order
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of
+from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.hesrpt import closed_form
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, one_order, shortest_first
+from schedopt.solvers.hesrpt.alike import (
+    MOST_JOBS,
+    MOST_SETS,
+    alike,
+    count_sets,
+    one_order,
+    shortest_first,
+)
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
 from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
-from schedopt.solvers.hesrpt.kernels import Floats, curves
+from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves
 from schedopt.solvers.hesrpt.price_kernels import levels_of, played, prices_of
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
@@ -35,16 +41,16 @@ from schedopt.solvers.hesrpt.tree_kernels import (
 from schedopt.solvers.result import Result, Termination
 
 MOST_SHARES = 1_000_000
-"""Most shares that are written epoch by epoch; beyond, proportions replace them where possible."""
+"""Most shares written epoch by epoch; beyond, proportions replace them where possible."""
 MOST_LEAVES = 20_000
 TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
 WORTH = 1.1
-"""An order of a diagram is improved if it costs at most this many times the best."""
+"""Orders from a diagram are improved if they cost at most this many times the best."""
 TOGETHER = 1e-12
-"""Completions that are this near, relatively, are at one time: only rounding keeps them apart."""
+"""Completions this near, relatively, count as simultaneous: only rounding separates them."""
 NOTHING = np.zeros((0, 0))
 
 
@@ -188,7 +194,8 @@ class OneOrder(OrderSearch):
 class OrderTree(OrderSearch):
     """Find the order with the least cost of all, by diagrams and branch and bound; anytime.
 
-    Only solutions cheaper than `incumbent` are looked for. `rest` bounds what is neither explored
+    Only solutions cheaper than `incumbent` are looked for: those complete jobs `after` each other,
+    as bits, where that is known. `rest` bounds what is neither explored
     nor among the `leaves`; it is infinite at the end.
     """
 
@@ -200,17 +207,21 @@ class OrderTree(OrderSearch):
         rules: Rules,
         order: Sequence[int] | None = None,
         incumbent: float = inf,
+        after: Ints | None = None,
     ) -> None:
         super().__init__(instance, rules, order)
         self.value, self.rest = incumbent, inf
-        after, sets = alike(instance, rules)
+        own, sets = alike(instance, rules)
+        if after is not None:
+            own |= after
+            sets = count_sets(own, MOST_SETS)
         count, groups = len(self.sizes), np.zeros(len(self.sizes), dtype=np.int64)
         self._late = Late(
-            self.sizes, self.costs, np.zeros(1), groups, after, self.playable, no_paths(count)
+            self.sizes, self.costs, np.zeros(1), groups, own, self.playable, no_paths(count)
         )
         self.diagram: Diagram | None = None
-        if sets <= MOST_SETS and count <= MOST_JOBS:
-            self.diagram = Diagram(self._curves, self.sizes, self.costs, after)
+        if 0 < sets <= MOST_SETS and count <= MOST_JOBS:
+            self.diagram = Diagram(self._curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
         self._tree: Tree | None = None
         self._descended = False
@@ -232,7 +243,7 @@ class OrderTree(OrderSearch):
         return self._explore(until)
 
     def _narrow(self, diagram: Diagram, until: float) -> bool:
-        """Make passes over the diagram until few orders are left, or passes close hardly any more.
+        """Make passes over the diagram until few orders remain, or a pass closes hardly any.
 
         Branch and bound then searches the orders that are left. Tell whether it has ended.
         """
@@ -336,7 +347,7 @@ class OrderTree(OrderSearch):
 
 
 def solve_one(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
-    """Solve an allocation of which one order is all there is to try."""
+    """Solve an allocation with a single order to try."""
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:
@@ -358,7 +369,7 @@ def solve_all(model: Allocation, given: Given) -> Result[Allocated]:
             order = [model.instance.index[name] for name in reversed(given.solution.order)]
         elif (quick := in_slots(model.instance, model.rules)) is not None:
             attempt.take(quick, "tree")
-        search = OrderTree(model.instance, model.rules, order, attempt.value)
+        search = OrderTree(model.instance, model.rules, order, attempt.value, given.more)
         if attempt.drive(search) and not attempt.near_enough():
             if search.rest < attempt.value * (1 - NEAR):
                 attempt.message = "the diagrams of all orders stay too wide to prove more"

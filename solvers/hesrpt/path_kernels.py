@@ -1,4 +1,4 @@
-"""Compiled: the least cost of a single job, where the rent of a server falls over time."""
+"""Compiled: the least cost of a single job when the rent of a server falls over time."""
 
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from schedopt.solvers.hesrpt.kernels import POWER, TABLE, Curves, Floats, Ints, 
 STEPS, CROSSINGS = 80, 40
 """Most steps towards a price, and towards the price at which two ends cost the same."""
 ROUNDING, CANCELLED = 1e-12, 2e-14
-"""What a sum over cells may be off by, relatively; the same of terms that may cancel."""
+"""Relative error of a sum over cells; the same for terms that may cancel."""
 DEEP = 128
-"""Most spans that wait: halving never leaves as many."""
+"""Depth of the stack of spans: halving never needs as much."""
 
 
 class Path(NamedTuple):
@@ -67,7 +67,7 @@ def first_below(rents: Floats, value: float) -> int:
 
 @compiled
 def _end_near(times: Floats, near: float) -> int:
-    """Return the first end of a cell that is no earlier than a time; 1 at the least."""
+    """Return the first end of a cell at or after a time; at least 1."""
     low, high = 1, len(times) - 1
     while low < high:
         middle = (low + high) // 2
@@ -341,3 +341,27 @@ def completing_at(
             if price < inf:
                 start = max(price, 1e-300)
                 out[i, k], _ = cost_until(c, path, j, sizes[j], costs[j], start, cells[i, k])
+
+
+@njit(cache=True)
+def completing_in(
+    c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats
+) -> None:
+    """Put lower bounds on the costs of jobs alone that complete in each cell, or later, in ``out``.
+
+    Its shape is (M, E + 1). It is infinite where a job cannot be done by the end of the cell.
+    """
+    n = len(path.rents)
+    for j in jobs:
+        top = costs[j] / speed(c, j, c.mosts[j])
+        start, before = top, inf
+        for e in range(n):
+            price = price_until(c, path, j, sizes[j], e + 1, start)
+            out[j, e] = inf
+            if price < inf:
+                start = max(price, 1e-300)
+                out[j, e] = least_between(
+                    c, path, j, sizes[j], costs[j], e, e + 1, before, start, inf, scratch
+                )
+                before = price
+        out[j, n], _ = cost_until(c, path, j, sizes[j], costs[j], min(before, top), n)

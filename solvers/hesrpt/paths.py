@@ -17,21 +17,28 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
-from schedopt.solvers.hesrpt.path_kernels import DEEP, Path, add_up, all_cheapest, completing_at
+from schedopt.solvers.hesrpt.path_kernels import (
+    DEEP,
+    Path,
+    add_up,
+    all_cheapest,
+    completing_at,
+    completing_in,
+)
 
 STEEPEST = 0.97
-"""Larger powers are replaced by tangents from above: -p/(1-p) would leave the range of floats."""
+"""Larger powers are bounded by tangents: -p/(1-p) would leave the range of floats."""
 NEARLY_ALL = 1.0 - 1e-8
 """Larger parallel parts count as 1: 1/(1-f) would leave too few digits."""
 TANGENTS = 256
 LEAST_RENT = 1e-6
-"""Rents are no less than this part of the highest: then powers of them stay in floats."""
+"""Rents are at least this fraction of the highest, so that their powers stay finite."""
 SAFETY = 1e-12
 """Relative error of sums over jobs."""
 WORK = 20_000
 """Cells times jobs between two looks at the clock."""
 ROUGH = 1e-5
-"""Relative accuracy of each job's least cost while rents are sought."""
+"""Relative accuracy of each job's least cost during the search for rents."""
 KEPT, FIRST_STEP, SHORTER, VAIN = 0.4, 1.0, 0.6, 3
 """How much of the last direction is kept; the length of a step, as a part of the way to where the
 bound might meet the best cost; by what it is shortened after so many steps in vain."""
@@ -121,11 +128,11 @@ class Rents:
     def tried(
         self, times: Floats, rents: Floats, part: float = ROUGH
     ) -> Generator[None, None, tuple[float, Floats]]:
-        """Yield now and then; return what rents prove, and what jobs take beyond what they may.
+        """Yield now and then; return the bound of rents, and the excess demand for servers.
 
         The second is by cell, servers times time: of all jobs, then of each capped team, (T, E).
         """
-        use, total, bill = np.zeros(rents.shape), 0.0, 0.0
+        use, total = np.zeros(rents.shape), 0.0
         some = max(1, WORK // rents.shape[1])
         for row, own in enumerate(rents):
             path, jobs = self._path(times, own), np.flatnonzero(self.payers == row)
@@ -143,14 +150,38 @@ class Rents:
                     *self.room,
                 )
                 yield
-        lengths = np.diff(times)
-        above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
-        bill = float((self.servers[:, None] * above * lengths).sum())
-        bound = total - bill - SAFETY * (total + bill)
+        bound = self._less_rent(total, times, rents)
         if bound > self.bound:
             self.bound, self.times, self.rents = bound, times, rents
         use[0] = use.sum(axis=0)
-        return bound, use - self.servers[:, None] * lengths
+        return bound, use - self.servers[:, None] * np.diff(times)
+
+    def _less_rent(self, total: float, times: Floats, rents: Floats) -> float:
+        """Return what is proven where jobs, each alone, cost so much."""
+        above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
+        bill = float((self.servers[:, None] * above * np.diff(times)).sum())
+        return total - bill - SAFETY * (total + bill)
+
+    def after(self, value: float) -> Ints:
+        """Return for each job those that complete after it in all that is cheaper, as bits.
+
+        If one job completes after another, there is a cell until which the other, and from which on
+        the one completes: what both then cost beyond the least is added to what rents prove.
+        """
+        alone = np.full((len(self.sizes), self.rents.shape[1] + 1), np.inf)
+        for row in range(len(self.servers)):
+            jobs = np.flatnonzero(self.payers == row)
+            completing_in(
+                self.curves, self.path(row), self.sizes, self.costs, jobs, self.room[1], alone
+            )
+        least = alone.min(axis=1)
+        beyond = alone - least[:, None]
+        until = np.minimum.accumulate(beyond, axis=1)
+        since = np.minimum.accumulate(beyond[:, ::-1], axis=1)[:, ::-1]
+        spare = value - self._less_rent(float(least.sum()), self.times, self.rents)
+        never = [(until + row).min(axis=1) > spare for row in since]  # job i after each
+        bits = np.array(never) * (1 << np.arange(len(never)))
+        return np.asarray(bits.sum(axis=1) - np.diag(bits))
 
     def completing(self, when: Floats) -> Generator[None, None, Floats]:
         """Return each job's cost alone at some completion times, shape (M, T); yields now and then.
@@ -171,7 +202,7 @@ class Rents:
 
 
 class Climb:
-    """Subgradient steps that move rents up to the best bound, which `found` keeps.
+    """Subgradient steps on rents; `found` keeps the best bound.
 
     The rents to start from are those of all servers, shape (E,), or by row, shape (T, E).
     """
@@ -185,13 +216,13 @@ class Climb:
         self._way = np.zeros(every.shape)
 
     def _sound(self, rents: Floats) -> Floats:
-        """Return rents that never rise; those of teams are no lower than that of all."""
+        """Project onto rents that never rise, with teams' rents no lower than the common one."""
         rows = np.array([falling(row, self._lengths) for row in rents])
         rows[1:] = np.maximum(rows[1:], rows[0])
         return rows
 
     def step(self, value: float) -> Iterator[None]:
-        """Try rents, and set the next towards where the bound might meet a cost that is known."""
+        """Try rents, and step towards where the bound would meet the known cost."""
         bound, beyond = yield from self.found.tried(self.times, self._rents)
         if bound > self._bound * (1.0 + 1e-8):
             self._bound, self._best, self._vain = bound, self._rents, 0
@@ -205,7 +236,7 @@ class Climb:
         loose = self._rents[1:] <= self._rents[0] * (1.0 + 1e-9)
         beyond[1:][loose & (beyond[1:] < 0.0)] = 0.0  # a cap that does not bind costs nothing
         self._way = KEPT * self._way + (1.0 - KEPT) * beyond
-        scale = self._best[0] / self._lengths
+        scale = self._best / self._lengths
         rise = float((self._way * scale * self._way).sum())
         if rise > 0.0:
             far = self.part * max(value - bound, 1e-6 * value) / rise
@@ -228,9 +259,16 @@ def falling(rents: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
 
 
-def coarser(times: Floats, rents: Floats, most: int) -> tuple[Floats, Floats]:
-    """Return a path of at most `most` cells, with the mean rents of those that are joined."""
-    cells = len(rents)
-    kept = np.unique(np.linspace(0, cells, min(most, cells) + 1).round().astype(np.int64))
+def in_cells(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
+    """Return a path of about as many cells: joined, with their mean rents, or cut into equal parts.
+
+    A path of few jobs has few cells, and rents that cannot change within them prove far less.
+    """
+    cells = rents.shape[-1]
+    parts = some // max(cells, 1)
+    if parts > 1:
+        at = np.arange(cells * parts + 1) / parts
+        return np.interp(at, np.arange(cells + 1), times), np.repeat(rents, parts, axis=-1)
+    kept = np.unique(np.linspace(0, cells, min(some, cells) + 1).round().astype(np.int64))
     bills = np.append(0.0, np.cumsum(rents * np.diff(times)))
     return times[kept], np.diff(bills[kept]) / np.diff(times[kept])

@@ -41,7 +41,7 @@ EXACT = 2e-14
 """Relative error allowed in earnings."""
 ROUNDING = 1e-15
 CLOSE = 1e-13
-"""How far earnings may stay below their limit, relatively."""
+"""Relative tolerance by which earnings may stay below their limit."""
 
 
 @njit(cache=True)
@@ -319,7 +319,7 @@ def _all_taken(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
 
 @compiled
 def near_rent(c: Curves, lam: Floats, jobs: Ints, n: int, hint: float) -> float:
-    """Return about the rent at which n jobs take all servers, 0 if they never do; without teams.
+    """Return about the rent at which n jobs take all servers, without teams; 0 if they never do.
 
     `hint` is where the search starts.
     """
@@ -351,7 +351,7 @@ def near_rent(c: Curves, lam: Floats, jobs: Ints, n: int, hint: float) -> float:
 
 @compiled
 def _alone(c: Curves, j: int, cost: float, m: float, start: float) -> float:
-    """Return about the price at which a job gains what it costs, at a rent."""
+    """Return about the break-even price of a job at a rent."""
     low, high = start, start
     for _ in range(STEPS):
         k = taken(c, j, high, m)
@@ -422,7 +422,7 @@ def price_some(
 
 @compiled
 def _mixed(c: Curves, lam: Floats, jobs: Ints, n: int, m: float, out: Floats) -> None:
-    """Put what n jobs take at about a rent into ``out``; they take all servers if they can."""
+    """Put the servers of n jobs at about a rent into ``out``; they take all servers if they can."""
     part, low, high = 0.0, m, m
     if m > 0.0:
         wide = NARROW
@@ -449,7 +449,7 @@ def _mixed(c: Curves, lam: Floats, jobs: Ints, n: int, m: float, out: Floats) ->
 
 
 class Play(NamedTuple):
-    """How far a play of prices has come."""
+    """The state of a play of prices."""
 
     left: Floats  # work of each job, (M,)
     jobs: Ints  # those present come first, (M,)
@@ -468,7 +468,7 @@ class Play(NamedTuple):
 
 
 def begun(sizes: Floats, record: Floats) -> Play:
-    """Return a play of which nothing is done."""
+    """Return a play at its beginning."""
     count = len(sizes)
     rows = [np.zeros(count) for _ in range(4)]
     times, rents, shares, rates = rows

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.rules import Bound, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
 from schedopt.formulations.hesrpt.towers import tower
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
@@ -20,9 +20,9 @@ from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves
 from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
 
 NO_CHEAPER = 1e-6
-"""Solutions of programs that cost this much more than a known one, relatively, are not read."""
+"""Solutions that cost this much more than the incumbent, relatively, are not read."""
 WORTH_MENDING = 1e-7
-"""Prices are corrected where a solver's last digits cost more than this part of a bound."""
+"""Prices are corrected where a solver's last digits cost more than this share of a bound."""
 
 
 class Duals(NamedTuple):
@@ -235,7 +235,7 @@ class _Rows:
         self.rules = self.cones.at_most(np.zeros(len(self.asked)), where)
 
     def _speedup(self, kind: int, mine: Ints) -> None:
-        """State what a share over a time does: d_e s_j(N a_je / d_e) at most."""
+        """Add the cone rows of a speedup: the work done is at most d_e s_j(N a_je / d_e)."""
         instance, speedup = self.instance, self.instance.speedups[kind]
         servers, zeros = float(instance.servers), np.zeros(len(mine))
         a, d = self.epochs + mine, self.at[mine]
@@ -274,7 +274,7 @@ class _Rows:
             self.cones.below_means(terms[z], terms[x], terms[y])
 
     def duals(self, z: Floats) -> Duals:
-        """Return what a solver's multipliers say that things cost."""
+        """Return a solver's multipliers as prices."""
         scale = self.program.scale
 
         def cost(rows: slice) -> Any:

@@ -316,7 +316,7 @@ def rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
 
 @njit(cache=True)
 def _between(low: float, high: float, above: float, below: float) -> float:
-    """Return the next m to try: by the secant, and where that fails by halving, in logarithms."""
+    """Return the next m to try: by the secant method, else by bisection, in logarithms."""
     a, b = log(low), log(high)
     m = exp(0.5 * (a + b))
     if below < 0.0:

@@ -1,4 +1,4 @@
-"""Orders of many jobs of unequal speedups: good ones, and a bound on all by rents."""
+"""Many jobs of unequal speedups: good orders, and a bound over all orders by rents."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import inf
@@ -6,8 +6,7 @@ from math import inf
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.order import Order, smiths_order
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of
+from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Given, HandOn
@@ -15,7 +14,7 @@ from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
-from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, coarser
+from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
 from schedopt.solvers.hesrpt.price_kernels import begun, play_some, played, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
@@ -23,14 +22,15 @@ from schedopt.solvers.result import Result, Termination
 MOST_CELLS = 400
 """Cells of rents: more make the bound little better, and each step longer."""
 FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
-"""Orders are followed while each is better by this part, first and later; and for at most so many
+"""Replayed orders go on while each improves by this fraction, at first and later; and most
 rounds."""
 NEARLY = 1e-3
-"""Jobs are moved where climbing alone closes no more of the gap than this part of the cost."""
+"""Jobs are moved once climbing alone closes no more of the gap than this fraction of the cost."""
 STEPS, LEAST_PART = 60, 0.03
-"""Most steps of a climb, and the part of the first step at which it ends."""
+"""Most steps of a climb, and the fraction of the first step at which it ends."""
 CLIMBED = 1e-5
-"""Rounds of climbing and moving end where the gap shrinks by no more than this part of the cost."""
+"""Rounds of climbing and moving end once the gap shrinks by no more than this fraction of the
+cost."""
 FAR = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 """How many places a job is moved, to either side."""
 TRIALS, FEWEST = 4_000_000, 100
@@ -40,7 +40,7 @@ NEAR = 1e-10
 WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
 LARGE, MOST_PLAYED = 2_000, 6_000
-"""From so many jobs on the bound comes before a play; of more than so many no play is written."""
+"""Jobs from which on the bound comes before a play, and beyond which no play is written."""
 GUESSED = 400
 """Cells of guessed rents."""
 WRITING = 6e-7
@@ -87,7 +87,7 @@ class RentSearch:
 
     @property
     def bound(self) -> float:
-        """What no order goes below, as far as is proven."""
+        """The best proven lower bound over all orders."""
         return min(max(self.rents.bound, self._alone), self.value)
 
     def advance(self, seconds: float) -> bool:
@@ -131,7 +131,7 @@ class RentSearch:
         return self.value - self.rents.bound
 
     def _settle(self, order: Order, part: float) -> Iterator[None]:
-        """Play an order's prices, then those of the order in which it completed, and so on.
+        """Play an order's prices, then those of the order of its completions, and so on.
 
         It ends where that is no better by a part.
         """
@@ -177,12 +177,12 @@ class RentSearch:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
             self._path = (
-                self._guessed(self.ends) if self._teams else coarser(*play.path(), MOST_CELLS)
+                self._guessed(self.ends) if self._teams else in_cells(*play.path(), MOST_CELLS)
             )
         return value
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
-        """Return rents that pay about half of the jobs' costs, guessed from known completions."""
+        """Return a first guess of rents from completions: they pay about half of the costs."""
         order, found = np.argsort(known), self.rents
         cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
         times = np.append(0.0, known[order])[cells]
@@ -193,10 +193,10 @@ class RentSearch:
         rents = 0.5 * np.array(left) / found.servers[:, None]
         if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
             rents[0] *= LEAST_RENT  # servers are left over
-        return times[grown], rents[:, cells[:-1]][:, grown[1:]]
+        return in_cells(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
-        """Move rents to the best bound, and play what they make jobs worth."""
+        """Climb with rents to the best bound, and play the prices they imply."""
         climb = Climb(self.rents, times, rents)
         for _ in range(STEPS):
             yield from climb.step(value)
@@ -206,7 +206,7 @@ class RentSearch:
                 return
 
     def _move(self) -> Iterator[None]:
-        """Move single jobs in the best order, beginning with moves that cost least at the rents."""
+        """Move single jobs in the best order, cheapest moves at the rents first."""
         order, count = self.order, len(self.order)
         own = np.zeros(count)
         yield from self._price(order, own, 0)
@@ -223,7 +223,7 @@ class RentSearch:
                 order, own = trial, prices
 
     def _moves(self) -> Generator[None, None, list[tuple[int, int]]]:
-        """Yield now and then; return moves as (job, how many places), the best first."""
+        """Yield now and then; return moves as (job, places), the best first."""
         count, order = len(self.order), self.order
         far = np.array([far for far in FAR if far < count], dtype=np.int64)
         far = np.concatenate([[0], far, -far])
@@ -249,8 +249,8 @@ class RentSearch:
 
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
-    """Solve an allocation of many jobs nearly; a tree goes on where it may still prove more."""
-    many = len(model.instance.jobs)
+    """Solve an allocation of many jobs approximately; a tree continues where it may prove more."""
+    many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
         quick = in_slots(model.instance, model.rules)
@@ -258,10 +258,13 @@ def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
             attempt.take(quick, "rents")
         known = None if attempt.solution is None else attempt.solution.completion
         search = RentSearch(model.instance, model.rules, known=known)
+        nonlocal after
         ended = attempt.drive(search, spare=WRITING * many**2)
+        if ended and search.value < inf and many <= MOST_JOBS:
+            after = search.rents.after(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
     result = attempted(model, given, "rents", work)
     goes_on = result.termination == "completed" and many <= MOST_JOBS and not given.alone
-    return HandOn(result, result.bound) if goes_on else result
+    return HandOn(result, result.bound, after) if goes_on else result

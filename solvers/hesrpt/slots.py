@@ -9,8 +9,7 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
-from schedopt.formulations.hesrpt.order import smiths_order
-from schedopt.formulations.hesrpt.rules import Bounds, Rules, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bounds, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves, speeds
 
@@ -23,7 +22,7 @@ MOST_SLOTTED = 20_000
 """Jobs up to which there are slots."""
 WAVES = (4, 16, 64)
 MANY = (8,)
-"""Waves of jobs beyond `MOST_SHARES`: one attempt, about the best of a million unlike ones."""
+"""Waves of jobs beyond `MOST_SHARES`: a single attempt, near the best for a million unlike jobs."""
 CLOSER = 3
 """How often the lengths of waves are improved."""
 

@@ -1,8 +1,7 @@
 """The engines of `Allocation`, in the order in which they are tried."""
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import count_timelines
-from schedopt.formulations.hesrpt.rules import bounds_of
+from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.engine import Engine, Given, HandOn, anything, at_home, never
 from schedopt.solvers.hesrpt.alike import MANY, MOST_JOBS, alike, one_order

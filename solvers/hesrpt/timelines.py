@@ -7,9 +7,14 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Timeline, count_timelines
-from schedopt.formulations.hesrpt.order import smiths_order
-from schedopt.formulations.hesrpt.rules import Rules, bounds_of, without_floors
+from schedopt.formulations.hesrpt.epochs import (
+    Rules,
+    Timeline,
+    bounds_of,
+    count_timelines,
+    smiths_order,
+    without_floors,
+)
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Given

@@ -12,7 +12,7 @@ import schedopt
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.policies.hesrpt.closed import hesrpt_total
+from schedopt.policies.hesrpt.simulator import hesrpt_total
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
 
 

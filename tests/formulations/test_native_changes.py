@@ -68,3 +68,10 @@ def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
     other = selection()
     other.model.reward.expr = other.model.x["j2"]
     assert solve(other).solution.selected[-1] == "j2"
+
+
+def test_a_relaxed_model_is_refused_where_parts_of_jobs_are_best() -> None:
+    model = Selection(night([(5, 5), (4, 5), (3, 5)], capacity=12))
+    pyo.TransformationFactory("core.relax_integer_vars").apply_to(model.model)
+    with pytest.raises(InputError, match="found a model that was relaxed; expected 0 or 1"):
+        solve(model)

@@ -86,16 +86,16 @@ def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) ->
     night, lines = told(tmp_path, MIXED)
     assert night.groups == {"team": {"fx": [0]}, "code": {"1": [0], "x2": [1]}}
     asks = "; --option groups=... makes it a grouping"
-    field = f"left out: named like a field, which a table does not give{asks}"
+    meant = "left out: call it '{}' if that is what it says" + asks
     assert lines == [
         "columns 'name', 'reward', 'demand', 'critical_path': fields of the jobs",
         "column 'team': a grouping of 1 group; 1 of 2 jobs in none",
         "column 'code': a grouping of 2 groups",
         f"column 'frames': left out: numbers{asks}",
-        f"column 'due': {field}",
-        f"column 'Arrival': {field}",
+        f"column 'due': {meant.format('deadline')}",
+        f"column 'Arrival': {meant.format('release')}",
         "column 'empty': left out: empty",
-        f"column 'weight': {field}",
+        f"column 'weight': left out: no field of a job's own{asks}",
         "2 jobs read, none left out",
     ]
 
@@ -192,8 +192,9 @@ WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
         "name,demand,critical_path\n",
         "line 1",
         "'name', 'demand', 'critical_path'",
-        "a column 'reward' (or option 'reward')",
+        "a column 'reward' (or option 'reward'",
     ),
+    "all at once": ("name\n", "line 1", "'name'", "') and a column 'tasks' such as 12x0.5h (or"),
     "no demand": ("name,reward,critical_path\n", "line 1", None, "a column 'demand'"),
     "misspelt": (HEADER.replace("demand", "demnd"), "line 1", "'demnd'", "a column 'demand'"),
     "misspelt priority": (

@@ -105,11 +105,13 @@ def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
 
 
 def test_a_job_whose_deadline_is_over_is_left_out_and_said_to_be(tmp_path: Path) -> None:
-    text = "name,reward,tasks,deadline\nlate,1,1h,2026-11-22T19:59\nb,1,1h,2026-11-23\n"
+    text = "name,reward,tasks,deadline,release\nlate,1,1h,2026-11-22T19:59,\nb,1,1h,2026-11-23,\n"
+    text += "back,1,1h,23:00,23:30\n"
     night, lines = told(tmp_path, text, start="2026-11-22T20:00", deadline="10h")
-    assert [job.name for job in night.jobs] == ["b"]
-    assert lines[-2:] == [
-        "1 job read",
+    assert [job.name for job in night.jobs] == ["b", "back"]
+    assert lines[-3:] == [
+        "1 job released at or after its deadline, so that it can never run: 'back' (line 4)",
+        "2 jobs read",
         "1 job left out: their deadline is over when the night starts: 'late' (line 2)",
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from schedopt.instances.constraints import Require, Resource, label
 from schedopt.instances.dssp import Instance, Job, placing
-from schedopt.instances.dssp.rewards import REWARDS, banded, linear, size
+from schedopt.instances.dssp.jobs import REWARDS, banded, linear, size
 from schedopt.instances.errors import InputError, shown
 
 

@@ -11,7 +11,7 @@ import schedopt
 from schedopt.instances import files
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS, TEAMS, render_season
-from schedopt.instances.dssp.rewards import banded, linear
+from schedopt.instances.dssp.jobs import banded, linear
 from schedopt.instances.recipes import Recipe
 
 FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")

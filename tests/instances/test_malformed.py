@@ -39,6 +39,7 @@ TEXTS: dict[str, tuple[str | bytes, str, str | None, str]] = {
     "trailing object": (night(B) + "{}", "line 1, column 107", "'{}'", "trailing characters"),
     "trailing comma": (night(B)[:-1] + ",}", "line 1, column 107", "'}'", "trailing comma"),
     "second line": ('{\n"problem": dssp}', "line 2, column 12", "'dssp}'", "JSON"),
+    "single quotes": ("{'problem': 1}", "line 1, column 2", "\"'problem': 1\"", "double quotes"),
     "not utf-8": (b'{"problem":"d\xffssp"}', "line 1, column 14", "bytes that are not", "UTF-8"),
     "utf-16": ("{}".encode("utf-16"), "line 1, column 1", "bytes that are not", "UTF-8"),
     "lone surrogate": (

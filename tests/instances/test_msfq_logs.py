@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import beside, dump, load
-from schedopt.instances.identity import identity
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_files import COLUMNS, read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs, Needs
+from schedopt.instances.protocol import identity
 
 TABLE = "submit,need,run,estimate,user,queue\n0,2,5,10,ann,q\n0,1,2.5,,,q\n7,4,1,1,bob,\n"
 
@@ -131,7 +131,7 @@ def test_jobs_go_along_to_another_process(tmp_path: Path) -> None:
         ("submit,need,run,estimate\n5,1,1,-2\n", "1 job with an estimate that is no number > 0"),
         ("submit,need,run\n0,1,inf\n", "(first: row 0, inf)"),
         ("submit,need,run\n0,1\n", "row 0, column 'run': found an empty cell"),
-        ("submit,need,run\n0,1,2,3\n", "expected a table in CSV"),
+        ("submit,need,run\n0,1,2,3\n", "line 2: found 4; expected 3 cells"),
     ],
 )
 def test_what_is_wrong_is_counted_and_named(tmp_path: Path, text: str, words: str) -> None:

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 
 from schedopt.instances import dssp, files, hesrpt, msfq
 from schedopt.instances.constraints import Resource
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import EXPECTED, as_written, held, lost_cell, may_lose
 from schedopt.instances.decoding import convert
 from schedopt.instances.dssp import jobtable
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import read_trace
-from schedopt.instances.precision import EXPECTED, held, lost_cell, may_lose
 from schedopt.problems.dssp.carrying import _of_table
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sweep_file import read as read_sweep

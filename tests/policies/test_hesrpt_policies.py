@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.policies.hesrpt.closed import (
+from schedopt.policies.hesrpt.shares import cost, knee_shares
+from schedopt.policies.hesrpt.simulator import (
     equi_times,
     hesrpt_shares,
     hesrpt_times,
     hesrpt_total,
+    play,
     srpt_times,
 )
-from schedopt.policies.hesrpt.knee import cost, knee_shares
-from schedopt.policies.hesrpt.simulator import play
 from schedopt.policies.registry import NotApplicableError, registered
 
 POLICIES = registered("hesrpt")

@@ -14,6 +14,7 @@ from schedopt.policies.msfq.intervals import (
     interval,
     observations,
 )
+from schedopt.terminal.results import results as show
 
 
 @pytest.mark.slow
@@ -32,13 +33,18 @@ def test_intervals_cover_what_is_known(load: float) -> None:
     assert found.width < 0.5
 
 
-def test_a_run_too_short_for_an_interval_has_none_and_says_so() -> None:
+def test_a_run_too_short_for_an_interval_has_none_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     queue = single(0.99).queue
     found = evaluate(queue, "fcfs", options={"arrivals": 100_000})
     assert found.objective is not None
     assert found.confidence is None
     assert "too short a run for a confidence interval" in str(found.message)
     assert not found.violations
+    show(queue, [found, evaluate(queue, "fcfs", options={"times": "exact"})])
+    said = capsys.readouterr().out
+    assert "too short a run" in said and "exact" in said
     assert all(time.confidence is None for time in found.solution.classes)
     long = evaluate(queue, "fcfs", options={"arrivals": 20_000_000})
     assert isinstance(long.confidence, float)

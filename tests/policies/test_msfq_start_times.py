@@ -21,9 +21,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.policies.msfq.logs import start_times
 from schedopt.policies.msfq.logs.registration import started
-from schedopt.policies.msfq.logs.runtimes import MODELS
-from schedopt.policies.msfq.logs.snapshot import Snapshot
-from schedopt.policies.msfq.logs.start_times import _quantile, moments
+from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, _quantile, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.start_times import time_of
 
@@ -137,6 +135,8 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     for at in ("2026-03-29T01:05", "2026-03-29T00:05Z"):  # 300 s on
         again = run("start-times", tmp_path / "dated.json", "--at", at, "--json").stdout
         assert json.loads(again) == rows
+    shown = run("start-times", tmp_path / "dated.json", "--at", "300").stdout
+    assert "2026-03-29T01:" in shown and "e+" not in shown
     assert time_of("2026-03-29T03:00", dated) == 3600  # clocks are put forward at 2
     for words, said in (
         (["--at", "noon"], "found 'noon'; expected a number"),

@@ -24,7 +24,7 @@ from schedopt.analysis.markup import SPECIAL, escaped, latex
 from schedopt.analysis.pairs import paired
 from schedopt.analysis.row_table import RowTable
 from schedopt.analysis.summary import overview, ranked, summary
-from schedopt.analysis.tables import for_papers, printed
+from schedopt.analysis.tables import for_papers, printed, standings
 from schedopt.analysis.words import in_words
 from schedopt.formats import percent
 from schedopt.problems import problems
@@ -228,6 +228,15 @@ def test_frames_hold_every_field() -> None:
     assert other["gap"][0] == 0.25
 
 
+@pytest.mark.parametrize(("instances", "head"), [(1, "gap"), (2, "mean gap")])
+def test_one_run_of_each_policy_has_no_averages(instances: int, head: str) -> None:
+    rows = [row(instance=f"i{i}", policy="greedy", gap=0.25) for i in range(instances)]
+    ((_, shown),) = standings(summary(rows), overview(rows))
+    assert shown.heads[1] == head
+    assert ("median" in shown.heads) == (instances > 1)
+    assert shown.rows[0][1] == "25.00%"
+
+
 TEX = [*EVIL, 'a_b & c % $d$ #e {f} ~g ^h \\i <j> |k| "l" `m\' – µs …', "\\end{document}"]
 
 
@@ -243,6 +252,7 @@ def test_a_table_has_as_many_cells_in_each_line() -> None:
     rows = [row(instance=f"i{i}", policy=name, gap=i / 100) for i in range(12) for name in TEX]
     (shown,) = for_papers(summary(rows), overview(rows))
     text = latex(shown)
+    assert text.startswith("% \\usepackage{booktabs")
     lines = [line for line in text.splitlines() if line.endswith(r" \\")]
     assert len(lines) == 1 + len(TEX)
     assert {len(re.findall(r"(?<!\\)&", line)) for line in lines} == {len(shown.heads) - 1}

@@ -138,6 +138,7 @@ def test_list_and_help_and_version() -> None:
     dssp = [f["name"] for f in sections["formulations"] if f["problem"] == "dssp"]
     assert dssp == ["selection", "schedule", "season"]
     assert "fair-share" in run("list", "constraints").stdout
+    assert run("list").stdout.count("\n") <= 40  # a screen
     overview = run("--help").stdout
     for verb in [
         "solve",
@@ -180,8 +181,12 @@ WRONG = [
     (["generate", "dsp"], ["did you mean 'dssp'"]),
     (["generate", "dssp", "--generator", "night"], ["a generator of dssp"]),
     (["generate", "dssp", "--seed", "-1"], ["seed"]),
+    (["generate", "dssp", "--seed", "1-5"], ["found '1-5'; expected a whole", "--count 5"]),
+    (["solve", NIGHT, "--gap", "1%"], ["found '1%'; expected a number such as 0.05"]),
+    (["bench", NIGHT, "--jobs", "many"], ["found 'many'; expected a whole number"]),
+    (["check", NIGHT, str(BUNDLED / "farm.csv")], ["expected a result, as `schedopt solve"]),
     (["generate", "dssp", "--count", "3"], ["--output FOLDER"]),
-    (["convert", str(BUNDLED / "jobs.csv")], ["processors"]),
+    (["convert", str(BUNDLED / "jobs.csv")], ["--option processors=16", "--option as=jobs"]),
     (["bench", "nowhere"], ["a file that exists"]),
     (["bench", NIGHT, "--output", "rows.txt"], [".jsonl, .csv, .parquet"]),
     (["bench", NIGHT, "--jobs", "0"], ["one process"]),

@@ -35,6 +35,7 @@ def test_the_example_of_each_kind_can_be_pasted(name: str, kind: str, tmp_path: 
     (said,) = [entry for entry in schedopt.explain(kind) if entry.what == "side constraint"]
     assert name in said.problems
     assert all(field["says"] for field in said.fields), said.fields
+    assert len({field["says"] for field in said.fields}) == len(said.fields)
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps(said.example))
     (rule,) = constraints_from(rules, name)
@@ -59,6 +60,7 @@ def takes(name: str, formulation: str, rule: schedopt.Constraint) -> bool:
 def test_everything_says_what_it_is_and_how_it_is_used() -> None:
     entries = list(everything())
     assert all(entry.definition and entry.use for entry in entries)
+    assert not any("::" in entry.definition for entry in entries)
     assert all(entry.source for entry in entries if entry.what in ("policy", "generator"))
     names = {entry.name for entry in entries}
     assert names >= {"fair-share", "lcpf", "hesrpt", "easy", "selection", "planted"}

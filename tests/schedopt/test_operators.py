@@ -113,13 +113,14 @@ def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: l
     assert "found a directory; expected a file" in refused("convert", tmp_path, *more)
     said = refused("convert", picture, *more)
     assert "picture.png: " in said
-    assert ("found none of them; expected a table (.csv" in said) == ("as=jobs" not in options)
+    assert ("found 'picture.png'; expected a table (.csv" in said) == ("as=jobs" not in options)
 
 
 def test_a_line_now_and_then_without_a_terminal(
     monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.01)
+    for interval in ("FIRST", "EVERY"):
+        monkeypatch.setattr(progress, interval, 0.01)
     with progress.live("night") as watch:
         while "starting" not in (said := capsys.readouterr().err):
             time.sleep(0.01)
@@ -220,7 +221,8 @@ def test_what_carry_writes_is_taken_on_a_night_without_a_group(tmp_path: Path) -
 def test_a_table_is_told_to_be_converted_and_one_without_rows_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "jobs.csv"
     table.write_text("name,reward,tasks\n")
-    assert "expected an instance in JSON: `schedopt convert` makes one" in refused("solve", table)
+    said = refused("solve", table)
+    assert "expected an instance in JSON, as `schedopt convert jobs.csv --output made" in said
     options = ["--option", "processors=2", "--option", "deadline=10"]
     said = refused("convert", table, *options, "-o", tmp_path / "n.json")
     assert said.endswith("found none; expected a row for each job, below the titles")

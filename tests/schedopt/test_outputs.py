@@ -130,6 +130,15 @@ def test_a_device_needs_no_ending_and_is_written_as_it_is(folder: Path) -> None:
     assert json.loads(done.stderr) == json.loads(done.stdout)
 
 
+def test_what_cannot_be_written_is_told_all_the_same(folder: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("a disk that is full, as Linux has one")
+    done = started("solve", "night.json", "--json", "-o", full, directory=folder, status=2)
+    assert json.loads(done.stdout)["objective"] == 9
+    assert "No space left on device" in done.stderr
+
+
 def test_a_file_behind_a_link_is_written_and_the_link_stays(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to("target.json")
     files.write_bytes(tmp_path / "link.json", b"1")

@@ -186,6 +186,9 @@ def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
             "turntable",
         ]
         assert axes.get_title() == "5 jobs run, 0 late; 3 left out"
+    (axes,) = plot(table, instance=farm).axes
+    assert axes.get_xlim()[1] * 3600 > farm.deadline
+    assert "deadline" in axes.get_legend_handles_labels()[1]
     predicted = Job(name="a", reward=1, demand=3, critical_path=3)
     night = Instance(name="predicted", processors=1, deadline=9, jobs=(predicted,))
     write(plan(night, solve(night)), tmp_path / "untimed.csv")

@@ -269,3 +269,14 @@ def test_a_result_that_was_tampered_with_is_refused_in_one_line(
         assert "\n" not in str(error)
     else:
         assert not told or change is not unknown_in_an_epoch
+
+
+def test_tasks_too_narrow_for_an_edge_keep_their_colour() -> None:
+    jobs = (
+        Job(name="wide", reward=1, stages=((5,),)),
+        Job(name="thin", reward=1, stages=((0.01,),)),
+    )
+    night = Instance(name="n", processors=2, deadline=10, jobs=jobs)
+    (bars,) = plot(solve(night, formulation="schedule"), instance=night).axes[0].collections
+    white = (bars.get_edgecolor()[:, :3] == 1).all(axis=1)
+    assert sorted(white.tolist()) == [False, True]

@@ -10,8 +10,7 @@ from builders.cli import process, refused, run, started
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.instances.plain_text import quickly
-from schedopt.instances.ready import _carefully
+from schedopt.instances.ready import _carefully, quickly
 
 CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10.25\nb,x,3,4,\nc,y,0,2,0.5\nd,y,9,1,99\n"
 ASKED = ("--capacity", "cores=6,mem_gb=10.5", "--order", "priority,cores")

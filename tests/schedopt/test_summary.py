@@ -237,6 +237,8 @@ def test_a_simulated_value_is_never_the_optimum_and_says_how_exact_it_is() -> No
     assert simulated.at_optimum == 0
     assert simulated.noise == pytest.approx(0.25)
     assert standing_table([simulated]).rows[0][1] == "0.00% ± 25.00%"
+    [short] = summary([msgspec.structs.replace(r, confidence=None, sampled=True) for r in rows])
+    assert short.at_optimum == 0
     [exact] = summary([msgspec.structs.replace(each, confidence=None) for each in rows])
     assert exact.at_optimum == 2
     assert standing_table([exact]).rows[0][1] == "0.00%"

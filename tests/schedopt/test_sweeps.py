@@ -1,5 +1,6 @@
 """Sweeps as people declare them: files, flags, several problems, several values of an option."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,13 @@ def test_seeds_are_numbers_lists_and_ranges() -> None:
 )
 def test_flags_that_make_no_sense_are_refused(words: str) -> None:
     assert refused("bench", *words.split())
+
+
+def test_seeds_may_be_ranges_and_instances_may_be_told_in_text() -> None:
+    text = "dssp/uncorrelated,seeds=1-3,jobs=20"
+    rows = bench(generated=[text], policies=["greedy"])
+    assert [row.file for row in rows] == [one.label for one in from_text(text)]
+    words = ("bench", "example:small", "--policy", "msf", "--option", "arrivals=2000", "--json")
+    told = run(*words, "--seed", "1-2", "--seed", 5).stdout.splitlines()
+    assert [json.loads(line)["seed"] for line in told] == [1, 2, 5]
+    assert "seeds, such as 7 or 1-20" in refused(*words, "--seed", "x")

@@ -108,6 +108,45 @@ def test_a_group_above_its_cap_or_below_its_floor_is_named() -> None:
     assert held[EVIL[1]] == ""
 
 
+def test_a_group_that_gets_all_it_asks_for_is_not_below_its_floor() -> None:
+    jobs = (Job(name="a", reward=1, groups={"team": "fx"}, demand=2, critical_path=1),)
+    mine = Instance(name="mine", processors=1, deadline=9, jobs=jobs)
+    (table,) = dssp.tables(
+        mine, solve(mine, constraints=FairShare(by="team", at_least={"fx": 0.9}))
+    )
+    assert table.rows[0][-1] == "all that it asks for"
+
+
+@pytest.mark.parametrize(
+    ("deadline", "first"),
+    [(3, "caution no job can be in time: are the deadline, 3, and"), (9, "instance")],
+)
+def test_a_night_of_another_unit_is_told_first(
+    deadline: float, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = Instance(
+        name="mine",
+        processors=1,
+        deadline=deadline,
+        jobs=(Job(name="a", reward=1, stages=((5,),)),),
+    )
+    results.result(mine, solve(mine))
+    said = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert said[0].startswith(first)
+    assert f"objective {int(deadline > 5)} reward; more is better" in said
+
+
+def test_policies_beside_each_other_say_what_is_better_and_who_is_in_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    jobs = tuple(Job(name=name, reward=1, stages=((6,),)) for name in "abc")
+    mine = Instance(name="mine", processors=2, deadline=10, jobs=jobs)
+    results.results(mine, evaluate(mine, ["greedy", "lcpf"]))
+    said = capsys.readouterr().out
+    assert "mine: reward; more is better" in said
+    assert "2 of 3 jobs in time" in said
+
+
 def test_of_many_groups_the_largest_are_shown() -> None:
     jobs = tuple(
         Job(name=f"j{i}", reward=1, groups={"user": f"u{i:03}"}, stages=((1.0 + i,),))

@@ -65,6 +65,9 @@ def test_units_places_and_a_table(tmp_path: Path) -> None:
     assert [row["values"]["deadline"] for row in rows] == [5, 120, 90]
     (own,) = schedopt.whatif(msgspec.structs.replace(night(), unit="h"), ["deadline=90m"])
     assert own.values["deadline"] == 1.5
+    dated = msgspec.structs.replace(night(), unit="h", start="2026-11-22T20:00:00+01:00")
+    (own,) = schedopt.whatif(dated, ["deadline=06:00"])
+    assert own.values["deadline"] == 10
     table = tmp_path / "rows.csv"
     run(*given, "--output", table)
     assert table.read_text().startswith("instance,deadline,objective,bound")
@@ -81,6 +84,7 @@ def test_units_places_and_a_table(tmp_path: Path) -> None:
         ("procesors=1", "procesors"),
         ("processors=0", "processors"),
         ("processors=x", "processors"),
+        ("deadline=06:00", "a start with its date"),
         ("rules.cop.at_most.fx=0.1", "cap"),
         ("jobs.j9.reward=1", "j9"),
         ("processors", "PLACE=VALUES"),

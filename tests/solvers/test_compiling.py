@@ -8,7 +8,7 @@ from math import exp, inf, isnan, log
 from pathlib import Path
 from random import Random
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import Stopwatch, compiling, now
 from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
 from schedopt.solvers.kernel_store import DAY, KEPT, digest, used
+from schedopt.solvers.machine_code import dispatcher
 
 CALLEE = """
 from schedopt.solvers import compiling as kernels_of
@@ -119,7 +120,19 @@ def test_constants_that_are_handed_on_make_no_versions_of_their_own() -> None:
         return some + inner(1, False, (3, x))
 
     assert outer(5) == 10 + 2 + 7 + 3
-    assert len(inner.signatures) == 1  # type: ignore[attr-defined]
+    assert len(dispatcher(cast("Kernel", inner), inside=True).signatures) == 1
+
+
+UNOPTIMIZED = """
+import schedopt
+
+print(schedopt.solve("example:one-or-all").solution_status)
+"""
+
+
+def test_code_that_numba_does_not_optimize_is_run_though_it_cannot_be_kept(tmp_path: Path) -> None:
+    asked = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"}
+    assert "optimal" in process(sys.executable, "-c", UNOPTIMIZED, env=asked).stdout
 
 
 def test_the_clock_of_limits_stands_still_while_a_kernel_is_compiled() -> None:

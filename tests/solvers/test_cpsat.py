@@ -225,3 +225,13 @@ def test_a_model_that_cp_sat_does_not_take_is_said_to_be_none() -> None:
     result = solve(model, threads=1)
     assert (result.termination, result.solution) == ("error", None)
     assert "does not take the changed model" in str(result.message)
+
+
+def test_a_bound_that_is_called_out_counts_without_a_solution() -> None:
+    for loss, bounds in ((0.0, (151.0, 157.0)), (None, (151.0, 151.0))):  # None: of another model
+        run = cpsat._CpSatRun(Limits(), known=151.0, sign=-1, loss=loss)
+        run.status = cpsat.cp_model.UNKNOWN
+        assert run.bound() == 151.0
+        for called, bound in zip((150.0, 157.0), bounds, strict=True):
+            run._bounded(called)
+            assert run.bound() == run.trace[-1][2] == bound

@@ -18,6 +18,7 @@ from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt import slots
+from schedopt.solvers.hesrpt.alike import count_sets
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.hesrpt.kernels import curves, speed
 from schedopt.solvers.hesrpt.orders import order_search
@@ -69,6 +70,17 @@ def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> N
     found = at_large(instance)
     assert found.rents.bound <= search.value * (1 + 1e-12)
     assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.005
+    after, placed = found.rents.after(search.value * 1.0001), 0
+    for j in search.order.tolist():
+        assert int(after[j]) & ~placed == 0
+        placed |= 1 << j
+
+
+def test_rents_leave_few_orders_of_twenty_jobs() -> None:
+    found = at_large(many(20, 1))
+    assert found.value - found.rents.bound < 0.01 * found.value
+    assert 20 < count_sets(found.rents.after(found.value), 1 << 20) < 1 << 12
+    assert count_sets(np.array([2, 1]), 10) == 0
 
 
 @settings(max_examples=examples(20))

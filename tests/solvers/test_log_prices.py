@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.formulations.msfq import LogBound, Window
-from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedopt import solve
 from schedopt.formulations.msfq import Threshold
-from schedopt.formulations.msfq.system import System
+from schedopt.formulations.msfq.process import System
 from schedopt.instances.errors import InputError
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play

@@ -21,7 +21,7 @@ from schedopt.instances.msfq import (
     Started,
     Windowed,
 )
-from schedopt.instances.msfq.log_answers import packed, unpacked
+from schedopt.instances.msfq.answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measured
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started

@@ -10,7 +10,7 @@ from builders.cli import invoked, run
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.instances.identity import identity
+from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Document
 
 

@@ -41,7 +41,7 @@ def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:
-    """Return the record that a solution of this shape is."""
+    """Return the record type of a solution of this shape."""
     if "nights" in solution:
         return ScheduledNights if "schedules" in solution else SelectedNights
     return Scheduled if "tasks" in solution else Selected

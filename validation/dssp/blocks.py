@@ -1,4 +1,4 @@
-"""What it costs at least to keep one row: sets of changes, enumerated without a solver.
+"""Lower bounds on the cost of satisfying one row: sets of changes, enumerated without a solver.
 
 Columns start at what their own worth asks for, which costs nothing. Changing column j costs its
 loss, and what a row with multiplier y leaves unused costs y a unit. To show that every way to keep
@@ -14,12 +14,12 @@ import numpy as np
 from schedopt.validation.dssp.program import ROOMY, Whole
 
 MOST = 1_000_000
-"""Pairs at a time, and `WORK` in all, beyond which nothing is shown."""
+"""Most pairs at a time, and `WORK` in all; beyond, nothing is shown."""
 WORK = 300_000_000
 FEW = 128
-"""Pairs up to which none is dropped."""
+"""Pairs up to which no dominance is applied."""
 LESS = 1 - 1e-9
-"""Of a cost in floating point: below what rounding can have made of it."""
+"""Factor that rounds a cost in floating point safely down."""
 
 
 class Block(NamedTuple):
@@ -39,11 +39,11 @@ class Block(NamedTuple):
 
 
 class TooManyError(ValueError):
-    """There are more sets of changes than are gone through."""
+    """There are more sets of changes than are enumerated."""
 
 
 def costs_at_least(block: Block, least: int) -> bool:
-    """Tell whether every choice that keeps a block's row costs so much.
+    """Tell whether every choice that satisfies a block's row costs at least so much.
 
     Raises `TooManyError` if there are too many sets of changes to go through.
     """
@@ -87,7 +87,7 @@ def _roomy(block: Block, least: int) -> bool:
 def _dear(
     block: Block, acts: Whole, costs: Whole, ratio: float, least: int, *, exactly: bool = False
 ) -> Whole:
-    """Tell which pairs must come to `least`, where further changes cost `ratio` a unit or more."""
+    """Tell which pairs must cost `least`, where further changes cost at least `ratio` a unit."""
     if exactly:  # no changes are left
         dear: Whole = np.zeros(len(acts), dtype=bool)
         total = costs
@@ -113,7 +113,7 @@ def _dear(
 
 
 def _undominated(block: Block, acts: Whole, costs: Whole) -> tuple[Whole, Whole]:
-    """Return the pairs that no other makes needless."""
+    """Return the pairs that no other dominates."""
     value = block.multiplier * acts - costs  # what is left of it once the row is paid for
     if block.lower is None:
         order = np.lexsort((-value, acts))

@@ -38,14 +38,14 @@ from schedopt.validation.dssp.facts import Facts, alone, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, whole
 
 ROUNDING = Fraction(1, 10**14)
-"""Of a claim: what a sum of rewards in double precision may be off by."""
+"""Relative error allowed to a claim: rounding in a sum of rewards."""
 Values = NDArray[np.int8]
 Number = int | Annotated[str, msgspec.Meta(pattern="^-?[0-9]{1,2000}$")]
 """A whole number; in text where 64 bits do not hold it."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A branch: reasons in order, [weight, [[row, multiplier], ...]]; then what ends it.
+    """A branch: reasons in order, [weight, [[row, multiplier], ...]], then how it ends.
 
     ``blocks`` are rows that, with the last reason, cost so much together: [row, cost]. ``split`` is
     the column whose 0 and whose 1 are looked at next, in this order.
@@ -57,7 +57,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class Branching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rows that a tree speaks of, and all of its branches."""
+    """The rows that a tree uses, and all of its branches."""
 
     rows: list[str]
     nodes: list[Node]
@@ -118,7 +118,7 @@ def reproved(
 
 
 class _Proof:
-    """A walk through all branches: none may hold `target` units or more of an objective.
+    """A walk through all branches: none may reach `target` units of an objective.
 
     ``goal`` is the place of the objective; what those before it come to is held.
     """
@@ -226,7 +226,7 @@ class _Proof:
         return left, slack
 
     def _blocks_cost(self, values: Values, node: Node, losses: Whole, slack: int) -> bool:
-        """Tell whether keeping rows over columns of their own costs more than the slack."""
+        """Tell whether satisfying rows over disjoint columns costs more than the slack."""
         prices: dict[int, int] = {}
         for i, y in node.reasons[-1][1]:
             prices[i] = prices.get(i, 0) + int(y)
@@ -250,7 +250,7 @@ class _Proof:
         return self.named[i]
 
     def _propagate(self, values: Values) -> bool:
-        """Fix in place what a row alone decides; False where a row cannot be kept."""
+        """Fix in place what single rows imply; False where a row cannot be satisfied."""
         waiting = True
         while waiting:
             waiting = False
@@ -276,7 +276,7 @@ class _Proof:
 
 
 def _block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
-    """Return what keeping a row asks of its free columns."""
+    """Return what a row requires of its free columns."""
     held = values[row.columns]
     used, free = int(row.coefficients[held == 1].sum()), held == FREE
     own = losses[row.columns[free]]
@@ -294,7 +294,7 @@ def _block(row: LinearRow, values: Values, losses: Whole, price: int) -> Block:
 def _bounded(
     instance: Instance, constraints: Sequence[Constraint], claim: Document
 ) -> tuple[Facts, Sequence[Constraint]]:
-    """Return the jobs whose selection the claim bounds, and the side constraints that hold there.
+    """Return the jobs that the claim is about, and the side constraints in force.
 
     What is run by some time has, as it happens, no more demand than that time on all processors. So
     a schedule's jobs are those of a selection from what happens, up to the time after which nothing
@@ -335,7 +335,7 @@ def _predicted(job: Job) -> bool:
 
 
 def _in_order(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
-    """Return the jobs that are selected, where the claim is of such an objective."""
+    """Return the selected jobs, where the claim is about a later objective."""
     chosen = _chosen(claim)
     if claim.formulation != "selection" or goal >= len(instance.objectives) or chosen is None:
         raise NotShownError(f"later[{goal - 1}]: there is no such objective here")
@@ -345,7 +345,7 @@ def _in_order(instance: Instance, claim: Document, goal: int) -> frozenset[str]:
 
 
 def _target(program: Program, values: Values, bound: Fraction) -> int:
-    """Return the least worth, in units, that would refute a bound.
+    """Return the least value, in units, that would refute a bound.
 
     What is selected is worth what is fixed, and multiples of what the worths of the free columns
     have in common.
@@ -356,7 +356,7 @@ def _target(program: Program, values: Values, bound: Fraction) -> int:
 
 
 def _bound(claim: Document, facts: Facts) -> Fraction:
-    """Return the bound on the reward that is claimed.
+    """Return the claimed bound on the reward.
 
     A bound that is the objective stands for the exact sum of the selected rewards, where that is
     the same up to rounding.
@@ -375,7 +375,7 @@ def _bound(claim: Document, facts: Facts) -> Fraction:
 
 
 def _chosen(claim: Document) -> set[str] | None:
-    """Return the jobs that a document says are run, on whichever night."""
+    """Return the jobs that a document says run, on any night."""
     nights = claim.solution.get("nights") if claim.formulation == "season" else [claim.solution]
     if not isinstance(nights, list):
         return None

@@ -1,4 +1,4 @@
-"""What all results are asked: names, demand, shares, side constraints, and what fits a night."""
+"""Checks of every result: names, demand, shares, side constraints, and what fits a night."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -14,13 +14,13 @@ from schedopt.validation.dssp.facts import Chosen, Facts, Picked, room_of
 from schedopt.validation.report import Report, same
 
 MARGIN = 1e-12
-"""Of a critical path: far more than what adding up and rounding decimals can do to it."""
+"""Relative margin of a critical path, far above any rounding error."""
 
 
 def check_chosen(
     solution: Selected, facts: Facts, constraints: Sequence[Constraint], report: Report
 ) -> Chosen:
-    """Check names, demand, capacity as stated, shares and side constraints; return who is chosen.
+    """Check names, demand, stated capacity, shares and side constraints; return the chosen jobs.
 
     ``solution``: what was chosen; ``facts``: recomputed from the raw instance; ``constraints``: all
     side constraints, the instance's and those that were added; ``report``: takes what is found.
@@ -44,7 +44,7 @@ def check_chosen(
 
 
 def _known(solution: Selected, facts: Facts, report: Report) -> Chosen:
-    """Check that whoever is chosen is a job, once; return those that are."""
+    """Check that every chosen name is a job, once; return the jobs."""
     names, known = solution.selected, facts.night.index
     with suppress(KeyError):
         places = facts.known_places(names)
@@ -73,14 +73,14 @@ def _shares(facts: Facts, chosen: Chosen, solution: Selected, report: Report) ->
 
 
 def _in_doubt(facts: Facts, chosen: Collection[str]) -> Iterator[Job]:
-    """Yield the chosen jobs that are not surely in time, in the file's order."""
+    """Yield, in file order, the chosen jobs that are not surely in time."""
     places = facts.places(chosen)
     doubtful = places[~facts.surely_in_time[places]].tolist()
     return map(facts.night.jobs.__getitem__, doubtful)
 
 
 def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
-    """Check that jobs fit the machine, between any two times, and each its own time."""
+    """Check that jobs fit the machine between any two times, and each job its own window."""
     due = chosen
     if facts.night.beyond:
         report.violations.extend(facts.there.overfull(chosen, facts.demand, facts.fill))
@@ -104,7 +104,7 @@ def check_fit(facts: Facts, chosen: Chosen, report: Report) -> None:
 
 
 def _surely_in_time(job: Job, night: Instance) -> bool:
-    """Tell whether a path from time 0 is in time whatever rounding does.
+    """Tell whether a path from time 0 ends in time under any rounding.
 
     Predicted ones are ordered as their decimals are; sums are given a margin.
     """

@@ -21,7 +21,7 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.validation.dssp.facts import Chosen, Facts
 
 Period = tuple[str, Mapping[int, Fraction], Fraction]
-"""Until when a share is taken, what each night counts for, and what the past does."""
+"""The period of a share: its end, the weight of each night, and that of the past."""
 Wanting = Callable[[Collection[str], Mapping[int, Fraction]], bool]
 
 
@@ -31,7 +31,7 @@ class UnknownKindError(Exception):
 
 @singledispatch
 def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
-    """Say how a selection breaks a side constraint; nothing where it keeps it.
+    """Say how a selection violates a side constraint; empty where it does not.
 
     ``constraint``: the declaration. A kind of one's own brings a method ``broken(night, names)``;
     ``facts``: demands, critical paths and capacity, recomputed from the instance; ``chosen``: the
@@ -61,7 +61,7 @@ def unfair(
     wanting: Wanting,
     rooms: Sequence[Fraction] = (),
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield how nights break a fair share: what a group gets, when, and what is asked.
+    """Yield violations of a fair share: what a group gets, when, and what is required.
 
     ``nights``: the jobs of each night; ``wanting``: tells whether some of a group's jobs could have
     been run on the nights that count, and were not: a group without such jobs is owed nothing;
@@ -99,7 +99,7 @@ def bounded(rule: FairShare, facts: Facts) -> dict[str, tuple[float | None, floa
 
 
 def over(rule: FairShare, nights: int) -> Iterator[Period]:
-    """Yield what a fair share is of: until when, what each night counts for, and the past."""
+    """Yield the periods of a fair share: end, weight of each night, and of the past."""
     has_past = rule.past_total is not None or len(rule.past) > 0
     one = Fraction(1)
     for last in range(1, nights + 1):
@@ -123,14 +123,14 @@ def _faded(age: int, half_life: float) -> Fraction:
 
 
 def past_total(rule: FairShare) -> Fraction:
-    """Return what there was to use before the first night."""
+    """Return the capacity before the first night."""
     if rule.past_total is not None:
         return as_written(rule.past_total)
     return sum((as_written(used) for used in rule.past.values()), Fraction(0))
 
 
 def beyond(rule: FairShare, group: str, share: Fraction) -> Fraction:
-    """Return what a group used before the first night beyond a share of what there was."""
+    """Return a group's use before the first night beyond its share of the capacity."""
     return as_written(rule.past.get(group, 0.0)) - share * past_total(rule)
 
 
@@ -179,7 +179,7 @@ def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
 
 
 def unseated(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
-    """Say between which times a selection would hold more seats than there are, all in all."""
+    """Say between which times a selection needs more seats than there are."""
     wide = {job.name: job.processors for job in facts.night.jobs}
     held = {
         job: use * facts.demand[job] / wide[job]

@@ -25,7 +25,7 @@ Nights = dict[str, range]
 """The nights of each job."""
 
 MOST = int(sys.float_info.max)
-"""The largest double; a fraction is sooner compared with a whole number than with that."""
+"""The largest double, as an integer: comparing fractions with integers is faster."""
 
 MOST_KEPT = 4096
 """Sets of jobs of which sums are kept: those of all nights of a season."""
@@ -85,19 +85,19 @@ class Facts:
 
     @cached_property
     def there(self) -> There:
-        """The machine as it changes."""
+        """The machine over time."""
         return There(self.night)
 
     @cached_property
     def rates(self) -> Fraction | Points:
-        """What there is in a unit of time: r·P, or what that changes to."""
+        """Capacity in a unit of time: r·P, or what it changes to."""
         if not self.night.beyond:
             return self.rate
         return [(time, self.fill * amount) for time, amount in self.there.everything]
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:
-        """When each job ends at the earliest, were a machine that changes its own."""
+        """Each job's earliest end with the changing machine to itself."""
         return self.there.earliest(self.demand)
 
     @cached_property
@@ -113,7 +113,7 @@ class Facts:
 
     @cached_property
     def critical_path(self) -> dict[str, Fraction]:
-        """T_∞ of each job: no less than its demand on as many processors as it may have."""
+        """T_∞ of each job: at least its demand over the most processors it may have."""
         found = {job.name: _critical_path(job) for job in self.night.jobs}
         for job in self.night.jobs:
             if (most := widest(job)) is not None:
@@ -122,14 +122,14 @@ class Facts:
 
     @cached_property
     def release(self) -> dict[str, Fraction]:
-        """From when on each job is to run."""
+        """When each job may start."""
         none = Fraction(0)
         jobs = self.night.jobs
         return {job.name: as_written(job.release) if job.release else none for job in jobs}
 
     @cached_property
     def due(self) -> dict[str, Fraction]:
-        """By when each job is to run."""
+        """When each job must end."""
         return {
             job.name: self.deadline if job.deadline is None else as_written(job.deadline)
             for job in self.night.jobs
@@ -144,7 +144,7 @@ class Facts:
 
     @cached_property
     def surely_in_time(self) -> NDArray[np.bool_]:
-        """Which jobs have a predicted path within the file's deadline, and no times of their own.
+        """Jobs whose predicted path is within the file's deadline, without times of their own.
 
         Decimals are ordered as the doubles are that stand for them.
         """
@@ -186,7 +186,7 @@ class Facts:
         return np.array(list(map(attrgetter("reward"), self.night.jobs)), dtype=np.float64)
 
     def worths(self, objective: str) -> dict[str, float]:
-        """Return what each job is worth to an objective."""
+        """Return each job's value to an objective."""
         if objective == "reward":
             return {job.name: job.reward for job in self.night.jobs}
         if objective == "demand":
@@ -200,7 +200,7 @@ class Facts:
         return Fraction(self.whole.take(self.places(names)).total, self.scale)
 
     def added(self, by: str | None, names: Chosen) -> Mapping[str | None, int]:
-        """Return the demand of some jobs by group, in units of 1/`scale`; None: that of all."""
+        """Return the demand of some jobs by group, in units of 1/`scale`; None has that of all."""
         if (by, names) not in self._added:
             if len(self._added) >= MOST_KEPT:
                 self._added.clear()
@@ -216,7 +216,7 @@ class Facts:
         return self._added[by, names]
 
     def used(self, by: str, group: str, names: Chosen) -> Fraction:
-        """Return the demand of those of some jobs that are of a group."""
+        """Return the demand of the jobs of a group among some jobs."""
         known = self.added(by, names) if by in self.night.codes else {}
         return Fraction(known.get(group, 0), self.scale)
 
@@ -241,7 +241,7 @@ class Facts:
     def overfull(
         self, work: Mapping[str, Fraction], rate: Fraction | Points
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
-        """Yield each release and deadline with the work between them, where there is too much.
+        """Yield each release, deadline and work between them, where that is too much.
 
         ``work``: what some jobs ask for; ``rate``: what there is in a unit of time.
         """
@@ -264,7 +264,7 @@ class Facts:
 
 
 def room_of(rate: Fraction | Points, start: Fraction, end: Fraction) -> Fraction:
-    """Return what there is between two times."""
+    """Return the capacity between two times."""
     if end <= start:
         return Fraction(0)
     return rate * (end - start) if isinstance(rate, Fraction) else area(rate, start, end)
@@ -295,7 +295,7 @@ def facts_of(night: Instance, claim: Document, *, nights: bool = False) -> Facts
 
 
 def alone(season: Instance, n: int = 0) -> Instance:
-    """Return the jobs of a season as those of one night without rules, or of no certain one."""
+    """Return a season's jobs as those of one night without rules, or of no particular night."""
     replace = msgspec.structs.replace
     jobs = tuple(replace(job, first_night=1, last_night=None) for job in season.jobs)
     down = tuple(replace(one, night=None) for one in season.down if one.night in (None, n))

@@ -1,4 +1,4 @@
-"""What a machine that changes has when, and what jobs that are held by it ask for: for checkers.
+"""A machine that changes over time, and what jobs hold of it, for the checkers.
 
 It is worked out from the raw fields, and shares nothing with what plans or dispatches. Processor k
 of a pool is there as long as the pool has more than k.
@@ -19,26 +19,26 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
 
 ROUNDING = 1e-9
-"""Of an amount: what sums of what is held may be off by."""
+"""Relative rounding error of sums of held amounts."""
 NEVER = Fraction(10) ** 400
 Points = list[tuple[Fraction, Fraction]]
-"""Times, ascending from 0, and how much there is from each on."""
+"""Times, ascending from 0, and the amount from each on."""
 
 
 def level(points: Points, time: Fraction) -> Fraction:
-    """Return how much there is at a time: nothing before 0."""
+    """Return the amount at a time; 0 before time 0."""
     i = bisect_right(points, time, key=itemgetter(0))
     return points[i - 1][1] if i else Fraction(0)
 
 
 def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
-    """Return how much there is between two times, summed over time."""
+    """Return the integral of the amount between two times."""
     cuts = [start, *(time for time, _ in points if start < time < end), end]
     return sum((level(points, a) * (b - a) for a, b in pairwise(cuts)), Fraction(0))
 
 
 class There:
-    """What there is of an instance's machine.
+    """An instance's machine.
 
     ``pools``: without pools all processors, under an empty name.
     """
@@ -58,7 +58,7 @@ class There:
         self.everything = self.together(self.pools)
 
     def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> Points:
-        """Return what is left of a pool beside reservations, up to the end."""
+        """Return a pool less its reservations, up to the end."""
         points = _points(given)
         away = [
             (as_written(down.start), as_written(down.end), down.processors)
@@ -88,7 +88,7 @@ class There:
 
     @cached_property
     def count(self) -> int:
-        """How many processors there ever are."""
+        """Most processors at any time."""
         return sum(map(_most, self.pools.values()))
 
     def place(self, processor: int) -> tuple[str, int] | None:
@@ -102,7 +102,7 @@ class There:
     def earliest(
         self, demand: Mapping[str, Fraction], longer: Mapping[str, Fraction] | None = None
     ) -> dict[str, Fraction]:
-        """Return when each job ends at the earliest, were the machine its own; or `NEVER`.
+        """Return each job's earliest end with the machine to itself; or `NEVER`.
 
         ``longer``: jobs, and how many times as long they take; whoever is late ends all the same.
         """
@@ -137,7 +137,7 @@ class There:
         return max(end, min(start, NEVER))
 
     def _opening(self, job: Job, pool: str, start: Fraction, length: Fraction) -> Fraction:
-        """Return when a task can start on a pool: at once, or when something changes."""
+        """Return when a task can start on a pool: at once, or at a change."""
         asked = [(self.pools[pool], Fraction(job.processors))]
         asked += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
         changes = sorted({t for points, _ in asked for t, _ in points if t > start})
@@ -150,7 +150,7 @@ class There:
     def overfull(
         self, chosen: Collection[str], work: Mapping[str, Fraction], part: Fraction
     ) -> Iterator[str]:
-        """Say where pools, filled to a part, or resources, are too small for what is chosen."""
+        """Say where pools, filled to a fraction, or resources are too small for the chosen jobs."""
         for union in self.unions(chosen):
             inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}
             points = [(time, part * amount) for time, amount in self.together(union)]
@@ -160,18 +160,18 @@ class There:
             yield from self._short(f"resource {name}", held, points)
 
     def unions(self, names: Collection[str]) -> list[frozenset[str]]:
-        """Return the pools that some jobs may run on, and those that several may together."""
+        """Return the sets of pools that jobs may run on, and their unions."""
         unions: set[frozenset[str]] = set()  # others hold no more work than a union within them
         for own in {frozenset(self.allowed(self.jobs[n])) for n in names}:
             unions |= {own, *(own | other for other in unions)}
         return sorted(unions - {frozenset(self.pools)}, key=sorted)
 
     def named(self, union: Collection[str]) -> str:
-        """Return what some pools are called together."""
+        """Return the joint name of some pools."""
         return f"pools {', '.join(name for name in self.pools if name in union)}"
 
     def held(self, name: str, resource: str) -> Fraction:
-        """Return what a job holds of a resource for each processor that it has."""
+        """Return what a job holds of a resource per processor."""
         job = self.jobs[name]
         return as_written(job.holds.get(resource, 0.0)) / job.processors
 
@@ -193,14 +193,14 @@ class There:
                     yield f"{what}: the selected jobs need {told}"
 
     def waited(self, chosen: Collection[str]) -> Iterator[str]:
-        """Say which chosen jobs come after jobs that are not chosen."""
+        """Say which chosen jobs wait for jobs that are not chosen."""
         for name in chosen:
             for other in self.jobs[name].after:
                 if other not in chosen:
                     yield f"after: {name} is run, {other} is not"
 
     def misplaced(self, solution: Scheduled, slack: float) -> Iterator[str]:
-        """Say which tasks of a schedule run on what is not there, or hold too much."""
+        """Say which tasks run on absent processors or hold too much."""
         timed = [task for task in solution.tasks if isfinite(task.start) and isfinite(task.end)]
         tasks = [task for task in timed if task.job in self.jobs]
         long = [task for task in tasks if task.start < task.end - slack]
@@ -250,7 +250,7 @@ def standing(task: PlacedTask) -> tuple[int, ...]:
 
 
 def widest(job: Job) -> Fraction | None:
-    """Return how many processors tasks of a job hold at a time at most; None where that is open."""
+    """Return the most processors a job's tasks hold at a time; None where that is open."""
     if job.max_processors is None:
         return None
     return Fraction(job.max_processors // job.processors * job.processors)
@@ -265,7 +265,7 @@ def _most(points: Points) -> int:
 
 
 def _when(points: Points, start: Fraction, work: Fraction) -> Fraction:
-    """Return by when so much is done from a start on."""
+    """Return when an amount of work from a start on is done."""
     cuts = [start, *(time for time, _ in points if time > start)]
     for a, b in pairwise([*cuts, NEVER]):
         if work <= 0:
@@ -280,7 +280,7 @@ def _when(points: Points, start: Fraction, work: Fraction) -> Fraction:
 def _held(
     what: str, held: Sequence[tuple[PlacedTask, float]], points: Points, slack: float
 ) -> Iterator[str]:
-    """Say where tasks that run at a time hold more than there is."""
+    """Say where concurrent tasks hold more than there is."""
     moments = {task.start + slack for task, _ in held} | {float(t) + slack for t, _ in points}
     for time in sorted(moments):
         now = total(amount for task, amount in held if task.start <= time < task.end - slack)

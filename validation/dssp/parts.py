@@ -1,4 +1,4 @@
-"""What side constraints ask of a selection, as rows: written anew for re-proving bounds."""
+"""Side constraints of a selection as rows, written independently for re-proving bounds."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -35,7 +35,7 @@ FIELDS: Mapping[type[Constraint], str] = {
     Seats: "name capacity use",
     Resource: "name capacity use",
 }
-"""What is known of each kind; one that says more is left out."""
+"""The known fields of each kind; a constraint with others is left out."""
 
 ENERGY = "energy from "
 
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What lives between two times."""
+    """Jobs whose windows lie between two times."""
 
     start: Fraction
     end: Fraction
@@ -62,7 +62,7 @@ class Window(NamedTuple):
 
 
 def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[str, Window]]:
-    """Yield the windows that keys which start so, and go on with ``A to B``, speak of."""
+    """Yield the windows named by keys of the form ``PREFIX A to B``."""
     keys = [key for key in asked if key.startswith(start)]
     if not keys:
         return
@@ -77,7 +77,7 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
 
 
 def known(rule: Constraint) -> bool:
-    """Tell whether all that a side constraint says is known here."""
+    """Tell whether every field of a side constraint is known here."""
     fields = FIELDS.get(type(rule))
     return fields is not None and rule == type(rule)(
         **{f: getattr(rule, f) for f in fields.split()}
@@ -86,7 +86,7 @@ def known(rule: Constraint) -> bool:
 
 @singledispatch
 def parts(rule: Constraint, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    """Yield what a side constraint asks of every selection, as rows; nothing of unknown kinds."""
+    """Yield a side constraint as rows; none for unknown kinds."""
     yield from ()
 
 
@@ -101,7 +101,7 @@ def _(rule: FairShare, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
 def _share(
     rule: FairShare, facts: Facts, group: str, share: Fraction, *, floor: bool
 ) -> Iterator[Part]:
-    """Yield a cap, or a floor: which asks for no more than all of the group that can be in time.
+    """Yield a cap, or a floor, which requires no more than all jobs of the group that fit in time.
 
     What was used before counts as used tonight, of more that there was to use.
     """
@@ -141,7 +141,7 @@ def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
 
 
 def machine_parts(facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
-    """Yield what a machine that changes asks of every selection: pools, resources, and order."""
+    """Yield the rows of a machine that changes: pools, resources, and precedence."""
     there, jobs = facts.there, facts.night.jobs
     for union in there.unions(facts.demand):
         points = [(time, facts.fill * amount) for time, amount in there.together(union)]

@@ -1,4 +1,4 @@
-"""Selections as rows of whole numbers, written anew from the instance for re-proving bounds.
+"""Selections as integer rows, written independently from the instance for re-proving bounds.
 
 A column is a job, or a job on a night. What is not known here is left out: then more selections are
 allowed, and a bound on them bounds the others too. Each row is in lowest terms, its bounds rounded
@@ -27,7 +27,7 @@ from schedopt.validation.dssp.machine import Points
 from schedopt.validation.dssp.parts import Part, known, machine_parts, parts, windows
 
 Whole = NDArray[Any]
-"""Whole numbers: of 64 bits where sums have room there, else Python's own."""
+"""Integers: of 64 bits where sums fit, else Python's own."""
 Body = Mapping[str, Fraction] | Mapping[str, int] | Mapping[str, Fraction | int]
 """The coefficients of a row by column."""
 FREE: Final = -1
@@ -45,12 +45,12 @@ class LinearRow:
 
     @cached_property
     def reach(self) -> int:
-        """What the sizes of the coefficients, and of the bounds, sum to."""
+        """Sum of the absolute values of coefficients and bounds."""
         return int(np.abs(self.coefficients).sum()) + abs(self.lower or 0) + abs(self.upper or 0)
 
     @classmethod
     def at_most(cls, columns: NDArray[np.intp], sizes: Whole, upper: int) -> LinearRow:
-        """Write a row of whole sizes in lowest terms."""
+        """Write a row of integer sizes in lowest terms."""
         kept = (sizes != 0).astype(bool)
         common = int(np.gcd.reduce(sizes)) or 1
         return cls(columns[kept], held(sizes[kept] // common), None, upper // common)
@@ -162,12 +162,12 @@ class Program:
                 self._state(label(rule, position), rule)
 
     def hold(self, name: str, worths: Mapping[str, float], chosen: Collection[str]) -> None:
-        """Hold an objective: no less of it than some jobs come to."""
+        """Add a row: an objective is at least its value for some jobs."""
         body = {job: as_written(worth) for job, worth in worths.items() if worth}
         self._write(f"objective: {name}", body, total(worths[job] for job in chosen), None)
 
     def _capacity(self, n: int, columns: NDArray[np.intp], earned: NDArray[np.intp]) -> None:
-        """Write what fits into a night, given its columns, and the job of each column."""
+        """Write the capacity of a night, given its columns and their jobs."""
         facts = self._on_night(n)
         if not plain(facts):
             jobs = facts.night.jobs
@@ -230,7 +230,7 @@ class Program:
         return self._index.get(name)
 
     def _lifted(self, key: str, body: Body, lower: Fraction, sets: Iterable[Sequence[str]]) -> None:
-        """Write a row that need not hold where a column of each of some sets is 1."""
+        """Write a row that is waived where each of some sets has a column that is 1."""
         groups = [[name for name in columns if name in self._index] for columns in sets]
         open_, body = [c for name, c in body.items() if name in self._index], dict(body)
         if all(groups) and key not in self._index and key not in self.rows:
@@ -251,7 +251,7 @@ class Program:
         lower: Fraction | None,
         upper: Fraction | None,
     ) -> None:
-        """Write a row, of columns that are 0 for sure nothing."""
+        """Write a row, leaving out columns fixed at 0."""
         if key not in self.rows:  # a second of one key is left out
             known = {self._index[name]: c for name, c in body.items() if name in self._index}
             self.rows[key] = LinearRow.of(known, lower, upper)
@@ -305,7 +305,7 @@ class Program:
                         self._lifted(key, body, bound, map(self._of, waiting))
 
     def _waiting(self, rule: FairShare, group: str, counted: Mapping[int, Fraction]) -> list[str]:
-        """Return the jobs that lift a floor when all of them are run: those that could run then."""
+        """Return the jobs that waive a floor when all of them run."""
         facts = self.facts
         return [
             job
@@ -317,7 +317,7 @@ class Program:
     def _used(
         self, rule: FairShare, group: str, share: Fraction, counted: Mapping[int, Fraction]
     ) -> Iterator[tuple[str, Fraction]]:
-        """Yield what each column adds to what a group uses, less its share of what is selected."""
+        """Yield each column's use by a group, less the group's share of the selection."""
         mine = set(self.facts.members(rule.by, group))
         for job, columns in self._columns.items():
             part = Fraction(job in mine) - (share if rule.of == "selected" else 0)
@@ -345,7 +345,7 @@ def selectable(facts: Facts) -> NDArray[np.intp]:
 
 
 def _rates(facts: Facts, job: Job) -> Fraction | Points:
-    """Return what there is for a job in a unit of time, with r."""
+    """Return the capacity for a job in a unit of time, with r."""
     if not facts.night.pools:
         return facts.rates
     points = facts.there.together(facts.there.allowed(job))
@@ -353,12 +353,12 @@ def _rates(facts: Facts, job: Job) -> Fraction | Points:
 
 
 def plain(facts: Facts) -> bool:
-    """Tell whether all jobs may run from 0 to the deadline as it is written."""
+    """Tell whether all jobs may run from 0 to the file's deadline."""
     return not facts.windowed and facts.deadline == as_written(facts.night.deadline)
 
 
 def _when(rule: FairShare, counted: Mapping[int, Fraction]) -> str:
-    """Return how keys name the nights that a fair share is taken over."""
+    """Return the key of the nights that a fair share covers."""
     first, last = min(counted), max(counted)
     if rule.half_life is not None:
         return f"up to night {last}"
@@ -366,7 +366,7 @@ def _when(rule: FairShare, counted: Mapping[int, Fraction]) -> str:
 
 
 def whole(numbers: Sequence[int]) -> Whole:
-    """Return whole numbers as an array that no sum of them overflows."""
+    """Return integers as an array whose sums cannot overflow."""
     if sum(map(abs, numbers)) < ROOMY:
         return np.array(numbers, dtype=np.int64)
     array = np.empty(len(numbers), dtype=object)
@@ -375,13 +375,13 @@ def whole(numbers: Sequence[int]) -> Whole:
 
 
 def held(numbers: Whole) -> Whole:
-    """Return whole numbers, 0 or more, as an array that no sum of them overflows."""
+    """Return nonnegative integers as an array whose sums cannot overflow."""
     few = numbers.dtype != object and int(numbers.max(initial=0)) * len(numbers) < ROOMY
     return numbers if few else whole(numbers.tolist())
 
 
 def _most(sizes: Whole, room: int) -> int:
-    """Return how many jobs fit: as many as of the lightest."""
+    """Return the most jobs that fit: the lightest ones."""
     return int(np.searchsorted(np.cumsum(np.sort(held(sizes))), room, side="right"))
 
 

@@ -1,4 +1,4 @@
-"""The checker for selections and schedules under risk: what they earn in scenarios.
+"""The checker of selections and schedules under risk: what they earn in scenarios.
 
 The factors of scenarios are drawn anew from the question's seed; who is in time is worked out from
 the raw fields, in whole numbers.
@@ -43,7 +43,7 @@ Integers = NDArray[Any]
 
 
 class Window(NamedTuple):
-    """Selected jobs in the order in which they are served, what they ask for, and the room."""
+    """Selected jobs in order of service, their demand, and the room."""
 
     jobs: list[int]
     work: Integers
@@ -51,7 +51,7 @@ class Window(NamedTuple):
 
 
 def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Report) -> None:
-    """Check what a choice or a schedule is worth under risk, and what is said of it out of sample.
+    """Check the value of a choice or schedule under risk, in and out of sample.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Rep
 
 
 class _Worth:
-    """What some jobs are worth by who of them is in time."""
+    """The value of some jobs, given which are in time."""
 
     jobs: list[Job]
 
@@ -96,7 +96,7 @@ class _Worth:
         raise NotImplementedError
 
     def worth(self, measure: Measure, drawn: Integers) -> tuple[float, float]:
-        """Return what the jobs are worth in some scenarios, and the half-width of its interval.
+        """Return the jobs' value over some scenarios, and the half-width of its interval.
 
         Under a chance it is the least share of them in which a job is in time.
         """
@@ -121,7 +121,7 @@ class _Worth:
 
 
 def by_density(jobs: Sequence[Job], fitting: Mapping[int, int]) -> list[int]:
-    """Return positions of jobs by what they bring for their planned demand, the most first.
+    """Return positions of jobs by reward over planned demand, highest first.
 
     ``fitting``: in how many scenarios the path of each fits.
     """
@@ -166,7 +166,7 @@ class _Served(_Worth):
         return min(2**60, int(length * MILLION / path)) if path else 2**60
 
     def _chain(self, j: int) -> list[int]:
-        """Return a job, and all that it waits for."""
+        """Return a job and all its predecessors."""
         night, found = self.facts.night, [j]
         for i in found:
             waits = {night.index[name] for name in night.jobs[i].after}
@@ -174,7 +174,7 @@ class _Served(_Worth):
         return found
 
     def _late(self, j: int, factors: Sequence[int]) -> bool:
-        """Tell whether a job is late after those that it waits for, the machine their own."""
+        """Tell whether a job is late after its predecessors, with the machine to themselves."""
         jobs, facts = self.facts.night.jobs, self.facts
         longer = {
             jobs[i].name: Fraction(factor, MILLION)
@@ -183,7 +183,7 @@ class _Served(_Worth):
         return facts.there.earliest(facts.demand, longer)[jobs[j].name] > facts.due[jobs[j].name]
 
     def _fits(self, j: int, drawn: Integers) -> NDArray[np.bool_]:
-        """Tell in which scenarios a job's path fits: none is shorter if somebody takes longer."""
+        """Tell in which scenarios a job's path fits its window."""
         own = drawn[:, self._chain(j)]
         found = np.asarray(own.max(axis=1) <= self.limits[j])
         for s in np.flatnonzero((own.min(axis=1) <= self.limits[j]) & ~found).tolist():
@@ -191,7 +191,7 @@ class _Served(_Worth):
         return found
 
     def _windows(self, most: int) -> Iterator[Window]:
-        """Yield what the jobs between any release and any deadline ask for."""
+        """Yield the demand of the jobs between any release and any deadline."""
         facts, there = self.facts, self.facts.there
         demand = [facts.demand[job.name] for job in self.jobs]
         part, every = min(facts.fill, Fraction(1)), list(range(len(self.jobs)))

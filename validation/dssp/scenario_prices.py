@@ -129,7 +129,7 @@ def _compared(
 
 
 def _served(gain: Any, on: Any, cost: Any) -> int:
-    """Return the most that copies of a selection gain in all scenarios, beside what is priced."""
+    """Return the most that a selection's copies gain in all scenarios beyond what is priced."""
     claims = _claims(gain, on, cost)
     spared = np.maximum(-claims, 0)
     walk = np.cumsum(np.maximum(gain - claims, 0) - spared, axis=1).max(axis=1)
@@ -138,7 +138,7 @@ def _served(gain: Any, on: Any, cost: Any) -> int:
 
 
 def _claims(gain: Any, on: Any, cost: Any) -> Any:
-    """Return what each job is to bring in each scenario: together its cost, if it brings so much.
+    """Return each job's claim in each scenario; together at most its cost.
 
     Burdens are carried, and what is gained beyond the cost is left to scenarios with a price.
     """

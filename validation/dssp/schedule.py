@@ -1,4 +1,4 @@
-"""The checker for schedules: tasks, releases, stages, processors, seats, completion, reward, rules.
+"""The checker of schedules: tasks, releases, stages, processors, seats, completions, reward, rules.
 
 Everything is recomputed from the instance's raw fields; nothing is shared with what made the
 schedule. That the jobs fit is not asked: a dispatcher may be given too much to do.
@@ -19,10 +19,10 @@ from schedopt.validation.dssp.machine import standing
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-9
-"""Of the largest time in the schedule: what sums of lengths may be off by."""
+"""Rounding error allowed to sums of lengths, relative to the latest time."""
 
 MOST = 10
-"""Complaints of one sort that are told one by one."""
+"""Violations of one kind that are reported one by one."""
 
 Placed = dict[tuple[str, int, int], PlacedTask]
 
@@ -81,7 +81,7 @@ def run(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> tuple[dict[str, float], float]:
-    """Check all but the objective; return when each job ends, and what times may be off by."""
+    """Check all but the objective; return when each job ends, and the error of times."""
     facts = facts_of(night, claim)
     chosen = check_chosen(solution, facts, constraints, report)
     slack = ROUNDING * max((abs(task.end) for task in solution.tasks), default=0.0)
@@ -111,7 +111,7 @@ def run(
 def _placed(
     night: Instance, solution: Scheduled, chosen: Chosen, slack: float, report: Report
 ) -> Placed:
-    """Check that every task of every chosen job is there once, and as long as it is."""
+    """Check that every task of every chosen job appears once, with its length."""
     lengths = {
         (job.name, s, i): length
         for job in night.jobs
@@ -161,7 +161,7 @@ def _stages(night: Instance, chosen: Chosen, placed: Placed, slack: float, repor
 
 
 def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report) -> None:
-    """Check that processors exist, and work on one task at a time.
+    """Check that processors exist and run one task at a time.
 
     A task of no length asks for none: it keeps its release and its stage, but may stand anywhere.
     """
@@ -187,7 +187,7 @@ def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report)
 def _seats(
     solution: Scheduled, constraints: Sequence[Constraint], slack: float, report: Report
 ) -> None:
-    """Check that tasks that run at a time hold no more seats than there are."""
+    """Check that concurrent tasks hold no more seats than there are."""
     for position, rule in enumerate(constraints):
         if not isinstance(rule, Seats):
             continue
@@ -230,7 +230,7 @@ def _completion(
 
 
 def earned(night: Instance, ends: dict[str, float], slack: float) -> tuple[float, float]:
-    """Return what a schedule earns; at a jump of U_D the rounding of times may go either way."""
+    """Return the reward interval of a schedule: at a jump of U_D rounding may go either way."""
     reward = {job.name: job.reward for job in night.jobs}
     due = {job.name: job.deadline or night.deadline for job in night.jobs}
     least = fsum(reward[n] * _paid(night, due[n], end + slack) for n, end in ends.items())

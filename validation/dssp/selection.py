@@ -1,4 +1,4 @@
-"""The checker for selections, of one night or of several: capacity, deadlines, reward, rules.
+"""The checker of selections and seasons: capacity, deadlines, reward, rules.
 
 Everything is recomputed from the instance's raw fields; nothing is shared with what chose the jobs,
 and what a fair share is taken over is worked out anew.
@@ -23,7 +23,7 @@ from schedopt.validation.dssp.facts import Chosen, Facts, Nights, alone, facts_o
 from schedopt.validation.report import Report, same
 
 ROUNDING = 1e-14
-"""Of the objective: what a sum of rewards in double precision may be off by."""
+"""Relative error allowed to the objective: rounding in a sum of rewards."""
 
 
 def check(
@@ -75,7 +75,7 @@ def _night(
     *,
     paid: bool = True,
 ) -> Chosen:
-    """Check what is chosen, and return it; unless `paid`, the objective is no sum of rewards."""
+    """Check and return the choice; unless `paid`, the objective is no sum of rewards."""
     chosen = check_chosen(solution, facts, constraints, report)
     check_fit(facts, chosen, report)
     for position, constraint in enumerate(constraints):
@@ -92,7 +92,7 @@ def _night(
 
 
 def _ordered(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -> None:
-    """Check what a selection comes to for each objective, where there are several."""
+    """Check a selection's value for each objective, where there are several."""
     if len(facts.night.objectives) < 2:
         return
     ours = []
@@ -107,7 +107,7 @@ def _ordered(solution: Selected, facts: Facts, chosen: Chosen, report: Report) -
 
 
 def _believed(instance: Instance, claim: Document, report: Report) -> None:
-    """Say which objectives are not re-proved, where a certificate re-proves the first."""
+    """Report objectives that are believed although a certificate re-proves the first."""
     if isinstance(claim.certificate, UnsetType) or claim.solution_status != "optimal":
         return
     given = claim.certificate.get("later", ())
@@ -172,7 +172,7 @@ def _run(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> tuple[float, float]:
-    """Check each night's schedule; return what they earn, from least to most as times round."""
+    """Check each night's schedule; return their reward, least and most under rounding."""
     least, most = 0.0, 0.0
     given, asked = len(solution.schedules), len(solution.nights)
     report.expect(given == asked, f"schedules: {given} of {asked} nights")
@@ -198,7 +198,7 @@ def _run(
 
 
 def _once(season: Instance, facts: Facts, solution: SelectedNights, report: Report) -> None:
-    """Check that each job is run once at most, on one of its nights."""
+    """Check that each job runs at most once, on one of its nights."""
     selected = solution.selected
     if len(set(selected)) < len(selected):
         twice = [name for name, count in Counter(selected).items() if count > 1]
@@ -215,7 +215,7 @@ def _once(season: Instance, facts: Facts, solution: SelectedNights, report: Repo
 def _broken(
     rule: Constraint, every: Sequence[Facts], nights: Nights, solution: SelectedNights
 ) -> Iterator[str]:
-    """Say how a season breaks a side constraint; ``every``: the facts of each night."""
+    """Say how a season violates a side constraint; ``every`` has the facts of each night."""
     facts = every[0]
     known = facts.night.index
     run = frozenset(solution.selected).intersection(known)

@@ -22,7 +22,7 @@ def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Partitioned] | type[Scheduled]:
-    """Return the record that a solution of this shape is."""
+    """Return the record type of a solution of this shape."""
     return Scheduled if "rectangles" in solution else Partitioned
 
 

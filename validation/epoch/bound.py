@@ -29,11 +29,11 @@ MOST_UNITS = 1 << 27
 
 
 class Nodes(CertificateRecord, frozen=True, tag="nodes"):
-    """Each job takes its minimum at least, and in a bundle what the largest beside it asks for."""
+    """Each job takes at least its minimum, and in a bundle that of the largest."""
 
 
 class Leaders(CertificateRecord, frozen=True, tag="leaders"):
-    """Minima that the leaders of any partition are no smaller than: [minimum, how many]."""
+    """Elementwise lower bounds on any partition's leaders: [minimum, how many]."""
 
     leaders: list[tuple[int, int]]
 
@@ -45,13 +45,13 @@ class Clique(CertificateRecord, frozen=True, tag="apart"):
 
 
 class Distances(CertificateRecord, frozen=True, tag="distances"):
-    """Inequity 0: no more than the fewest epochs of the 0, 1, 2, ... largest jobs."""
+    """Inequity 0: lower bounds on the fewest epochs for the 0, 1, 2, ... largest jobs."""
 
     distances: list[int]
 
 
 class Multipliers(CertificateRecord, frozen=True, tag="multipliers"):
-    """What a job is worth, by minimum or by name; no epoch is worth more than ``most``."""
+    """The value of a job, by minimum or by name; no epoch is worth more than ``most``."""
 
     sizes: list[tuple[int, int]]
     jobs: list[tuple[str, int]]
@@ -59,14 +59,14 @@ class Multipliers(CertificateRecord, frozen=True, tag="multipliers"):
 
 
 class Widths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Widths that drop out together, by a prime, or, where that is 0, by all sums of heights."""
+    """Widths ruled out together by a prime; where that is 0, by all subset sums of heights."""
 
     prime: int
     widths: list[int]
 
 
 class Narrowest(CertificateRecord, frozen=True, tag="widths"):
-    """Rectangles: widths that no schedule has, in the order in which that can be shown."""
+    """Rectangles: widths that no schedule has, in the order in which they are ruled out."""
 
     steps: list[Widths]
 
@@ -98,7 +98,7 @@ def _proven(
     certificate: Mapping[str, object],
     claim: Document,
 ) -> int:
-    """Return the overhead that a certificate shows no schedule of a formulation to be below."""
+    """Return the lower bound on the overhead that a certificate proves."""
     if claim.sense != "minimize":
         raise _NotShownError(f"overhead is minimized, not {claim.sense}d")
     given = msgspec.convert(certificate, Certificate, strict=True)
@@ -120,7 +120,7 @@ def _epochs(
     rules: Sequence[Constraint],
     given: Nodes | Leaders | Clique | Distances | Multipliers,
 ) -> int:
-    """Return the number of epochs that a certificate shows no partition to be below."""
+    """Return the lower bound on the number of epochs that a certificate proves."""
     if isinstance(given, Nodes):
         k = instance.inequity
         taken = sum(max(m, jobs[0] - k) for jobs in _sizes(instance, rules) for m in jobs)
@@ -164,7 +164,7 @@ def _holds(instance: Instance, leader: int, size: int) -> int:
 
 
 def _by_leaders(instance: Instance, leaders: Sequence[tuple[int, int]]) -> int:
-    """Show that the i-th largest leader of any partition is no smaller than the i-th given.
+    """Show that the i-th largest leader of any partition is at least the i-th given.
 
     Else only i - 1 epochs hold jobs of that minimum s or more. By induction their leaders are no
     smaller than those given before, and the larger the leader the fewer jobs an epoch holds; so all
@@ -208,7 +208,7 @@ def _by_distances(instance: Instance, distances: Sequence[int]) -> int:
 
 
 def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Multipliers) -> int:
-    """Show that no epoch is worth more than ``most``: then all jobs take their worth over that.
+    """Show that no epoch is worth more than ``most``: all jobs then need their value over it.
 
     In an epoch with a largest minimum v a job takes max(M, v - k, 1) nodes; what N nodes can be
     worth is a knapsack over all bundles of jobs of v or less, for each v in turn.
@@ -243,7 +243,7 @@ def _by_multipliers(instance: Instance, rules: Sequence[Constraint], given: Mult
 
 
 def _knapsack(kinds: Iterable[tuple[int, int, int]], room: int) -> int:
-    """Return the most that items (width, worth, how many there are) of a total width are worth."""
+    """Return the largest value of items (width, value, count) within a total width."""
     best = np.zeros(room + 1, dtype=np.int64)
     for width, value, count in kinds:
         left, lot = min(count, room // width), 1
@@ -261,7 +261,7 @@ def _knapsack(kinds: Iterable[tuple[int, int, int]], room: int) -> int:
 def least_overhead(
     instance: Instance, bundles: Iterable[set[str]], steps: Sequence[Widths], *, powers: bool
 ) -> int:
-    """Return an overhead that no schedule of rectangles is below.
+    """Return a lower bound on the overhead of rectangles.
 
     All rectangles have the area N/J, so one of width A lasts N/(J·A); on each node they fill the
     quantum, so that 1/A sums to J/N over them. A width that no such sum has is in no schedule, and
@@ -321,7 +321,7 @@ def _by_prime(widths: set[int], prime: int, total: Fraction) -> set[int]:
 
 
 def _sums(widths: set[int], total: Fraction) -> set[int]:
-    """Return the widths that are in some multiset whose 1/A sum to the total."""
+    """Return the widths in any multiset whose 1/A sum to the total."""
     whole = lcm(*widths, total.denominator)
     units = int(whole * total)
     if units > MOST_UNITS:

@@ -20,8 +20,8 @@ ROUNDING = 1e-9
 """Tolerance on the ends of rectangles, as a fraction of the quantum."""
 
 UNEQUAL = ("hybrid",)
-"""Policies that promise equal areas to a part of the jobs only; the others share nodes in epochs,
-as evenly as the inequity asks."""
+"""Policies that promise equal areas to some of the jobs only; the others share epochs within the
+inequity."""
 
 
 def check(
@@ -67,7 +67,7 @@ def check_rules(solution: Scheduled, constraints: Sequence[Constraint], report: 
 
 
 def _runs(piece: Rectangle, instant: float) -> bool:
-    """Tell whether a piece runs just after an instant."""
+    """Tell whether a piece runs right after an instant."""
     return piece.start - ROUNDING <= instant < piece.end - ROUNDING
 
 
@@ -112,7 +112,7 @@ def _columns(pieces: Mapping[str, Rectangle]) -> Columns:
 
 
 def _instants(instance: Instance, columns: Columns, report: Report) -> list[float]:
-    """Check, between any two ends of rectangles, that all nodes run a job; return the instants."""
+    """Check that all nodes are busy between any two ends of rectangles; return the instants."""
     start, end, nodes = columns
     times = np.unique(np.concatenate(([0.0, 1.0], start, end)))
     wide = np.flatnonzero(np.diff(times) > 2 * ROUNDING)
@@ -134,7 +134,7 @@ def _placed(
     instants: list[float],
     report: Report,
 ) -> None:
-    """Check that those that say on which nodes they are share none."""
+    """Check that pieces with stated nodes share none."""
     waiting = sorted(pieces, key=lambda named: -named[1].start)
     running: list[tuple[str, Rectangle]] = []
     for now in instants:

@@ -21,7 +21,7 @@ def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Allocated]:
-    """Return the record that a solution is."""
+    """Return the record type of a solution."""
     del solution
     return Allocated
 

@@ -81,7 +81,7 @@ def _completions(
 
 
 def _positions(instance: Instance, names: Collection[str]) -> Places:
-    """Return the position of the job of each name, -1 where there is none."""
+    """Return each name's position among the jobs, or -1."""
     return np.fromiter(map(instance.index.get, names, repeat(-1)), np.intp, len(names))
 
 
@@ -144,7 +144,7 @@ def _epochs(instance: Instance, solution: Allocated, report: Report) -> bool:
 
 
 def _surely(instance: Instance, solution: Allocated, done: Floats) -> bool:
-    """Tell whether epochs are flawless, and jobs done, by far more than rounding, all at once."""
+    """Tell at once whether epochs are right and jobs done by far more than rounding."""
     epochs, came, size = solution.epochs, instance.arrivals, instance.sizes
     job = _positions(instance, list(chain.from_iterable(epoch.share for epoch in epochs)))
     if instance.whole or (job < 0).any():
@@ -168,7 +168,7 @@ def _surely(instance: Instance, solution: Allocated, done: Floats) -> bool:
 
 
 def _work(instance: Instance, solution: Allocated, report: Report) -> None:
-    """Recompute what each job has done by its completion."""
+    """Recompute each job's work by its completion."""
     speed = dict(zip((job.name for job in instance.jobs), speeds(instance), strict=True))
     done: dict[str, list[float]] = {job.name: [] for job in instance.jobs}
     for epoch in solution.epochs:

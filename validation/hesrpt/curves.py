@@ -1,4 +1,4 @@
-"""Speedups from above, in intervals: at any number of servers a value and slopes that hold.
+"""Speedups from above, in intervals: values and slopes that bound them at any servers.
 
 A concave speedup lies below its tangents. Each function here returns, for servers k0, bounds with
 s(k) <= value + right (k - k0) for k >= k0 and s(k) <= value + left (k - k0) for k <= k0.
@@ -102,7 +102,7 @@ class TableCurve:
         self.guess = 0.5 * (slopes.low + slopes.high)
 
     def wish(self, steepness: Floats) -> Floats:
-        """Return the point from which on slopes are no steeper."""
+        """Return the point beyond which slopes are no steeper."""
         falling = -np.minimum.accumulate(self.guess)
         at = np.searchsorted(falling, -np.asarray(steepness), side="left")
         return np.asarray(self.k.high[np.minimum(at, len(self.k.high) - 1)])

@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 CHUNK = 1_000_000
 """Edges times points that are processed together."""
 SLACKS = (4e-12, 1e-9)
-"""What prices are lowered by before they are checked; the first that is sure is taken."""
+"""Amounts by which prices are lowered before checking; the first safe one is taken."""
 STEPS, MOST_PLAIN = 25, 0.95
 """Steps of Newton's method towards a price; the largest p whose powers surely stay in floats."""
 DIGITS = 1e-7
@@ -35,7 +35,7 @@ DIGITS = 1e-7
 
 
 class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rents; points as indices of them, one rent for all without; and how nodes are parted.
+    """Rents; points as indices into them; and how nodes are split.
 
     Parts are by what all gain, at the point that is ``beyond`` places after the one at which they
     earn least, in a block of points as long as the rents.
@@ -64,7 +64,7 @@ class _Layer:
 
 
 class Diagram:
-    """The orders that are left.
+    """The remaining orders.
 
     ``sizes`` and ``costs`` are by job, shape (M,); ``after`` is for each job the set of those that
     need not complete before it, as a binary number.
@@ -84,7 +84,7 @@ class Diagram:
         self.layers: list[_Layer] = []
 
     def narrow(self, given: Pass, goal: float) -> None:
-        """Make a pass, and close what costs the goal at the least."""
+        """Make a pass, and remove what costs at least the goal."""
         rents = np.array(given.rents, dtype=np.float64)
         if not (len(rents) and np.isfinite(rents).all() and (rents > 0).all()):
             raise ValueError("diagram: rents are over 0")
@@ -170,7 +170,7 @@ class Diagram:
         return points
 
     def orders(self, most: int) -> Iterator[tuple[int, ...]]:
-        """Yield the orders that are left, from the last job; raise where there are too many."""
+        """Yield the remaining orders, last job first; raise where there are too many."""
         count = 0
         open_: list[tuple[int, tuple[int, ...]]] = [(0, ())]
         while open_:
@@ -186,7 +186,7 @@ class Diagram:
 
 
 class _View:
-    """What jobs and servers cost at the points of a pass."""
+    """The costs of jobs and servers at the points of a pass."""
 
     def __init__(self, diagram: Diagram, rents: Floats, points: Ints) -> None:
         self.diagram, self.rents, self.points = diagram, rents, points
@@ -200,7 +200,7 @@ class _View:
                 self.units[j] = ((one - p) * ratio.power(p / (one - p))).high
 
     def own(self, j: int, price: Floats) -> Floats:
-        """Return what a job gains at each rent at the most, shape (e, R)."""
+        """Return the most a job gains at each rent, shape (e, R)."""
         diagram, curve = self.diagram, self.diagram.machine.curves[j]
         if j in self.units and isinstance(curve, PowerCurve):
             power = Interval.exactly(1.0) / (Interval.exactly(1.0) - Interval.decimals(curve.p))
@@ -239,7 +239,7 @@ class _View:
         return behind
 
     def _fixed(self, sets: Ints, j: int) -> Floats:
-        """Return what servers cost at most if a set of jobs, and one more, is there, (n, Q)."""
+        """Return the most that servers cost with a set of jobs, and one more, present, (n, Q)."""
         machine, rents = self.diagram.machine, self.rents
         main = Interval.exactly(rents[self.points[:, 0]])
         total = (main * Interval.exactly(machine.servers)).high[None, :]
@@ -257,7 +257,7 @@ class _View:
         return np.asarray(np.broadcast_to(total, (len(sets), len(self.points))))
 
     def priced(self, nodes: _Nodes, begin: Ints, job: Ints) -> Iterator[tuple[Ints, Floats]]:
-        """Yield edges, and prices that the jobs they place may be paid for sure."""
+        """Yield edges, with safe prices for the jobs that they place."""
         diagram = self.diagram
         jobs = np.arange(len(diagram.team))
         for j, some in self._chunks(job):
@@ -302,7 +302,7 @@ class _View:
 
 
 def _parted(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Ints]:
-    """Return ends with nodes in parts, by values, and what the new nodes were."""
+    """Return ends after splitting nodes by values, and what the new nodes were."""
     order = np.argsort(end, kind="stable")
     starts = np.searchsorted(end[order], np.arange(len(old)))
     low = np.minimum.reduceat(values[order], starts)[end]

@@ -55,7 +55,7 @@ def gain(
 
 @dataclass(frozen=True)
 class Servers:
-    """Servers, and how many of them jobs and teams may have, rounded outwards.
+    """Servers, and bounds of jobs and teams on them, rounded outwards.
 
     ``least`` and ``most`` are by job, shape (M,). ``teams``, shape (G, M), are disjoint;
     ``team_least`` and ``team_most``, shape (G,), hold while any of a team's jobs is there.
@@ -90,7 +90,7 @@ class Servers:
         return (Interval.exactly(total) + Interval.exactly(gains).total()).high
 
     def most_gained(self, j: int, price: Floats, rent: Floats) -> Floats:
-        """Return bounds on max_k (price s_j(k) - rent k) over what the job may have."""
+        """Return bounds on max_k (price s_j(k) - rent k) within the job's bounds."""
         k = np.clip(self.curves[j].wish(rent / price), self.least[j], self.most[j])
         above = self.curves[j].above(k)
         return gain(above, price, rent, k, (float(self.least[j]), float(self.most[j])))
@@ -141,11 +141,11 @@ class Servers:
         return rents, m, fixed
 
     def _beyond(self, prices: Floats, present: Bools, bound: Floats, rents: Floats) -> Floats:
-        """Return what some take beyond a bound at a rent, shape (R,)."""
+        """Return the demand of some jobs beyond a bound at a rent, shape (R,)."""
         return np.asarray(self._taken(prices, present, rents).sum(axis=1) - bound)
 
     def _halved(self, excess: Callable[[Floats], Floats], prices: Floats) -> Floats:
-        """Return where a falling function of the rent is about 0, shape (R,); 0 if it starts so."""
+        """Return about the root of a falling function of the rent, (R,); 0 if it starts below."""
         scale = np.maximum(prices.max(axis=1, initial=0.0), 1e-250)
         alone = [float(np.max(curve.above(np.array([self.servers]))[0])) for curve in self.curves]
         scale = scale * max(max(alone) / self.servers, 1e-250)
@@ -159,7 +159,7 @@ class Servers:
 
 
 def without_musts(machine: Servers) -> Servers:
-    """Return a machine without lower bounds: there more jobs earn no less."""
+    """Return a machine without lower bounds, where more jobs never earn less."""
     none, team_none = np.zeros_like(machine.least), np.zeros_like(machine.team_least)
     return replace(machine, least=none, team_least=team_none)
 

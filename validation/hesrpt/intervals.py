@@ -1,4 +1,4 @@
-"""Intervals of floats that hold the true value, whatever rounding does.
+"""Floating-point intervals that contain the true value under any rounding.
 
 The four operations of floats are exact but for the last bit (IEEE 754), so stepping to the next
 float outwards bounds them. Logarithm and exponential are computed here from these alone, by series
@@ -39,13 +39,13 @@ class Interval:
 
     @staticmethod
     def exactly(x: Floats | float) -> Interval:
-        """Return floats as the numbers that they are."""
+        """Return floats as exact intervals."""
         array = np.asarray(x, dtype=np.float64)
         return Interval(array, array)
 
     @staticmethod
     def decimals(x: Floats | float) -> Interval:
-        """Return floats as the decimals that were written for them, which lie within a step."""
+        """Return intervals around floats that contain the decimals they were written as."""
         array = np.asarray(x, dtype=np.float64)
         whole = array == np.round(array)  # whole numbers up to 2^53 are what was written
         whole &= np.abs(array) < 2.0**53
@@ -92,7 +92,7 @@ class Interval:
         return Interval(low - np.abs(low) * LOG_ERROR, high + np.abs(high) * LOG_ERROR)
 
     def exp(self) -> Interval:
-        """Return exponentials; beyond floats nothing is known but that they are over 0."""
+        """Return exponentials; beyond the range of floats, only that they are positive."""
         low = np.where(self.low < -MOST_EXPONENT, 0.0, _exp(self.low) * (1.0 - EXP_ERROR))
         high = _exp(np.maximum(self.high, -MOST_EXPONENT)) * (1.0 + EXP_ERROR)
         return Interval(low, np.where(self.high > MOST_EXPONENT, inf, high))

@@ -50,7 +50,7 @@ class Passes(CertificateRecord, frozen=True, tag="diagram"):
 
 
 class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one job costs at the least, and prices that show it.
+    """A lower bound on one job's cost, and prices that prove it.
 
     Each price shows it for the ends after more cells than the one before, up to ``until``; the
     first begins at 0, and what is after the last cell is for the price ``beyond``.

@@ -20,7 +20,7 @@ Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_PASSES = 2_500, 60
 """The most jobs: of one order, and of passes over sets of last jobs."""
 MOST_PASSES, MOST_LEFT = 200, 6_000
-"""The most passes, and the most orders that they leave open."""
+"""Most passes, and most orders that they leave open."""
 
 
 class NotShownError(ValueError):
@@ -48,7 +48,7 @@ class Proof:
         self.machine = machine_of(instance, constraints, by)
 
     def price_list(self, prices: Mapping[str, float]) -> Floats:
-        """Return prices by job, shape (M,), after a look at them."""
+        """Return validated prices by job, shape (M,)."""
         if prices.keys() != self.index.keys():
             raise NotShownError("prices: not one for each job")
         return _sound(np.array([prices[name] for name in self.names]))
@@ -63,11 +63,11 @@ class Proof:
         return {name: np.array([of == name for of in own]) for name in own if name is not None}
 
     def firm(self, present: Bools) -> Bools:
-        """Return which teams have a job that is there, shape (R, G)."""
+        """Return which teams have a job present, shape (R, G)."""
         return np.asarray(present.astype(float) @ self.machine.teams.T.astype(float) > 0)
 
     def levels(self, present: Bools) -> Floats:
-        """Return the cost rates of those that are there, from below, shape (R,)."""
+        """Return the cost rates of the present jobs, from below, shape (R,)."""
         low = np.where(present, self.costs.low, 0.0)
         return Interval(low, np.where(present, self.costs.high, 0.0)).total().low
 
@@ -82,7 +82,7 @@ class Proof:
         return [self.index[name] for name in reversed(names)]
 
     def of_order(self, given: Order, claim: Document) -> float:
-        """Return what prices prove for the order of the option."""
+        """Return the bound that prices prove for the given order."""
         order = self.order_of(claim)
         if order is None:
             raise NotShownError("prices for one order, and no option that gives it")
@@ -91,7 +91,7 @@ class Proof:
         return self.worth(prices)
 
     def of_ranks(self, given: Ranks, constraints: Sequence[Constraint]) -> float:
-        """Return what prices by place prove for all orders."""
+        """Return the bound that prices by place prove for all orders."""
         instance = self.instance
         kinds = {job.speedup or instance.speedup for job in instance.jobs}
         weights = {job.weight for job in instance.jobs}
@@ -108,7 +108,7 @@ class Proof:
         return float(pairs.total().low)
 
     def expect_feasible(self, prices: Floats, order: Positions) -> None:
-        """Raise unless the k last of an order earn W_k at most, for all k.
+        """Raise unless the last k jobs of an order earn at most W_k, for all k.
 
         Prices and positions, shape (M,), are from the last job to complete to the first.
         """
@@ -157,7 +157,7 @@ class Proof:
             raise NotShownError("some of the last jobs earn more than they cost")
 
     def expect_rows(self, prices: Floats, present: Bools) -> None:
-        """Raise if in some row those present can earn more than they cost."""
+        """Raise if, in some row, the present jobs can earn more than they cost."""
         most = self.machine.most_earned(prices, present, self.firm(present))
         beyond = ~(most <= self.levels(present))
         if beyond.any():
@@ -166,7 +166,7 @@ class Proof:
             raise NotShownError(f"{', '.join(names[:5])} can earn more than they cost")
 
     def of_makespan(self, given: Together) -> float:
-        """Return the least makespan that prices for all together prove, whoever is left.
+        """Return the bound on the makespan that prices for all jobs together prove.
 
         After the last arrival all may earn 1 in a unit of time at the most; before, time is known,
         and those who have arrived earn no more than they all could.
@@ -187,7 +187,7 @@ class Proof:
         return float((last + Interval.exactly(self.worth(prices)) - earned).low)
 
     def of_passes(self, given: Passes) -> float:
-        """Return what passes over sets of last jobs prove for all orders, with prices for some."""
+        """Return the bound that passes prove for all orders, with prices for some of these."""
         count = len(self.names)
         if not np.isfinite(given.goal) or count > MOST_IN_PASSES or len(given.passes) > MOST_PASSES:
             raise NotShownError("diagram: no such goal, or too many jobs or passes")
@@ -220,7 +220,7 @@ class Proof:
         return least
 
     def _no_sooner(self, i: int, j: int) -> bool:
-        """Tell whether job i need not complete before job j, which differs in size and cost alone.
+        """Tell whether job i need not complete before job j, equal but for size and cost.
 
         It is as large at the least and costs as much at the most. Where it completes first, their
         remaining sizes were equal once; from then on they can change places.
@@ -290,7 +290,7 @@ class Proof:
 
 
 def _number(proven: Floats) -> float:
-    """Return what is proven, if it is a number: the least of others and none is not the least."""
+    """Return a proven bound; raise if it is not a number."""
     if not np.isfinite(proven):
         raise NotShownError("prices: too large to be added up")
     return float(proven)

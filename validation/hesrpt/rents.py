@@ -28,7 +28,7 @@ MOST_CELLS, MOST_SPANS = 2_000, 2_000
 def least_cost(
     machine: Servers, sizes: Interval, costs: Interval, given: Rents, teams: Mapping[str, Bools]
 ) -> float:
-    """Return what all orders cost at least; `ValueError` if something does not follow.
+    """Return a lower bound over all orders; `ValueError` if a step does not follow.
 
     ``sizes`` and ``costs`` are by job, ``teams`` masks of jobs, shape (M,). What teams of several
     jobs must have is left out of account: it only makes jobs cost more.
@@ -60,7 +60,7 @@ def least_cost(
 
 
 def _expect_falling(times: Floats, rents: Floats) -> Floats:
-    """Return rents after a look at them: over 0, and none higher than the one before."""
+    """Return validated rents: positive and never rising."""
     if not (1 <= len(rents) <= MOST_CELLS and len(times) == len(rents) + 1):
         raise ValueError("rents: not one for each cell of time")
     sound = np.isfinite(times).all() and np.isfinite(rents).all() and times[0] == 0.0
@@ -70,7 +70,7 @@ def _expect_falling(times: Floats, rents: Floats) -> Floats:
 
 
 def _of_one(machine: Servers) -> Servers:
-    """Return a machine on which no job may have more than its team, nor less if it is alone."""
+    """Return the machine for one job: no more than its team may have, no less if it is alone."""
     least, most = machine.least.copy(), machine.most.copy()
     for team, low, high in zip(machine.teams, machine.team_least, machine.team_most, strict=True):
         most[team] = np.minimum(most[team], high)
@@ -80,7 +80,7 @@ def _of_one(machine: Servers) -> Servers:
 
 
 def ends_from(times: Interval) -> Interval:
-    """Return how long cells are."""
+    """Return the lengths of cells."""
     return Interval(times.low[1:], times.high[1:]) - Interval(times.low[:-1], times.high[:-1])
 
 
@@ -95,7 +95,7 @@ class _Job:
         self.machine, self.j, self.size, self.cost = machine, j, size, cost
 
     def costs(self, job: OneJob, times: Interval, lengths: Interval, rents: Floats) -> bool:
-        """Tell whether prices show that it costs as much whenever it completes."""
+        """Tell whether prices prove its cost, whenever it completes."""
         until, prices = np.array(job.until, dtype=np.int64), np.array(job.prices)
         spans = len(until)
         if not (1 <= spans <= MOST_SPANS and len(prices) == spans and until[-1] == len(rents)):
@@ -114,7 +114,7 @@ class _Job:
         return bool(all((each >= job.cost).all() for each in low))
 
     def _gains(self, prices: Floats, lengths: Interval, rents: Floats) -> Floats:
-        """Return what it gains at most until each end of a cell, shape (S, E + 1)."""
+        """Return the most it gains until the end of each cell, shape (S, E + 1)."""
         shape = (len(prices), len(rents))
         price = np.broadcast_to(prices[:, None], shape).ravel()
         rent = np.broadcast_to(rents, shape).ravel()
@@ -125,7 +125,7 @@ class _Job:
         return np.hstack([np.zeros((len(prices), 1)), np.nextafter(sums + off, np.inf)])
 
     def _least(self, prices: Floats, gains: Floats, times: Interval, at: Floats) -> Floats:
-        """Return what it costs at least to complete after some cells, by price, shape (S,)."""
+        """Return the least cost of completing after some cells, by price, shape (S,)."""
         when = Interval(times.low[at], times.high[at])
         paid = self.cost * when + Interval.exactly(prices) * self.size
         return (paid - Interval.exactly(gains[np.arange(len(prices)), at])).low

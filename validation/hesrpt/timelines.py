@@ -1,4 +1,4 @@
-"""Every order in which jobs can complete and arrive, in an order that certificates follow."""
+"""All timelines of completions and arrivals, in the order that certificates use."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from schedopt.instances.hesrpt import Instance
 MOST = 5_000
 """The most timelines."""
 Epochs = list[tuple[list[int], float | None]]
-"""Of each epoch the jobs present, and its end if that is an arrival."""
+"""The jobs present in each epoch, and its end where that is an arrival."""
 
 
 def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Epochs]:

@@ -47,7 +47,7 @@ def asks(queue: Instance, formulation: str | None) -> Mapping[str, Any]:
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Answer | LogAnswer]:
-    """Return the record that a solution of this shape is."""
+    """Return the record type of a solution of this shape."""
     if "jobs" in solution:
         return logs.solution_type(solution)
     if "curve" in solution:
@@ -121,7 +121,7 @@ def _weights(queue: Instance, solution: Answer, claim: Document, report: Report)
 
 
 def _services(queue: Instance, solution: Answer, report: Report) -> None:
-    """No class can be faster than its own service, except by the luck of a simulation."""
+    """Check that no class is faster than its own service, but for a simulation's noise."""
     slack = 0.9 if isinstance(solution, Simulated) else 1 - 1e-9
     for job, time in zip(queue.classes, solution.classes, strict=True):
         few = isinstance(solution, Simulated) and (time.jobs or 0) < 1000

@@ -79,7 +79,7 @@ def shown(queue: Instance, given: RelativeValues) -> float:
 
 
 def _extended(values: Floats, given: RelativeValues, k: int) -> Floats:
-    """Return values with k + 2 small and 2 large jobs more than the box has room for."""
+    """Extend values by k + 2 small and 2 large jobs beyond the box."""
     (w, b, e), (side, top) = given.bends, given.prices
     last_i, last_j = given.small_most, given.large_most
     i, j = np.arange(last_i + k + 3), np.arange(last_j + 3)

@@ -60,7 +60,7 @@ class ServerPrices(CertificateRecord, frozen=True, tag="server-prices"):
 
 
 class PartPrices(CertificateRecord, frozen=True):
-    """The same of a machine of its own, with prices of some of its resources, by name.
+    """Prices of one partition, by resource.
 
     ``partition`` is its name, empty where a machine has no partitions. A resource beside servers is
     counted in the greatest whole amount of which all needs are multiples.
@@ -106,7 +106,7 @@ class Jobs:
         self.scale = scale
 
     def mean(self, total: Fraction) -> Fraction:
-        """Return the mean response time that follows from a sum in ticks: a tick may be lost."""
+        """Return the mean response time that a sum in ticks implies, less a tick's rounding."""
         lost = 0 if self.exact else sum(self.weight)
         return (total - lost) / self.total / self.scale
 
@@ -206,7 +206,7 @@ def _reached(claim: Document, shown: float) -> str | None:
 
 
 def of_parts(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
-    """Return the mean response time that prices show in all partitions together.
+    """Return the bound on the mean response time that prices prove over all partitions.
 
     `ValueError` if they are not the prices of each partition that has jobs.
     """
@@ -229,7 +229,7 @@ def shown_of(
     grid: Sequence[int],
     prices: Mapping[str, Sequence[int]],
 ) -> tuple[Fraction, Fraction]:
-    """Return the mean response time that prices or a relaxation show, and what its jobs weigh.
+    """Return the bound that prices or a relaxation prove, and the weight of its jobs.
 
     The queue is taken as a machine without partitions.
     """
@@ -258,7 +258,7 @@ def earned(
     held: Mapping[str, Held],
     given: Mapping[str, Sequence[int]],
 ) -> int:
-    """Return the least of all responses and rents, less what resources could earn, in units.
+    """Return the sum of least responses plus rents, less the most that resources earn, in units.
 
     `ValueError` if the prices are none, or too large to be added up in 64 bits.
     """

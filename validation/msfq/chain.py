@@ -32,7 +32,7 @@ class System(NamedTuple):
 
     @classmethod
     def of(cls, queue: Instance) -> System:
-        """Read them off."""
+        """Read them from an instance."""
         jobs = {job.need: job for job in queue.classes}
         small, large = jobs[1], jobs[queue.servers]
         return cls(
@@ -59,7 +59,7 @@ class System(NamedTuple):
 
 
 def snap_bound(times: Callable[[tuple[int, int]], tuple[float, float]], system: System) -> Any:
-    """Return both classes' times on a box so large that a larger one changes little, else None."""
+    """Return both classes' times on a box large enough to have settled, else None."""
     small, large = system.most
     before = times((small, large))
     while (small := ceil(1.5 * small)) * (large := ceil(1.5 * large)) * system.k < MOST_STATES:

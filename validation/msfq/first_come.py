@@ -135,7 +135,7 @@ def _draw(
     odds: dict[Busy, float],
     places: tuple[dict[Busy, int], dict[tuple[int, int], int]],
 ) -> None:
-    """Add what may come of drawing one after the other until one has to wait, from these rates."""
+    """Add the outcomes of drawing jobs until one has to wait, with their rates."""
     seen, waits = places
     shares = [job.arrival_rate / queue.arrival_rate for job in queue.classes]
     drawn = 0
@@ -158,14 +158,14 @@ def _room(queue: Instance, now: Busy) -> int:
 
 
 def _ends(queue: Instance, now: Busy) -> Iterator[tuple[Busy, float]]:
-    """Yield what stays in service when a job ends, and at which rate."""
+    """Yield the jobs in service after a completion, with its rate."""
     for c, job in enumerate(queue.classes):
         if now[c]:
             yield (*now[:c], now[c] - 1, *now[c + 1 :]), now[c] * job.service_rate
 
 
 def saturated(moves: _Moves) -> float:
-    """Return how many jobs are drawn in a unit of time where jobs wait at all times."""
+    """Return the completion rate of a saturated system."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import spsolve
 
@@ -188,7 +188,7 @@ def saturated(moves: _Moves) -> float:
 
 
 def _times(queue: Instance, moves: _Moves, most: int) -> Floats:
-    """Return the mean response times where at most so many wait behind the first."""
+    """Return the mean response times with a truncated queue behind the first job."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 
 def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:
-    """Return the record that a log's solution of this shape is."""
+    """Return the record type of a log's solution of this shape."""
     if "policies" in solution:
         return Bracketed
     if "pieces" in solution:
@@ -85,7 +85,7 @@ def check(
 def _starts(
     queue: Instance, solution: LogAnswer, report: Report
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return which jobs a solution schedules, and when; what cannot be is noted."""
+    """Return the scheduled jobs and their starts; report what cannot be."""
     count = len(queue.jobs)
     if isinstance(solution, Windowed):
         queue.expect_servers_alone("a window")
@@ -119,7 +119,7 @@ def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.boo
 
 
 def _feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> None:
-    """Every job starts, none before its submit, and each machine holds all that run at once."""
+    """Check that every job starts, none before its submit, and that all fit their machines."""
     report.expect(bool(np.isfinite(starts).all()), "starts: not all are finite")
     early = starts < jobs.submit
     if early.any():
@@ -153,7 +153,7 @@ def _feasible(queue: Instance, jobs: Jobs, starts: Floats, report: Report) -> No
 
 
 def _bracket(solution: Bracketed, claim: Document, report: Report) -> None:
-    """Hold the policy to be the best of those tried, the bound the greatest of those found."""
+    """Check that the policy is the best tried, and the bound the greatest found."""
     got, bounds = solution.policies, solution.bounds
     report.expect(solution.policy in got, f"policy: {solution.policy} was not tried")
     if solution.policy in got and claim.objective is not None:
@@ -208,7 +208,7 @@ def _by(  # noqa: PLR0917
     slowdown: Floats,
     report: Report,
 ) -> None:
-    """Recompute what each user, group, queue or need got."""
+    """Recompute the measures of each user, group, queue or need."""
     labels = jobs.labels(key)
     if labels is None:
         return
@@ -302,7 +302,7 @@ def _pieces(
     end: Floats,
     report: Report,
 ) -> None:
-    """Every job is served as long as it runs, not before it came, nor twice at once; all fit."""
+    """Check the pieces: each job gets its run time, after its submit, once at a time; all fit."""
     jobs = queue.jobs
     report.expect(bool((begin <= end).all()), "pieces: one ends before it begins")
     early = int((begin < jobs.submit[number]).sum())

@@ -1,4 +1,4 @@
-"""Whether a replay obeys a site's own policy: its priorities, or its quotas, from starts alone."""
+"""Whether a replay obeys a site's own priorities or quotas, judged from starts alone."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from schedopt.validation.report import Report
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 MOST_TIMES = 2000
-"""Times at which somebody starts that are looked at, evenly over all."""
+"""Most start times that are examined, spread evenly."""
 NEAR = 1e-9
-"""Relative difference below which two priorities may be either way."""
+"""Relative difference below which two priorities count as tied."""
 
 
 def check_site(  # noqa: PLR0917
@@ -29,7 +29,7 @@ def check_site(  # noqa: PLR0917
     parts: Iterable[tuple[str, Mask, Partition]],
     report: Report,
 ) -> None:
-    """Hold a replay under ``weighted`` or ``kueue`` to what its options say."""
+    """Check a replay under ``weighted`` or ``kueue`` against its options."""
     key = {"weighted": "priority", "kueue": "quotas"}.get(str(policy))
     if key is None:
         return
@@ -49,7 +49,7 @@ def check_site(  # noqa: PLR0917
 
 
 def _quotas(jobs: Jobs, starts: Floats, quotas: Quotas, report: Report) -> None:
-    """No queue and no cohort ever uses more than it may."""
+    """Check that no queue and no cohort exceeds its quota."""
     labels = jobs.labels(quotas.by)
     if labels is None:
         return
@@ -165,7 +165,7 @@ class _Judge:
         return found
 
     def judge(self, where: str, report: Report) -> None:
-        """Look at times at which somebody starts while others wait."""
+        """Judge the times at which a job starts while others wait."""
         times = np.unique(self.starts)
         if len(times) > MOST_TIMES:
             report.unchecked.append(f"priority: at {MOST_TIMES:,} of {len(times):,} times{where}")
@@ -209,7 +209,7 @@ class _Judge:
         return ""
 
     def _earliest(self, head: int, running: Mask, without: list[int]) -> float:
-        """Return when a job can start by plan, beside those that run except some."""
+        """Return when a job can start by plan beside the running jobs, some excepted."""
         among = running.copy()
         among[without] = False
         ends = self.starts + self.planned

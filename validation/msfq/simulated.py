@@ -37,7 +37,7 @@ def check(queue: Instance, solution: Simulated, report: Report) -> None:
 
 
 def _little(time: Any, several: float, report: Report) -> None:
-    """N = λ·T, both sides measured apart but for the jobs that the ends of the run cut off."""
+    """Check N = λ·T, both measured apart, but for jobs that the run's ends cut off."""
     expected = time.arrival_rate * time.mean_response_time
     noise = time.arrival_rate * (time.confidence or 0.0)
     ends = time.mean_number * 10 * time.mean_response_time * time.arrival_rate / time.jobs * several
@@ -51,7 +51,7 @@ def _little(time: Any, several: float, report: Report) -> None:
 
 
 def _balance(queue: Instance, solution: Simulated, several: float, report: Report) -> None:
-    """Compare the servers' mean use with the work that arrived, but for backlog and noise."""
+    """Compare the servers' mean use with the work that arrived, within backlog and noise."""
     pairs = list(zip(queue.classes, solution.classes, strict=True))
     told = [part for _, time in pairs for part in (time.arrival_rate, time.mean_number)]
     if not all(isinstance(part, float) and part >= 0 for part in told):

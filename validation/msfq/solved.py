@@ -202,7 +202,7 @@ def sampled(queue: Instance, solution: Thresholded) -> Recomputed | None:
 def least(
     queue: Instance, constraints: Sequence[Constraint], found: Recomputed, *, surely: bool = True
 ) -> tuple[list[float], float]:
-    """Return the objective at each threshold, and the least that surely, or maybe, keeps rules."""
+    """Return the objective at each threshold, and the least surely or possibly feasible."""
     from schedopt.validation.msfq.chain import System
 
     small, large, near = found
@@ -255,7 +255,7 @@ def _against(
 
 
 def _agree(claimed: float, ours: float, near: float) -> bool:
-    """Tell whether a time is as recomputed; what overflows here is claimed to be huge."""
+    """Tell whether a time is as recomputed; where this overflows, whether it is huge."""
     return abs(claimed - ours) <= near * ours if ours < inf else claimed >= HUGE
 
 

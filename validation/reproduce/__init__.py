@@ -1,1 +1,1 @@
-"""What papers claim beside what is found: one entry a figure, table, theorem or example."""
+"""The papers' claims beside what is found: one entry a figure, table, theorem or example."""

@@ -1,4 +1,4 @@
-"""One-or-all MSFQ played job by job, cycle by cycle, to hold the msfq paper's lemmas against.
+"""One-or-all MSFQ simulated cycle by cycle, to test the msfq paper's lemmas.
 
 It shares no code with the formulas nor with the policies' simulator. The rule is read literally:
 at the end of phase 1, and of a drain that finds no large job, as many small jobs are admitted as

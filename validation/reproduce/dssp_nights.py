@@ -10,8 +10,8 @@ import numpy as np
 
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import DEADLINE, GENERATORS, PROCESSORS, render_season
-from schedopt.instances.dssp.rewards import REWARDS
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.jobs import REWARDS
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp import dispatchers
 from schedopt.policies.registry import registered
 from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome
@@ -27,7 +27,7 @@ Earned = dict[str, list[float]]
 
 
 def nights_over(hours: float, wanted: int) -> list[Instance]:
-    """Return nights that ask for so many CPU-hours or more, from as many seasons as needed."""
+    """Return nights with a demand of so many CPU-hours or more, from as many seasons as needed."""
     every = (night for seed in count(1) for night in render_season(seed))
     return list(islice((n for n in every if n.demands.sum() >= hours * HOUR), wanted))
 
@@ -334,7 +334,7 @@ def section_5_2(quick: bool) -> Answers:
 
 
 def _lead(night: Instance, reward: str) -> float:
-    """Return by which part of greedy's reward the optimum is ahead, or at most is.
+    """Return the optimum's lead over greedy, relative to greedy's reward, or a bound on it.
 
     For size-dependent rewards the capacity bounds the optimum.
     """

@@ -148,7 +148,7 @@ NOT_TOLD: Answer = ("cannot be read from the text", None)
 
 
 def alone(night: Instance, job: Job, processors: int) -> float:
-    """Return how long a job takes by itself."""
+    """Return a job's run time alone."""
     single = msgspec.structs.replace(night, jobs=(job,), processors=processors)
     played = dispatchers.simulated(single, "first", np.array([0]))
     return float(played.completion[0])

@@ -15,7 +15,7 @@ from schedopt.instances.epoch.generators import (
     mean_minimum,
     named,
 )
-from schedopt.policies.epoch.buddies import Piece, buddy
+from schedopt.policies.epoch.heuristics import Piece, buddy
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.result import Limits
@@ -179,7 +179,7 @@ def frontier(pieces: list[Piece], nodes: int) -> list[tuple[range, Fraction]]:
 
 
 def lemma_1(quick: bool) -> Answers:
-    """Look above each segment of each frontier."""
+    """Look for pieces above each segment of each frontier."""
     segments = broken = 0
     for seed in range(20 if quick else 200):
         instance = GENERATORS["uniform"](seed, nodes=32, jobs=16, load=2.0)

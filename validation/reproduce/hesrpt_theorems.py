@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
-from schedopt.policies.hesrpt.closed import hesrpt_shares, hesrpt_total
+from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan

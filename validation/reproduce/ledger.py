@@ -124,7 +124,7 @@ Runner = Callable[[bool], Outcome | Answers]
 
 
 def runner(name: str) -> Runner:
-    """Return what runs an entry: ``figure_3`` of a module in `HOMES` for ``dssp/figure-3``.
+    """Return the runner of an entry: ``figure_3`` of a module in `HOMES` for ``dssp/figure-3``.
 
     It is a function of ``quick``, which takes seconds and answers every claim. Where there is
     nothing to draw it returns its answers alone. `KeyError` if nothing runs the entry.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.formulations.msfq.system import System
+from schedopt.formulations.msfq.process import System
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.validation.reproduce.cycle_kernels import cycles, exceptional

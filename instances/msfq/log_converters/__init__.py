@@ -49,7 +49,7 @@ EACH = Option(
     "title (need:gpu=GPUs)",
     lambda value: type(value) is int or (isinstance(value, str) and bool(value)),
 )
-"""What there is, and is needed, beside processors."""
+"""The resources beside processors, and what jobs need of them."""
 
 COMMON = (
     cleaning.BOUNDS

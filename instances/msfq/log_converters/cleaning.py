@@ -1,4 +1,4 @@
-"""Rules that turn what a log says into jobs that can be replayed; each says how often it applied.
+"""Rules that clean a log into jobs that can be replayed; each notes how often it applied.
 
 Source of most of them: Feitelson, Tsafrir and Krakov, "Experience with using the Parallel Workloads
 Archive", JPDC 74, 2014, section 3.
@@ -99,18 +99,18 @@ class Raw:
     columns: list[str] = field(default_factory=list)
 
     def became(self, title: str, what: str = "") -> None:
-        """Note what became of one of the file's columns."""
+        """Note how one of the file's columns was used."""
         self.columns.append(f"{title}: {what or 'not taken'}")
 
     def keep(self, rows: NDArray[np.generic]) -> None:
-        """Leave out all rows but these, by number or truth values."""
+        """Keep only these rows, by number or mask."""
         for key, column in zip(COLUMNS, taken(map(self.__dict__.get, COLUMNS), rows), strict=True):
             setattr(self, key, column)
         self.needs = {name: column[rows] for name, column in self.needs.items()}
 
 
 def rounded(name: str, amounts: Floats, notes: list[str]) -> Floats:
-    """Return whole amounts of a resource: unknown ones none, parts of one rounded up."""
+    """Return integer amounts of a resource: unknown ones 0, fractions rounded up."""
     unknown, part = np.isnan(amounts), amounts != np.ceil(amounts)
     if count := int(unknown.sum()):
         notes.append(f"{count} of unknown {name}, taken to need none")
@@ -120,7 +120,7 @@ def rounded(name: str, amounts: Floats, notes: list[str]) -> Floats:
 
 
 def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
-    """Return a note of the columns that no reader has a use for; none where all are of use."""
+    """Return a note on unused columns, if there are any."""
     left = [title for title in titles if title.strip() and title not in used]
     return [f"columns not taken: {', '.join(left)}"] if left else []
 
@@ -167,7 +167,7 @@ def _partition(raw: Raw, machine: Instance) -> Labels | None:
 
 
 def _fit(raw: Raw, machine: Instance, rule: str) -> None:
-    """Leave out jobs of partitions that there are not, and see that the others fit into theirs."""
+    """Leave out jobs of unknown partitions, and fit the others to theirs."""
     most, resources = np.array([float(machine.servers)]), [machine.resources]
     part, where = np.zeros(len(raw.submit), dtype=np.int64), "the machine's"
     if machine.partitions:
@@ -226,7 +226,7 @@ _WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
 
 
 def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, Any]) -> None:
-    """Do with rows what a rule says, and note it: a way is words, a column, and its new values."""
+    """Apply a rule to rows, and note it: a way is words, a column, and its new values."""
     count = int(np.count_nonzero(rows))
     if not count:
         return
@@ -262,7 +262,7 @@ def _bound(raw: Raw, given: Mapping[str, Any], *names: str) -> float | None:
 
 
 def _window(raw: Raw, start: float | None, end: float | None) -> None:
-    """Take jobs submitted within a window; those of unknown submit time are left to count."""
+    """Keep the jobs submitted within a window, and those of unknown submit time, to be counted."""
     outside = np.zeros(len(raw.submit), dtype=np.bool_)
     if start is not None:
         outside |= raw.submit < start
@@ -287,7 +287,7 @@ def _at(raw: Raw, time: float) -> str:
 
 
 def _order(raw: Raw, rule: str) -> None:
-    """Put jobs in the order in which they came; jumps of up to an hour are told apart."""
+    """Sort jobs by submit time; jumps of up to an hour are noted apart."""
     latest = np.maximum.accumulate(raw.submit)
     late = raw.submit < latest
     if not late.any():

@@ -81,15 +81,20 @@ BECAME = {
 _HOUR = 3600.0
 
 
+DUMP = (
+    "sacct -aXP -o JobID,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,AllocCPUS,"
+    "Timelimit,AllocTRES"
+)
+"""The command whose output is read."""
 RUNS, WAITS = ("RUNNING", "R", "COMPLETING", "CG", "SUSPENDED", "S"), ("PENDING", "PD")
-"""States of who has not ended, also as `squeue` abbreviates them."""
+"""States of jobs that have not ended, also as `squeue` abbreviates them."""
 _QUEUED = {
     "submit_time": "submit",
     "start_time": "start",
     "time_limit": "timelimit",
     "cpus": "ncpus",
 }
-"""What `squeue` calls columns of `sacct`."""
+"""Columns of `sacct` under their names in `squeue`."""
 
 
 def _is_states(value: object) -> bool:
@@ -160,7 +165,7 @@ class _Dump(NamedTuple):
     used: set[str]
 
     def there(self, *known: str) -> list[pl.Series]:
-        """Return those of some columns that are there."""
+        """Return the present ones of some columns."""
         self.used.update(known)
         return [self.table[key] for key in known if key in self.table.columns]
 
@@ -169,7 +174,8 @@ class _Dump(NamedTuple):
         if present := self.there(*known):
             return present[0]
         titles = ", ".join(self.table.columns[1:])
-        raise InputError(f"a column {' or '.join(known)}", found=titles, place="line 1")
+        expected = f"a column {' or '.join(known)}, as `{DUMP}` prints them"
+        raise InputError(expected, found=titles, place="line 1")
 
     def labels(self, *known: str) -> Labels | None:
         """Return the first of some columns that is there, as labels."""
@@ -346,7 +352,7 @@ class Open(NamedTuple):
 
 
 def still_open(path: str | Path) -> Open:
-    """Read who waits and who runs from a dump of `sacct -P`, or of `squeue` with its titles."""
+    """Read waiting and running jobs from a dump of `sacct -P`, or of `squeue` with its titles."""
     text = read_bytes(path, MOST_TABLE).decode("utf-8", "replace")
     head, _, body = text.partition("\n")
     titles = [title.strip().lower() for title in head.split("|")]

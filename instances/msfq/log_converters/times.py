@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.decimals import EXPECTED as HELD
+from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq.log_files import first_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option
-from schedopt.instances.precision import EXPECTED as HELD
-from schedopt.instances.precision import lost_cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ ZONE = Option(None, "a time zone, such as Europe/Stockholm", is_zone)
 
 
 class Times(NamedTuple):
-    """Points in time (since 1970 if ``dates``), and which a clock skipped or had twice."""
+    """Points in time (since 1970 if ``dates``), and those that clock changes affect."""
 
     seconds: Floats
     dates: bool
@@ -44,7 +44,7 @@ class Times(NamedTuple):
     twice: NDArray[np.bool_]
 
     def notes(self) -> list[str]:
-        """Say what the clock's changes did to submit times."""
+        """Yield notes on submit times that clock changes affected."""
         said = {
             "in an hour that the clock skips in spring, taken to be the hour after": self.skipped,
             "in an hour that the clock has twice in autumn, taken to be its first": self.twice,
@@ -86,7 +86,7 @@ def points(texts: pl.Series, lines: NDArray[np.int64], zone: str | None = None) 
 
 
 def _zoned(local: pl.Series, zone: str) -> tuple[pl.Series, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return local times in UTC, and which the clock skipped, and which it had twice."""
+    """Return local times in UTC, and those that a clock change skipped or repeated."""
 
     def placed(times: pl.Series, which: Literal["earliest", "latest"]) -> pl.Series:
         there = times.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
@@ -118,7 +118,7 @@ def lengths(texts: pl.Series, lines: NDArray[np.int64], unit: float = 1.0) -> Fl
 
 
 def _plain(texts: pl.Series, lines: NDArray[np.int64]) -> tuple[pl.Series, pl.Series]:
-    """Return texts without spaces around them, and which of them say something."""
+    """Return stripped texts, and which are not empty."""
     plain = texts.fill_null("").str.strip_chars()
     if (lost := lost_cell(plain)) is not None:
         place = f"line {lines[lost]}, column {texts.name!r}"

@@ -11,8 +11,7 @@ from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.policies.msfq.compiled import seen_of
 from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, played
 from schedopt.policies.msfq.played import fault
-from schedopt.policies.msfq.rule import Plan, Rule, Twin
-from schedopt.policies.msfq.state import Job, State
+from schedopt.policies.msfq.rule import Job, Plan, Rule, State, Twin
 from schedopt.policies.registry import NotApplicableError
 
 
@@ -44,7 +43,7 @@ def classes(queue: Instance) -> Instance:
 
 
 def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
-    """Return when each job starts under a rule set up for `classes` of a log, shape (jobs,).
+    """Return when each job starts under a rule for the `classes` of a log, shape (jobs,).
 
     `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
     """

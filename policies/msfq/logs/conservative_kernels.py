@@ -161,7 +161,7 @@ def _drop(machine: ReplayState, own: Reserved) -> None:
 
 @compiled
 def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
-    """Let each waiting job in turn have the earliest reservation that there is.
+    """Give each waiting job, in turn, the earliest possible reservation.
 
     ``levels`` are the steps that have more room than all before them, ``places`` where they are:
     before the first of enough room, no job can begin.
@@ -243,7 +243,7 @@ def _add(first: int, last: int, sign: int, job: int, more: Any, rest: Any) -> No
 
 @compiled
 def _cut(time: float, low: int, high: int, steps: Steps) -> Any:
-    """Let a step begin at a time; return its place, and the place after the last step."""
+    """Split the profile at a time; return that step, and the place after the last."""
     place = step(time, low, high, steps.times, steps.room)
     times, room, rest = steps.times, steps.room, steps.rest
     if times[place] < time:

@@ -30,7 +30,7 @@ from schedopt.policies.msfq.logs.replay_kernels import (
 from schedopt.policies.msfq.rule import Seen, Twin
 
 STOP, SKIP, EASY = range(3)
-"""What is done once the first does not fit: see `rules.ordered`."""
+"""What happens once the first does not fit: see `rules.ordered`."""
 (
     AGE,
     WAIT,
@@ -67,7 +67,7 @@ class Fixed(NamedTuple):
 
 
 class Changing(NamedTuple):
-    """An order that changes with time; ``fill`` is what is done once its first does not fit.
+    """An order that changes with time; ``fill`` says what happens once its first does not fit.
 
     ``weights`` are as `AGE` says. ``line`` holds the waiting jobs in no order, ``keys`` what they
     are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
@@ -125,7 +125,7 @@ def _unplanned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
 
 @compiled
 def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
-    """Return when the first that does not fit can start, and the servers over then: `reserve`."""
+    """Return when the first job that does not fit can start, and the servers then spare."""
     for r in range(over.size):
         over[r] = machine.left[r]
     whole = machine.whole
@@ -137,7 +137,7 @@ def _fixed_ended(now: float, job: int, log: Log, machine: ReplayState, own: Fixe
 
 
 def _fixed(now: float, freed: bool, log: Log, machine: ReplayState, own: Fixed) -> None:
-    """Start the first as long as they fit, then those that may pass."""
+    """Start the first jobs while they fit, then those that may backfill."""
     whole, line = machine.whole, own.line
     before = whole[CAME]
     first = _arrive(now, log, whole, own)
@@ -227,7 +227,7 @@ def _changing_ended(now: float, job: int, log: Log, machine: ReplayState, own: C
 
 
 def _changing(now: float, freed: bool, log: Log, machine: ReplayState, own: Changing) -> None:
-    """Start in the order of this moment, those that do not fit passed by those that may."""
+    """Start jobs in the current order; those that may backfill pass those that do not fit."""
     whole, line, keys = machine.whole, own.line, own.keys
     _pass(now, own)
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -322,7 +322,7 @@ def _best(
     jobs: Log,
     own: Changing,
 ) -> Any:
-    """Return where in the line the first is; with ``free`` the first of those that may start."""
+    """Return the place of the first in line; with ``free``, the first that may start."""
     best, line, keys = -1, own.line, own.keys
     for i in range(waiting):
         need, end = jobs.need[line[i]], now + jobs.planned[line[i]]
@@ -338,7 +338,7 @@ def _best(
 
 @compiled
 def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
-    """Fill in what does not change in each job's weighted priority: see `rules.weighted`."""
+    """Fill in the constant part of each job's weighted priority: see `rules.weighted`."""
     for job in range(log.submit.size):
         size, planned = log.size[job], log.planned[job]
         total = weights[SIZE] * (size / weights[SERVERS]) + weights[NEED] * log10(size)
@@ -349,7 +349,7 @@ def constant(log: Log, weights: Any, qos: Any, values: Any) -> None:
 
 @compiled
 def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
-    """Fill in `rules.f1` of each job, by the same logarithm of C: numpy's is another."""
+    """Fill in `rules.f1` of each job, with C's logarithm: numpy's differs."""
     for job in range(submit.size):
         r, s = max(planned[job], 1.0), max(submit[job], 1.0)
         keys[job] = log10(r) * size[job] + 870.0 * log10(s)

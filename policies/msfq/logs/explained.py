@@ -1,4 +1,4 @@
-"""Why a job of a log started no earlier: who ran in its place, by which rule, at what price."""
+"""Why a job of a log started no earlier: who ran in its place, by which rule, at what cost."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -76,11 +76,11 @@ class _Replayed:
         return -quotas.priority.get(machine.label(job, quotas.priority_by) or "", 0.0)
 
     def running(self, now: float) -> Any:
-        """Tell of each job whether it runs, once all that starts at this time has."""
+        """Tell which jobs run once everything that starts at this time has started."""
         return (self.starts <= now) & (now < self.ends)
 
     def at(self, now: float, without: int) -> Machine:
-        """Return the machine at a time, as if one of the jobs had not started then."""
+        """Return the machine at a time, as if one of the jobs had not started."""
         machine, running = self.machine, self.running(now)
         running[without] = False
         machine.now = now
@@ -103,7 +103,7 @@ class _Replayed:
         return np.bincount(user, used, minlength=len(machine.usage)).astype(np.float64)
 
     def alone(self, job: int, running: Any) -> float:
-        """Return when a job fits beside those that run already, if nobody else starts."""
+        """Return when a job fits beside the running ones if nobody else starts."""
         machine, now = self.machine, self.machine.submit[job]
         times: list[float] = sorted(self.ends[running].tolist())
         for time in (now, *times):

@@ -1,4 +1,4 @@
-"""The waiting line, compiled: the next job in some order that fits, without a walk along the line.
+"""The waiting line, compiled: the next fitting job in some order, without scanning the line.
 
 Jobs have a place in the order, from 0. Over the places stands a tree of `FAN` children a node; each
 node knows the least need of each resource and the shortest planned time of the waiting jobs below.

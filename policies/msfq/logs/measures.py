@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Measures, Replayed
-from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Labels
 
 SLOWDOWN_BOUND = 10.0
@@ -63,7 +63,7 @@ def measured(
 
 
 def _by(labels: Labels, response: Floats, wait: Floats, slowdown: Floats) -> dict[str, Measures]:
-    """Return measures by name; jobs of unknown names are left out."""
+    """Return measures by name; jobs without a name are left out."""
     known = labels.codes >= 0
     codes, count = labels.codes[known], len(labels.names)
     jobs = np.bincount(codes, minlength=count)

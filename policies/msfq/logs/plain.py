@@ -88,7 +88,7 @@ class Machine:
         return None if labels is None or labels.codes[job] < 0 else labels.names[labels.codes[job]]
 
     def fits(self, job: int, free: int | None = None, left: Sequence[int] | None = None) -> bool:
-        """Tell whether a job fits into what is idle, or into so much."""
+        """Tell whether a job fits into the idle capacity, or a given one."""
         free, left = self.free if free is None else free, self.left if left is None else left
         enough = all(need <= over for need, over in zip(self.more[job], left, strict=True))
         return self.need[job] <= free and enough
@@ -106,7 +106,7 @@ class Machine:
         heappush(self._ends, (self.now + self._run[job], job))
 
     def promise(self, job: int, time: float) -> None:
-        """Note when a job is to start at the latest; only the first such promise counts."""
+        """Record a job's latest start; only the first such promise counts."""
         self.promises.setdefault(job, time)
 
     def go_to(self, now: float) -> None:
@@ -187,7 +187,7 @@ def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
 def limited(
     jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
 ) -> tuple[Jobs, Sequence[int]]:
-    """Return jobs and amounts with one more resource for each limit: servers of its long jobs."""
+    """Return jobs and amounts with a resource for each limit: servers of its long jobs."""
     if not limits:
         return jobs, amounts
     columns = dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True)) if jobs.needs else {}
@@ -199,7 +199,7 @@ def limited(
 
 
 def sizes(jobs: Jobs, servers: int, amounts: Sequence[int]) -> Floats | Ints:
-    """Return each job's servers; with other resources its largest share of any, in servers.
+    """Return each job's servers; with other resources, its dominant share in servers.
 
     Source: Ghodsi et al., Dominant Resource Fairness, NSDI 2011.
     """

@@ -1,4 +1,4 @@
-"""Running jobs by their planned end, compiled: a sorted list in blocks, which scales with both.
+"""Running jobs by planned end, compiled: a sorted list in blocks.
 
 A block holds up to `ROOM` jobs in order.
 """
@@ -41,7 +41,7 @@ def _copy(target: int, source: int, plan: Plan) -> None:
 
 @compiled
 def _block(end: float, job: int, used: int, plan: Plan) -> Any:
-    """Return the position of the last block whose first job is not after this one; 0 at least."""
+    """Return the last block whose first job is not after this one; at least 0."""
     low, high = 0, used
     while high - low > 1:
         middle = (low + high) >> 1
@@ -134,7 +134,7 @@ def remove(end: float, job: int, used: int, plan: Plan) -> Any:
 
 @compiled
 def _joined(position: int, used: int, plan: Plan) -> Any:
-    """Put what is in the block after a position into that before, and the block to the empty."""
+    """Merge a block into the one before, and free it."""
     b, other = plan.blocks[position], plan.blocks[position + 1]
     for i in range(plan.count[other]):
         source, target = other * ROOM + i, b * ROOM + plan.count[b] + i
@@ -151,7 +151,7 @@ def _joined(position: int, used: int, plan: Plan) -> Any:
 
 @compiled
 def reserve(job: int, need: int, free: int, more: Any, over: Any, used: int, plan: Plan) -> Any:
-    """Return when a job can start by plan, and how many servers are over then.
+    """Return when a job can start by plan, and how many servers are then spare.
 
     All that is planned to end at that instant counts. ``over``, which holds what is left of other
     resources now, takes what is over then; ``more`` is as in `Log`.

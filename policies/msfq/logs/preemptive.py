@@ -1,4 +1,4 @@
-"""Preemptive references on logs: what nonpreemption costs; no cluster runs them.
+"""Preemptive references on logs: they show what nonpreemption costs; no cluster runs them.
 
 They stop jobs and resume them later, at no cost and on any servers, and know how long each job has
 still to run. They are defined here job by job, and played in plain Python.
@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from schedopt.instances.msfq import Instance, Preempted
-from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, confidence
@@ -26,17 +26,17 @@ Piece = tuple[int, float, float]
 
 
 def server_filling(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
-    """Serve the widest first of the fewest that came first and need all servers together."""
+    """Serve the widest first of the oldest jobs that together need all servers."""
     return _filled(jobs, servers, present)
 
 
 def server_filling_srpt(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
-    """Serve the widest first of the fewest with least work left that need all servers together."""
+    """Serve the widest first of the jobs of least work that together need all servers."""
     return _filled(jobs, servers, _by_work(jobs, present, left))
 
 
 def divisor_filling(jobs: Jobs, servers: int, present: list[int], left: Left) -> list[int]:
-    """Serve those of the k oldest jobs that fill most servers, of such the oldest.
+    """Serve those of the k oldest jobs that fill the most servers, ties to the oldest.
 
     Where needs divide k, any k jobs hold some that fill all k servers: so these do.
     """

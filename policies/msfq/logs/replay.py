@@ -187,7 +187,7 @@ def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
 
 
 def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
-    """Return arrays for the jobs that run at once; unused pages never take memory."""
+    """Return arrays for the jobs that run at once; untouched pages take no memory."""
     from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
 
     most = min(len(jobs), site.servers // int(jobs.need.min())) + 1

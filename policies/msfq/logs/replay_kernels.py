@@ -115,7 +115,7 @@ def loop_of(name: str, serve: Any, ended: Any) -> Any:
 def lost(
     submit: Any, need: Any, starts: Any, by_start: Any, ends: Any, by_end: Any, servers: int
 ) -> Any:
-    """Return min(idle servers, servers that waiting jobs need), integrated over time.
+    """Return the time integral of min(idle servers, servers that waiting jobs need).
 
     ``by_start`` and ``by_end`` are the jobs in the order of their starts and ends.
     """

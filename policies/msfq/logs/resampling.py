@@ -1,4 +1,4 @@
-"""Logs resampled by user and week: what else the same users might have submitted.
+"""Logs resampled by user and week: what the same users might have submitted instead.
 
 Each user's weeks are drawn anew from those between the user's first and last, with replacement, and
 jobs keep their hour of the week; so daily and weekly cycles stay, and whoever came late or left

@@ -13,7 +13,7 @@ from schedopt.policies.msfq.logs.plain import Machine, Rule
 from schedopt.policies.msfq.logs.replay import Order
 
 Key = Callable[[Machine, int], float]
-"""What a job is ordered by, the least first; ties in the order of submit."""
+"""The sort key of jobs, the least first; ties in order of submit."""
 
 
 def arrival(machine: Machine, job: int) -> float:
@@ -32,7 +32,7 @@ def longest(machine: Machine, job: int) -> float:
 
 
 def smallest(machine: Machine, job: int) -> float:
-    """Smallest area first: servers, or what is most of it, times time."""
+    """Smallest area first: servers (or the dominant share) times run time."""
     return machine.planned[job] * machine.size[job]
 
 
@@ -124,7 +124,7 @@ KEYS: dict[str, Key] = {
 
 
 def key_of(order: Order) -> Key | None:
-    """Return what an order goes by; None where that is more than a key."""
+    """Return the key of an order; None where it has no single key."""
     return weighted(order.priority) if order.key == "weighted" else KEYS.get(order.key)
 
 
@@ -147,7 +147,7 @@ def _sorted(machine: Machine, key: Key) -> list[int]:
 
 
 def reservation(machine: Machine, head: int) -> tuple[float, int, list[int]]:
-    """Return when a job that does not fit can start, and what is over then: servers, and the rest.
+    """Return when a job that does not fit can start, and what is then spare: servers, and the rest.
 
     All that is planned to end at that instant counts.
     """
@@ -211,7 +211,7 @@ class Conservative:
 
 
 class Borrowing:
-    """Queues with quotas, in cohorts in which they borrow what others leave, as in Kueue.
+    """Queues with quotas in cohorts, where they borrow what others leave unused, as in Kueue.
 
     At each event there are turns until nobody is left to look at. In a turn the first of each queue
     comes, by priority and then by submit; of these first those within their queue's own quota, then
@@ -223,7 +223,7 @@ class Borrowing:
         self.quotas, self.first, self.used = quotas, first, dict[int, list[int]]()
 
     def __call__(self, machine: Machine) -> None:
-        """Give back what has ended, then take turns."""
+        """Return the quota of ended jobs, then take turns."""
         names = ("servers", *(machine.jobs.needs.names if machine.jobs.needs else ()))
         self.tree, by = self.quotas.tree(names), self.quotas.by
         self.used = self.used or {node: [0] * len(names) for node in range(len(self.tree.parent))}

@@ -1,10 +1,11 @@
 """When waiting jobs of a log will start: intervals from sampled run times, calibrated on its past.
 
-Run times of who runs and who waits are drawn from a model of the past (`runtimes`), each scenario
-is played on by the policy, and quantiles of the starts make an interval. How far such intervals
-missed at moments of the past widens or narrows those of now, on the scale of the logarithm of the
-wait that is left: conformalized quantile regression. Later moments count for more, since machines
-change.
+A snapshot is a log at one moment: who waits, who runs and since when. Run times of both are drawn
+from a model that is fitted on ended jobs alone (it makes a `Draw`; `run_times` registers it by
+name), each scenario is played on by the policy, and quantiles of the starts make an interval. How
+far such intervals missed at moments of the past widens or narrows those of now, on the scale of the
+logarithm of the wait that is left: conformalized quantile regression. Later moments count for more,
+since machines change.
 
 Sources: Romano, Patterson and Candès, "Conformalized quantile regression", NeurIPS 2019; Barber,
 Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", Annals of Statistics
@@ -12,16 +13,214 @@ Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", A
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Floats
-from schedopt.policies.msfq.logs.runtimes import MODELS
-from schedopt.policies.msfq.logs.snapshot import Rows, Snapshot
+from schedopt.instances.msfq.logs import Floats, Ints, Jobs, Labels
+
+Rows = NDArray[np.intp]
+SLIVER = 1e-9
+"""Least remaining part of a job that still runs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What is known of a log at a time, replayed until then under a policy."""
+
+    queue: Instance  # whose log it is. Of run times, only those of jobs that have ended are known
+    # When each job starts; what is after ``time`` is not known either; shape (jobs,).
+    starts: Floats
+    time: float
+    # waiting, running, ended: rows of the log; those that have ended in the order of their ends.
+    waiting: Rows = field(init=False)
+    running: Rows = field(init=False)
+    ended: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        jobs, at = self.queue.jobs, self.time
+        ends = self.starts + jobs.run
+        begun, over = self.starts <= at, ends <= at
+        ended = np.flatnonzero(over)
+        for name, rows in (
+            ("waiting", np.flatnonzero((jobs.submit <= at) & ~begun)),
+            ("running", np.flatnonzero(begun & ~over)),
+            ("ended", ended[np.argsort(ends[ended], kind="stable")]),
+        ):
+            object.__setattr__(self, name, rows)
+
+    @property
+    def asked(self) -> Rows:
+        """The rows whose run times are not known yet: who waits, then who runs."""
+        return np.concatenate((self.waiting, self.running))
+
+    @cached_property
+    def elapsed(self) -> Floats:
+        """For how long each of them has run."""
+        waiting = np.zeros(len(self.waiting))
+        return np.concatenate((waiting, self.time - self.starts[self.running]))
+
+    def onward(self, runs: Floats, *, estimated: bool) -> Instance:
+        """Return the log from here on, given run times for `asked`.
+
+        Until ``time`` the machine is full: of the jobs that run, and of one that holds the rest.
+        So whoever waits has waited until now, and a policy decides at ``time`` as it would have.
+        With ``estimated`` a policy knows of who runs what was requested, else how long it runs.
+        """
+        bare, jobs, running = self._bare, self.queue.jobs, len(self.running)
+        waiting = len(self.waiting)
+        gone, count = self.time - float(bare.submit[0]), len(bare) - waiting
+        mine = runs[waiting:]
+        rest = np.maximum(mine - self.elapsed[waiting:], SLIVER * np.maximum(mine, 1.0))
+        run = bare.run.copy()
+        run[:running], run[count:] = gone + rest, runs[:waiting]
+        asked = None
+        if jobs.estimate is not None and estimated:
+            asked = np.full(len(bare), np.nan)
+            left = jobs.estimate[self.running] - self.elapsed[waiting:]
+            asked[:running] = gone + np.fmax(left, rest)
+            asked[count:] = jobs.estimate[self.waiting]
+        if asked is not None and not np.isfinite(asked).any():
+            asked = None
+        return self.queue.with_jobs(replace(bare, run=run, estimate=asked))
+
+    @cached_property
+    def _bare(self) -> Jobs:
+        """The jobs of `onward`: who runs, what holds the rest until now, who waits."""
+        jobs, waiting, running = self.queue.jobs, self.waiting, self.running
+        zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
+        free = self.queue.servers - int(jobs.need[running].sum())
+        held = [free] if free else []
+        count = len(running) + len(held)
+        user = None
+        if jobs.user is not None:
+            codes = [jobs.user.codes[running], np.full(len(held), -1), jobs.user.codes[waiting]]
+            user = Labels(np.concatenate(codes).astype(np.int32), jobs.user.names)
+        needs: list[Ints] = [jobs.need[running], np.array(held, dtype=np.int32), jobs.need[waiting]]
+        return Jobs(
+            submit=np.concatenate((np.full(count, zero), jobs.submit[waiting])),
+            need=np.concatenate(needs).astype(np.int32),
+            run=np.full(count + len(waiting), self.time - zero),
+            user=user,
+        )
+
+
+FEW = 20
+"""Jobs of a user, or of a size, from which their own past counts."""
+RECENT = 200
+"""Jobs of a pool that count: the last to end."""
+
+
+class Draw(Protocol):
+    """Draws run times of some rows of a log."""
+
+    def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
+        """Return run times longer than what has elapsed, shape (count, rows)."""
+        ...
+
+
+MODELS: dict[str, Callable[[Jobs, Rows], Draw]] = {}
+"""By name: a function of a log and the rows that have ended, the last to end last."""
+
+
+def run_times(name: str) -> Callable[[Callable[[Jobs, Rows], Draw]], Callable[[Jobs, Rows], Draw]]:
+    """Register a model under a name."""
+
+    def registered(model: Callable[[Jobs, Rows], Draw]) -> Callable[[Jobs, Rows], Draw]:
+        MODELS[name] = model
+        return model
+
+    return registered
+
+
+@run_times("history")
+class History:
+    """Runs by the user's own past, else by jobs of the same size, else by all.
+
+    What is learned is the ratio of actual to requested time where both are known, else the run
+    time. Jobs of one user that ask for the same are drawn alike in a scenario: users submit many
+    copies of one program.
+    """
+
+    def __init__(self, jobs: Jobs, ended: Rows) -> None:
+        self.jobs = jobs
+        self._asked = np.ones(len(jobs))
+        if jobs.estimate is not None:
+            self._asked = np.where(np.isfinite(jobs.estimate), jobs.estimate, 1.0)
+        self._rated = np.zeros(len(jobs), dtype=np.bool_)
+        if jobs.estimate is not None:
+            self._rated = np.isfinite(jobs.estimate)
+        self._classes = np.floor(np.log2(jobs.need)).astype(np.int64)
+        self._users = np.full(len(jobs), -1) if jobs.user is None else jobs.user.codes
+        self._pools: dict[tuple[str, int, bool], Floats] = {}
+        for rated in (False, True):
+            rows = ended[self._rated[ended] == rated]
+            self._learn("all", rows, np.zeros(len(jobs), dtype=np.int64), rated)
+            self._learn("size", rows, self._classes, rated)
+            self._learn("user", rows, self._users, rated)
+
+    def _learn(self, by: str, rows: Rows, keys: NDArray[np.generic], rated: bool) -> None:
+        for key in np.unique(keys[rows]).tolist():
+            own = rows[keys[rows] == key][-RECENT:]
+            if len(own) >= FEW or by == "all":
+                self._pools[by, key, rated] = np.sort(self.jobs.run[own] / self._asked[own])
+
+    def _pool(self, row: int) -> Floats:
+        """Return the sorted run times of similar jobs, or their ratios to what was requested."""
+        rated = bool(self._rated[row])
+        user = int(self._users[row])
+        keys = [("user", user), ("size", int(self._classes[row])), ("all", 0)]
+        for by, key in keys if user >= 0 else keys[1:]:
+            if (by, key, rated) in self._pools:
+                return self._pools[by, key, rated]
+        return np.empty(0)
+
+    def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
+        """Return run times longer than what has elapsed, shape (count, rows)."""
+        draw = np.random.Generator(np.random.PCG64(seed))
+        alike = list(
+            zip(
+                self._users[rows].tolist(),
+                self.jobs.need[rows].tolist(),
+                self._asked[rows].tolist(),
+                strict=True,
+            )
+        )
+        known = {key: number for number, key in enumerate(dict.fromkeys(alike))}
+        chance = draw.random((count, len(known)))
+        runs = np.empty((count, len(rows)))
+        for i, row in enumerate(rows.tolist()):
+            asked = float(self._asked[row])
+            values = self._pool(row) * asked
+            longer = values[np.searchsorted(values, elapsed[i], "right") :]
+            if not longer.size:  # beyond all known: what was asked, or as long again
+                rest = asked - elapsed[i] if self._rated[row] else elapsed[i]
+                longer = elapsed[i] + np.linspace(0.05, 1.0, 20) * max(rest, elapsed[i] * 0.05, 1.0)
+            at = (chance[:, known[alike[i]]] * longer.size).astype(np.intp)
+            runs[:, i] = longer[at]
+        return runs
+
+
+@run_times("requested")
+class Requested:
+    """Takes requests as run times; a job without one, or beyond it, runs as long again."""
+
+    def __init__(self, jobs: Jobs, ended: Rows) -> None:
+        known = jobs.run[ended] if len(ended) else np.ones(1)
+        self._asked = np.full(len(jobs), float(known.max()))
+        if jobs.estimate is not None:
+            self._asked = np.where(np.isfinite(jobs.estimate), jobs.estimate, self._asked)
+
+    def __call__(self, rows: Rows, elapsed: Floats, count: int, seed: int) -> Floats:
+        """Return the same run times in each scenario, shape (count, rows)."""
+        asked = self._asked[rows]
+        runs = np.where(asked > elapsed, asked, 2 * elapsed + 1.0)
+        return np.tile(runs, (count, 1))
+
 
 SCENARIOS = 200
 PAST_SCENARIOS = 40
@@ -29,15 +228,15 @@ PAST_SCENARIOS = 40
 MOMENTS = 40
 """Moments of the past that intervals are calibrated on."""
 HALF = 0.3
-"""The part of these moments over which what one counts for is halved."""
+"""Half-life of a moment's weight, as a fraction of the moments."""
 EACH = 40
-"""Waiting jobs of a moment that count, spread over its queue."""
+"""Waiting jobs sampled at a moment, spread over its queue."""
 GOLDEN = 0.6180339887
-"""Whose multiples are spread evenly over [0, 1), but for whole numbers."""
+"""The golden ratio: fractional parts of its multiples spread evenly over [0, 1)."""
 LEAST = 100
-"""Starts of the past below which intervals are left as they are."""
+"""Fewest past starts for calibration; with fewer, intervals are left as they are."""
 GRAIN = 100.0
-"""The mean run time over this is the wait below which differences hardly count."""
+"""Waits below the mean run time over this hardly count."""
 
 Play = Callable[[Instance], Floats]
 """Returns when each job of a log starts under the policy."""
@@ -109,7 +308,7 @@ def _grain(at: Snapshot) -> float:
 
 
 def _logs(time: float, starts: Floats, grain: float) -> Floats:
-    """Return the logarithm of the wait that is left."""
+    """Return the logarithm of the remaining wait."""
     return np.asarray(np.log1p((starts - time) / grain))
 
 
@@ -119,7 +318,7 @@ def _widened(time: float, starts: Floats, shift: float, grain: float) -> Floats:
 
 
 def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[float]:
-    """Return times before ``end`` at which somebody waited: early, late or in the midst of it."""
+    """Return moments before ``end`` at which jobs waited."""
     submit = queue.jobs.submit
     waited = np.flatnonzero((submit < np.minimum(starts, end)) & (submit > submit[0]))
     if not len(waited):
@@ -131,7 +330,7 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
 
 
 def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Return how far intervals of the past missed, below 0 where they held; and which are known.
+    """Return how far past intervals missed (below 0 where they held), and which misses are known.
 
     Of a start that is still to come, the score is at least what it would be were it now. The last
     array says how much each counts.
@@ -156,7 +355,7 @@ def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[n
 
 
 def _quantile(scores: Floats, seen: NDArray[np.bool_], counts: Floats, level: float) -> float:
-    """Return a quantile of scores of which some are known to be larger (Kaplan and Meier, 1958)."""
+    """Return a quantile of scores, some right-censored (Kaplan and Meier, 1958)."""
     order = np.lexsort((~seen, scores))
     own = counts[order]
     left = own[::-1].cumsum()[::-1]

@@ -1,4 +1,4 @@
-"""Weights tuned on the first part of a log: a seeded search, to be judged on the rest.
+"""Priority weights tuned on the first part of a log by a seeded search, judged on the rest.
 
 Of the family `Priority` it looks at waiting time, need, run time, stretch and the user's usage,
 with backfilling or without, and at what long jobs may hold together. The weight of the run time is
@@ -20,7 +20,7 @@ from schedopt.policies.msfq.logs.registration import ESTIMATES, OPTIONS, run, st
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 CORNERS = (0.0, -0.5, -1.0, -2.0)
-"""Weights of the need that are tried first, with each way to fill: SJF is 0, SAF is -1."""
+"""Weights of the need tried first, with each way to fill: 0 is SJF, -1 is SAF."""
 FACTORS = ("wait", "stretch", "usage")
 MOST_LIMITS = 2
 LEAST = 20
@@ -29,7 +29,7 @@ LOSS = 1e-9
 
 
 class TunedPriority(NamedTuple):
-    """What a search found: ``objective`` and ``worst`` user's slowdown are of the jobs it saw."""
+    """The weights found; ``objective`` and ``worst`` (user's slowdown) are of the tuning jobs."""
 
     site: Priority
     objective: float
@@ -38,7 +38,7 @@ class TunedPriority(NamedTuple):
 
 
 def halves(queue: Instance, train: float) -> tuple[Instance, Instance]:
-    """Return a log's first jobs, so large a part of all, and the others, as logs of their own."""
+    """Split a log into its first jobs, a given fraction of all, and the rest."""
     count = round(len(queue.jobs) * train)
     if not LEAST <= count < len(queue.jobs):
         raise NotApplicableError(f"from {LEAST} jobs to all but one to tune on: here {count}")
@@ -49,7 +49,7 @@ def halves(queue: Instance, train: float) -> tuple[Instance, Instance]:
 
 
 def tune(queue: Instance, estimates: str, evaluations: int = 150, seed: int = 0) -> TunedPriority:
-    """Search weights for a log's objective under which no user fares worse than the worst of EASY.
+    """Search weights for a log's objective that treat no user worse than EASY's worst.
 
     The corners of the family come first, then steps from the best so far, which get smaller.
     """
@@ -72,7 +72,7 @@ def tune(queue: Instance, estimates: str, evaluations: int = 150, seed: int = 0)
 def _proposals(
     queue: Instance, planned: Floats, count: int, seed: int
 ) -> Generator[Priority, Priority, None]:
-    """Yield what to try next, sent the best so far."""
+    """Yield candidates; the best so far is sent back."""
     draw = np.random.default_rng(seed)
     # A wait as long as the mean run time counts 1, so that steps suit any log.
     plain = Priority(max_age=float(queue.jobs.run.mean()))

@@ -78,12 +78,13 @@ class Dssp(Problem["Instance"]):
             return with_rules(found, constraints)
         return seated(found, constraints)
 
-    def quantity(self, text: str, unit: str) -> float:
-        """Return a length of time, such as ``12h``, in a file's unit."""
-        from schedopt.instances.dssp.clock import Clock
-        from schedopt.instances.durations import SECONDS
+    def quantity(self, text: str, instance: Instance, unit: str) -> float:
+        """Return a length of time, such as ``12h``, or a time by the clock, in a unit."""
+        from schedopt.instances.dssp.clock import dates_of, time_of
+        from schedopt.instances.times import SECONDS
 
-        return Clock(unit=pick(unit, SECONDS, "a unit of time")).length(text, "--vary")
+        own = pick(unit, SECONDS, "a unit of time")
+        return time_of(text, own, dates_of(instance.start, own) if instance.start else None)
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with the number for a fill that is given in words."""
@@ -93,7 +94,7 @@ class Dssp(Problem["Instance"]):
         return found
 
     def measured_by(self, policy: Policy) -> Options:
-        """Return no options where jobs are run: the bound then depends on no choice."""
+        """Return no options for schedules, whose bound depends on no choice."""
         return {} if _dispatches(policy) else super().measured_by(policy)
 
     def question(
@@ -103,7 +104,7 @@ class Dssp(Problem["Instance"]):
         options: Options,
         constraints: Sequence[Constraint] = (),
     ) -> Question[Instance] | None:
-        """Return the best choice under the same options; of what is run, in the bounding night."""
+        """Return the best choice under the same options; for schedules, in the bounding night."""
         from schedopt.instances.dssp import bounding
 
         if _dispatches(policy) and bounding(instance) is not instance:

@@ -13,16 +13,15 @@ import msgspec
 from schedopt.formats import counted
 from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import Constraint, FairShare
-from schedopt.instances.decimals import as_written
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
-from schedopt.instances.precision import expect_held
 from schedopt.solvers.result import Document
 
 DIGITS = 12
-"""Significant digits of a demand that was worked out from a share, so that rounding is gone."""
+"""Significant digits of a demand computed from a share, to remove rounding."""
 
 OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
 
@@ -32,7 +31,7 @@ EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are da
 
 @dataclass(frozen=True)
 class Usage:
-    """What one night used."""
+    """The use of one night."""
 
     night: int  # counted from anywhere
     capacity: Fraction | None  # None where it is not known
@@ -49,7 +48,7 @@ def carry(
     half_life: str | None,
     window: str | None,
 ) -> tuple[list[Constraint], list[str]]:
-    """Return fair shares that know what was used before, and lines on what became of what."""
+    """Return fair shares with the use of earlier nights, and notes on them."""
     life, nights = _memory(half_life, window)
     used = [*_of_results(results), *(night for table in tables for night in _of_table(table))]
     if not used:
@@ -139,7 +138,8 @@ def _of_table(path: Path) -> list[Usage]:
     cells = Cells.of(path)
     for needed in OWN[:2]:
         if needed not in cells.titles:
-            raise InputError(f"a column `{needed}`", found=", ".join(cells.titles), file=str(path))
+            expected = f"a column `{needed}`, of a table of usage; or a result in JSON"
+            raise InputError(expected, found=", ".join(cells.titles), file=str(path))
     groupings = [title for title in cells.titles if title not in OWN]
     demand: dict[int, Fraction] = {}
     capacity: dict[int, Fraction] = {}
@@ -174,7 +174,7 @@ def _night(text: str) -> int:
 
 
 def _called(night: int) -> str:
-    """Return a night as its table names it: a number, or a date."""
+    """Return a night's name in its table: a number or a date."""
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
 
 

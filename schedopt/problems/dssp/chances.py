@@ -19,7 +19,7 @@ from schedopt.instances.dssp.scenarios import DECIDING, MILLION, RUNNING, factor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedopt.instances.dssp.tasks import Floats, Ints
+    from schedopt.instances.dssp.planned import Floats, Ints
 
 DRAWS, FEW, MOST = 400, 24, 40_000_000
 """Scenarios that a plan is run in, and by which its dispatcher is chosen; an eighth of these at
@@ -27,13 +27,13 @@ least, where all together have more tasks than so many."""
 PLAINLY = 100_000
 """Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
 SLOW = 100
-"""How many times as long a task takes to simulate on a machine that changes."""
+"""Relative cost of simulating a task on a machine that changes."""
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
 
 def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dict[str, float]:
-    """Return in which share of drawn scenarios each job of a schedule is in time."""
+    """Return the share of drawn scenarios in which each job of a schedule is in time."""
     if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
         return {}
     jobs, in_time = ran(night, schedule, policy, seed)
@@ -56,7 +56,7 @@ def ran(
 
 
 def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
-    """Return the dispatcher that earns the most with some jobs on average of a few scenarios."""
+    """Return the dispatcher with the highest mean reward over a few scenarios."""
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
     from schedopt.policies.registry import is_own
 
@@ -70,7 +70,7 @@ def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
 
 
 def _count(night: Instance, draws: int) -> int:
-    """Return how many scenarios are run of so many: fewer where there are many tasks."""
+    """Return the number of scenarios to run, fewer where there are many tasks."""
     tasks = max(1, len(night.tasks.lengths)) * (SLOW if night.beyond else 1)
     return max(draws // 8, min(draws, MOST * draws // DRAWS // tasks))
 

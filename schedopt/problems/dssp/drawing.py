@@ -43,9 +43,10 @@ from schedopt.solvers.result import Result
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
+THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
 
 MOST_WINDOWS = 12
-"""Releases, or deadlines, of jobs' own that are drawn; more would hide what they are about."""
+"""Most releases and deadlines that are drawn; more would hide the picture."""
 
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
@@ -191,7 +192,7 @@ def _asked(
     documents: Sequence[Result[Selected]],
     night: Instance | None,
 ) -> None:
-    """Draw what the groups ask for, behind what they get."""
+    """Draw the groups' demands behind their shares."""
     found = documents[0].solution
     if night is None or found is None or by not in night.groups:
         return
@@ -286,10 +287,13 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         axis=1,
     )
     many = len(tasks) > MANY
+    faces = [colour[labels[task.job]] for task in tasks]
+    thin = end - start < end.max(initial=0.0) / THIN  # of these a white edge would leave nothing
+    edges = [face if few else "white" for face, few in zip(faces, thin, strict=True)]
     bars = PolyCollection(
         corners,
-        facecolors=[colour[labels[task.job]] for task in tasks],
-        edgecolors="none" if many else "white",
+        facecolors=faces,
+        edgecolors="none" if many else edges,
         linewidths=0 if many else 0.6,
         antialiased=not many,
         rasterized=many,
@@ -365,7 +369,7 @@ def _windows(axes: Axes, night: Instance | None, unit: float) -> None:
 
 
 def _machine(axes: Axes, night: Instance | None, unit: float) -> None:
-    """Draw how many processors there are, and of which pool, where that changes."""
+    """Draw the processors by pool, where their number changes."""
     if night is None or not any((night.changes, night.end, night.down, night.pools)):
         return
     first = 0.0
@@ -379,7 +383,7 @@ def _machine(axes: Axes, night: Instance | None, unit: float) -> None:
 
 
 def _releases(document: Any) -> Any:
-    """Return when each processor that works at all ends its last task."""
+    """Return the end of each busy processor's last task."""
     last: dict[int, float] = {}
     for task in document.solution.tasks:
         for on in task.on:

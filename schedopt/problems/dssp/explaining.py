@@ -12,7 +12,7 @@ from fractions import Fraction
 import msgspec
 
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.rows import able
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
@@ -31,7 +31,7 @@ ASKED = "asked for"  # the name of the requirement that asks for a job, where no
 
 HOUR = 3600.0
 LONG = 2 * HOUR
-"""A deadline from which on a file is taken to be in seconds, so that an hour can be told."""
+"""Deadlines from which a file is taken to be in seconds."""
 
 Progress = Callable[[int, int], None]
 
@@ -45,7 +45,7 @@ def explain(
 
 @dataclass
 class _Answer:
-    """What solving again says: the reward, the jobs, and whether that is proven."""
+    """The answer of a further solve: reward, jobs, and whether it is proven."""
 
     worth: Fraction | None
     chosen: frozenset[str]
@@ -86,7 +86,7 @@ class _Explaining:
         self.done = 0
 
     def explanation(self) -> Explanation:
-        """Solve again for each rule, for more of the machine, and for each job left out."""
+        """Solve again without each rule, on more of the machine, and with each job left out."""
         others = [[*self.rules[:i], *self.rules[i + 1 :]] for i in range(len(self.rules))]
         without = [self._solved(self.night, rules) for rules in others]
         prices = tuple(self._price(i, answer) for i, answer in enumerate(without))
@@ -171,9 +171,10 @@ class _Explaining:
             names = tuple(name for name in answer.conflict if name != self.asked)
             first = f"rule:{names[0]}" if names else "never"
             words = (
-                f"cannot be with {' and '.join(map(shown, names))}"
+                f"{' and '.join(map(shown, names))} "
+                f"{'keeps' if len(names) == 1 else 'together keep'} it out of every choice"
                 if names
-                else "fits in no selection"
+                else "it fits into no choice"
             )
             return LeftOut(job=job.name, reason=first, words=words, reward=job.reward, rules=names)
         needed = None

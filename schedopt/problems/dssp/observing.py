@@ -1,4 +1,4 @@
-"""What of a night has happened by a time: what is told, and else what was planned."""
+"""What has happened in a night by a time: as reported, else as planned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,6 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
+from schedopt.formats import number
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
@@ -18,7 +19,7 @@ from schedopt.problems.shown import Span
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = ("job", "status", "start", "processors", "end", "pool")
 NEAR = 1 + 1e-11
-"""What ends after a time by less than this factor ends at it: it is rounded."""
+"""Relative rounding within which an end counts as at a time."""
 
 
 class Task(NamedTuple):
@@ -44,7 +45,7 @@ class Old:
 
 
 class StateRow(NamedTuple):
-    """What a state says of a job, or of the machine where it names none."""
+    """A row of a state: about a job, or about the machine where no job is named."""
 
     place: str
     status: str = ""
@@ -55,7 +56,7 @@ class StateRow(NamedTuple):
 
 
 class Level(NamedTuple):
-    """From when on there are how many processors, and of which pool."""
+    """A time, and the number of processors, by pool, from then on."""
 
     time: float
     processors: int
@@ -64,7 +65,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """What is told: rows by job, and how many processors there are."""
+    """A reported state: rows by job, and the numbers of processors."""
 
     jobs: Mapping[str, StateRow]
     levels: Sequence[Level]
@@ -73,7 +74,7 @@ class State:
 
 @dataclass(frozen=True)
 class Begun:
-    """A job as it stands."""
+    """The progress of a job."""
 
     status: str = "waiting"  # of `STATUSES`
     past: Sequence[Task] = ()  # what of it has run, or runs until its end
@@ -87,11 +88,11 @@ class Begun:
 
     @property
     def end(self) -> float:
-        """When the last of what has begun ends."""
+        """When the last begun task ends."""
         return max(task.end for task in self.past)
 
     def running(self, at: float) -> list[tuple[float, int, str]]:
-        """Return until when which numbers of processors are held, and of which pools."""
+        """Return the processors held, by pool, and until when."""
         return [(task.end, self.width, task.pool) for task in self.past if task.end > at]
 
     def used(self) -> float:
@@ -105,6 +106,11 @@ def time_told(night: Instance, text: str, place: str) -> float:
         return time_of(
             str(text), night.unit, dates_of(night.start, night.unit) if night.start else None
         )
+
+
+def moment(night: Instance, time: float) -> str:
+    """Return a time of a night in words: by the clock where its start is known."""
+    return dates_of(night.start, night.unit).told(time) if night.start else number(time)
 
 
 def state_of(night: Instance, source: Source | None, at: float) -> State:
@@ -149,13 +155,14 @@ def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> Sta
     )
     if start is not None and line["job"] and start > at * NEAR:
         raise InputError(f"a time by now, {at:g}", found=shown(line["start"]), place="start")
-    if end is not None and line["status"] == "running" and end < at:
+    status = line["status"].lower()
+    if end is not None and status == "running" and end < at:
         raise InputError(f"a time from now on, {at:g}", found=shown(line["end"]), place="end")
-    if end is not None and line["status"] in ("done", "failed") and end > at * NEAR:
+    if end is not None and status in ("done", "failed") and end > at * NEAR:
         raise InputError(f"a time by now, {at:g}", found=shown(line["end"]), place="end")
     if pool := line.get("pool", ""):
         pick(pool, night.pools, "one of the file's `pools`")
-    return StateRow(place, line["status"], start, _count(line.get("processors", "")), end, pool)
+    return StateRow(place, status, start, _count(line.get("processors", "")), end, pool)
 
 
 def _count(text: str) -> int | None:
@@ -167,7 +174,7 @@ def _count(text: str) -> int | None:
 
 
 def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[Begun], list[str]]:
-    """Return each job as it stands at a time, and what had to be taken for granted."""
+    """Return each job's progress at a time, and the assumptions that were made."""
     notes: list[str] = []
     found = []
     for job in night.jobs:
@@ -216,7 +223,7 @@ def pool_of(night: Instance, processor: int) -> str:
 
 
 def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[str]) -> Begun:
-    """Return a job as it stands."""
+    """Return a job's progress."""
     row = told or StateRow("")
     tasks, width = _planned(job, old, row, at)
     begun = [task for task in tasks if task.start < at and not _same(task.start, at)]
@@ -249,7 +256,7 @@ def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[
 
 
 def _by_plan(tasks: Sequence[Task], begun: Sequence[Task], at: float) -> str:
-    """Return a job's status where nothing is said: as it was planned."""
+    """Return a job's planned status, where nothing is reported."""
     if not begun:
         return "waiting"
     done = len(begun) == len(tasks) and all(task.end <= at * NEAR for task in begun)
@@ -269,7 +276,7 @@ def _ended(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Ta
 
 
 def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], int]:
-    """Return when which tasks of a job run, were they as long as guessed, and on how many each."""
+    """Return when each task of a job runs, at guessed lengths, and on how many processors."""
     span, wide = old.spans.get(job.name), old.widths.get(job.name)
     start = row.start if row.start is not None else (span[0] if span else None)
     count = row.processors if row.processors is not None else wide

@@ -44,10 +44,10 @@ Chosen = Selected | SelectedNights
 PLAINLY = 3_000  # tasks up to which the plain simulator is done before the compiled one is loaded
 
 HOPE = " (--formulation schedule looks for a choice that can be)"
-"""What may be done about late jobs."""
+"""Advice about late jobs."""
 
 LATE = "late"
-"""Why a plan does not run what is chosen: it would end so late that it earns nothing."""
+"""The reason for a chosen job that is not run: it would end too late to earn anything."""
 
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
@@ -104,7 +104,7 @@ def dispatched(
     most: int | None = None,
     among: Sequence[str] | None = None,
 ) -> Result[Any] | None:
-    """Return a result that says when: itself, or as the best dispatcher runs it; or None."""
+    """Return a result with times: itself, or as the best dispatcher runs it; or None."""
     chosen = result.solution
     if isinstance(chosen, Scheduled):
         return result
@@ -243,7 +243,7 @@ def _worth(
 def plan(
     instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights] | None
 ) -> Plan:
-    """Return a row for each job; what earns nothing is not run; no times without ``run``."""
+    """Return a row for each job; jobs that earn nothing are not run; no times without ``run``."""
     chosen = result.solution
     if chosen is None:
         several = "several nights" if of_nights(result) else "one night"
@@ -317,7 +317,7 @@ def _waited_for(instance: Instance, names: Sequence[str]) -> set[str]:
 def _ranks(
     instance: Instance, on: Mapping[str, int], starts: Mapping[str, float]
 ) -> dict[str, int]:
-    """Return in which order to release what is run: by night, by start, after what it waits for."""
+    """Return the order of release: by night, then start, after predecessors."""
     order = in_order(instance.jobs, instance.index)[0] if "after" in instance.beyond else None
     place = {j: at for at, j in enumerate(order or range(len(instance.jobs)))}
     by = sorted(on, key=lambda n: (on[n], starts.get(n, 0.0), place[instance.index[n]]))

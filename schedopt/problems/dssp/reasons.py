@@ -1,4 +1,4 @@
-"""Why a job is left out: it never can be in time, a rule keeps it out, or it is outbid.
+"""Why a job is left out: it can never be in time, a rule excludes it, or it is outbid.
 
 The reasons are found without solving again, by the first of these that holds:
 
@@ -39,6 +39,7 @@ from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.errors import shown
+from schedopt.problems.dssp.observing import moment
 
 if TYPE_CHECKING:
     from schedopt.formulations.program import Program
@@ -74,7 +75,7 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
 
 
 def _scheduled(reason: Reason, proven: bool) -> Reason:
-    """Return a reason as it is of a schedule, which may lack a place where there is room."""
+    """Return a reason in terms of a schedule, where room alone does not suffice."""
     if reason.kind != "overlooked":
         return reason
     if proven:
@@ -83,14 +84,14 @@ def _scheduled(reason: Reason, proven: bool) -> Reason:
 
 
 def _at_risk(reason: Reason) -> Reason:
-    """Return a reason as it is under risk, where room by planned times is not all that counts."""
+    """Return a reason in terms of risk, where room by planned times is not enough."""
     if reason.kind != "overlooked":
         return reason
     return Reason("risk", words=f"{reason.words}; run times are uncertain")
 
 
 def _explained(result: Result) -> dict[str, Reason]:
-    """Return the reasons that solving again has found, where that was asked for."""
+    """Return the reasons found by further solves, where these were requested."""
     told: dict[str, Reason] = {}
     for one in (result.explanation or {}).get("left_out", ()):
         kind, _, rule = one["reason"].partition(":")
@@ -140,12 +141,14 @@ def _never(night: Instance, j: int) -> Reason:
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
     if night.beyond:
-        words = f"alone on this machine it is not done by {number(float(night.deadlines[j]))}"
+        words = (
+            f"alone on this machine it is not done by {moment(night, float(night.deadlines[j]))}"
+        )
         waits = f", after {', '.join(job.after)}" if job.after else ""
         return Reason("never", words=words + waits)
     if window <= 0:
-        release, due = float(night.releases[j]), float(night.deadlines[j])
-        words = f"released at {number(release)}, due at {number(due)}"
+        times = (moment(night, float(x[j])) for x in (night.releases, night.deadlines))
+        words = "released at {}, due at {}".format(*times)
     elif path > window:
         words = f"critical path {number(float(path))}; {number(float(window))} {where}"
     else:
@@ -183,7 +186,9 @@ class _Judge:
     def reason(self, j: int) -> Reason:
         """Return why an open job is left out."""
         if alone := self._shut_out(j):
-            return Reason("rule", alone, f"{shown(alone)} admits it in no selection", shut_out=True)
+            return Reason(
+                "rule", alone, f"{shown(alone)} keeps it out of every choice", shut_out=True
+            )
         dropped = self._room_for(j)
         if dropped is None:
             return Reason("outbid", words="what would have to make way is worth as much or more")
@@ -205,7 +210,7 @@ class _Judge:
         return self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"
 
     def _shut_out(self, j: int) -> str:
-        """Return the first rule that admits the job in no selection: nothing can make up for it."""
+        """Return the first rule that excludes the job from every selection."""
         for i, coefficient in self.touching.get(j, ()):
             row = self.program.rows[i]
             over = row.upper is not None and coefficient > row.upper
@@ -214,7 +219,7 @@ class _Judge:
         return ""
 
     def _room_for(self, j: int) -> tuple[int, ...] | None:
-        """Return which jobs, together worth less, make room for one by going; None where none."""
+        """Return jobs of less total reward whose removal makes room for one, if there are any."""
         change = self._change([j], ())
         short = [i for i in change if self._lacks(i, change)]
         if not short:
@@ -255,13 +260,13 @@ class _Judge:
         return self._first(change)
 
     def _first(self, change: dict[int, int]) -> str:
-        """Return the first rule that a change breaks."""
+        """Return the first rule that a change violates."""
         return next(
             (self.program.rows[i].name for i in sorted(change) if self._breaks(i, change)), ""
         )
 
     def _change(self, added: Iterable[int], dropped: Iterable[int]) -> dict[int, int]:
-        """Return by how much each row is used more."""
+        """Return the change of each row's activity."""
         change: dict[int, int] = {}
         for sign, columns in ((1, added), (-1, dropped)):
             for column in columns:
@@ -270,7 +275,7 @@ class _Judge:
         return change
 
     def _breaks(self, i: int, change: dict[int, int]) -> bool:
-        """Tell whether a change breaks a row of a rule that is kept without it."""
+        """Tell whether a change violates a row of a rule that held before."""
         row, used = self.program.rows[i], self.used[i]
         after = used + change[i]
         over = row.upper is not None and after > row.upper >= used

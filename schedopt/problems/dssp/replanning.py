@@ -17,7 +17,7 @@ from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
-from schedopt.instances.dssp.tasks import Floats
+from schedopt.instances.dssp.planned import Floats
 from schedopt.problems.dssp.observing import (
     Begun,
     Old,
@@ -53,7 +53,7 @@ PlanRow = dict[str, Any]
 
 
 class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
-    """What is selected is worth so much."""
+    """A rule: the selection is worth at least so much."""
 
     rewards: dict[str, float]
     at_least: float
@@ -64,14 +64,14 @@ class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
         yield Row("worth", index, [*self.rewards.values()], lower=as_written(self.at_least))
 
     def broken(self, _: Instance, chosen: frozenset[str]) -> Iterator[str]:
-        """Yield that it is worth less."""
+        """Yield a violation if it is worth less."""
         worth = total(reward for name, reward in self.rewards.items() if name in chosen)
         if worth < as_written(self.at_least):
             yield f"{float(worth):g} of {self.at_least:g}"
 
 
 def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
-    """Return what a result plans, dispatched where it does not say when; or what rows of a plan."""
+    """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
     refuse_nights(instance, "replan")
     if not isinstance(result, Result):
         return _old_from(result)
@@ -137,7 +137,7 @@ def replan(
 def _solved(
     rest: Rest, old: Old, was: set[str], solve: Solve, stay: float
 ) -> tuple[Result, list[str]]:
-    """Return the result nearest to what was planned, and the rules that no plan can keep."""
+    """Return the result nearest to the plan, and the rules that no plan can keep."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
     while True:
@@ -170,7 +170,7 @@ def _solved(
 
 
 def _warm(rest: Rest, old: Old) -> Scheduled | None:
-    """Return what can still be in time of the old plan, in its order, if that keeps all rules."""
+    """Return the old plan's jobs that can still be in time, if they keep all rules."""
     night = rest.instance
     if any(job.stages is None for job in night.jobs):
         return None
@@ -292,7 +292,7 @@ class _Merging:
     def _why(
         self, name: str, change: str, rows: Mapping[str, PlanRow], why: Mapping[str, Any], told: Any
     ) -> str:
-        """Say why a job is no longer where it was."""
+        """Say why a job has moved."""
         row = told.get(name)
         said = f"{row.status}" if row is not None else ""
         if change == "dropped":
@@ -317,7 +317,7 @@ class _Merging:
 
 
 def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
-    """Return a result as it is run: in the old order where nothing is lost by that."""
+    """Return a result dispatched in the old order where that loses nothing."""
     night, chosen = rest.instance, result.solution
     bare = any(job.stages is None for job in night.jobs)
     if bare or chosen is None or isinstance(chosen, Scheduled):

@@ -1,4 +1,4 @@
-"""The rest of a night: an instance of what has not begun, on what is left of the machine.
+"""The rest of a night: an instance of what has not begun, on the remaining machine.
 
 Times stay the night's own. Before now there is nothing, and a processor that runs a task is away
 until it ends: so selections, schedules, dispatchers and checkers need to know nothing else. What is
@@ -29,12 +29,12 @@ from schedopt.instances.constraints import (
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observing import Begun, Level, left_of
+from schedopt.problems.dssp.observing import Begun, Level, left_of, moment
 
 Held = Sequence[tuple[float, float]]
-"""Until when how much is held."""
+"""An amount, and until when it is held."""
 
 BEGUN = "begun"
 """What the rule is called that keeps what has begun, where no other rule is."""
@@ -57,8 +57,12 @@ class Rest:
 
 
 def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[Level]) -> Rest:
-    """Return the rest of a night; `InputError` if it cannot be as it is told."""
+    """Return the rest of a night; `InputError` if the reported state is impossible."""
     return _Resting(night, begun, at, levels).rest()
+
+
+def _width(begun: Begun, at: float, pool: str) -> int:
+    return sum(wide for _, wide, where in begun.running(at) if where == pool)
 
 
 class _Resting:
@@ -70,8 +74,10 @@ class _Resting:
         levels: Sequence[Level],
     ) -> None:
         if not 0 <= at < night.deadline:
-            expected = f"a time of the night, before {night.deadline:g}"
-            raise InputError(expected, found=shown(at), place="at")
+            expected = (
+                f"a time of the night, from its start to before {moment(night, night.deadline)}"
+            )
+            raise InputError(expected, found=moment(night, at), place="at")
         self.at, self.begun = at, begun
         self.notes: list[str] = []
         if levels:
@@ -113,14 +119,18 @@ class _Resting:
         )
 
     def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
-        """Return what is left of a pool beside what runs."""
+        """Return a pool less the running tasks."""
         every = [one for begun in self.begun for one in begun.running(self.at)]
         held = [(until, count) for until, count, pool in every if pool == name]
         now, holding = there.at(as_written(self.at)), sum(count for _, count in held)
         if holding > now:
             of = f" of {name}" if name else ""
-            expected = f"at most {float(now):g} processors{of} at work at {self.at:g}: say what "
-            raise InputError(f"{expected}failed", found=f"{holding} at work", place="state")
+            at = moment(self.night, self.at)
+            expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
+            jobs = zip(self.night.jobs, self.begun, strict=True)
+            widths = {job.name: _width(begun, self.at, name) for job, begun in jobs}
+            works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
+            raise InputError(expected, found=f"{holding} at work ({works})", place="state")
         return tuple((time, int(amount)) for time, amount in self._less(there, held))
 
     def _unused(self, name: str, taken: Collection[str | None]) -> str:
@@ -129,7 +139,7 @@ class _Resting:
         return name
 
     def _less(self, there: Steps, held: Held) -> list[tuple[float, float]]:
-        """Return an amount from now on, without what is held; nothing before."""
+        """Return an amount from now on, less what is held; nothing before."""
         now = as_written(self.at)
         ends: dict[Fraction, Fraction] = {}
         for until, amount in held:
@@ -153,7 +163,7 @@ class _Resting:
         self.resources[name] = tuple(self._less(there, held))
 
     def _jobs(self, job: Job, begun: Begun, most: int) -> list[Job]:
-        """Return what is left of a job: one, or two where a part of a stage runs."""
+        """Return the rest of a job: one job, or two where part of a stage is running."""
         left = left_of(job, begun)
         if begun.status == "done":
             self.sure.append(job.name)
@@ -204,7 +214,7 @@ class _Resting:
         )
 
     def _possible(self, job: Job, most: int) -> bool:
-        """Tell whether what each task asks for will ever be there."""
+        """Tell whether the needs of every task can ever be met."""
         if job.processors > most:
             return False
         there = {name: max(a for _, a in points) for name, points in self.resources.items()}
@@ -273,7 +283,7 @@ class _Resting:
     def _share(
         self, rule: FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
     ) -> FairShare:
-        """Return a fair share that knows what was used tonight, beside what it knew."""
+        """Return a fair share that also counts tonight's use."""
         counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
         past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
         told = rule.past_total
@@ -303,7 +313,7 @@ class _Resting:
 
 
 def _told(night: Instance, levels: Sequence[Level]) -> Instance:
-    """Return a night on the machine that is told: each level holds until the next that is known."""
+    """Return a night on the reported machine: each level holds until the next one."""
     found: dict[str, dict[float, int]] = {}
     for name, there in night.machine.pools.items():
         found[name] = {float(span.start): int(span.amount) for span in there.spans()}

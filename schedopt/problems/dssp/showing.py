@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from schedopt.formats import counted, natural, number
 from schedopt.formulations.dssp.nights import nights_of
-from schedopt.formulations.dssp.windows import able
+from schedopt.formulations.dssp.rows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (
@@ -51,6 +51,8 @@ ROUNDED = 1 + 1e-9
 REASONED, MANY = 1_000, 20_000
 """Jobs left out whose reasons are worked out, and jobs of an instance up to which any are."""
 
+UNTRIED = f"not tried with more than {PLAINLY:,} tasks; --output plan.csv says how many are in time"
+
 NAMED = 3  # late jobs that are named in a line
 
 HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
@@ -68,6 +70,12 @@ def lines(instance: Instance, result: Result[Chosen]) -> Lines:
         yield from _of_night(instance, result, chosen)
     else:
         yield from _used_up(instance, result)
+
+
+def done(instance: Instance, result: Result[Chosen]) -> str:
+    """Say how many of the jobs of a night that was run are in time."""
+    run = result.solution
+    return in_time(instance, run) if isinstance(run, Scheduled) else ""
 
 
 def _at_risk(result: Result[Chosen]) -> Lines:
@@ -91,10 +99,15 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
     # Rounded down: what is called 100% is all of it.
     used = floor(1000 * found.demand / found.capacity) / 1000
     share = f"their demand is {used:.1%} of the capacity"
+    if total and never == total:
+        due = number(night.deadline)
+        yield CAUTION, f"no job can be in time: are the deadline, {due}, and the jobs in one unit?"
     yield "jobs", f"{len(found.selected):,} of {total:,} {verb}{hopeless}; {share}"
     yield from _at_risk(result)
     run = dispatched(night, result, PLAINLY)
     if run is None or run.solution is None:
+        if isinstance(found, Selected) and all(job.stages is not None for job in night.jobs):
+            yield "dispatched", UNTRIED
         return
     schedule = run.solution
     late = {name: by for name, by in lateness(night, schedule).items() if by}
@@ -122,7 +135,7 @@ def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines
 def caution(
     instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights]
 ) -> str:
-    """Say which part of what is chosen cannot be carried out in time as it is run; else nothing."""
+    """Say how many chosen jobs cannot be run in time; empty if all can."""
     lost = [name for schedule in schedules_of(run) for name in unpaid(instance, schedule)]
     if run is result or not lost:
         return ""
@@ -132,7 +145,7 @@ def caution(
 
 
 def _used_up(night: Instance, result: Result) -> Lines:
-    """Yield which groups used so much before that a cap cannot be kept, whatever is run."""
+    """Yield the groups whose earlier use alone exceeds a cap."""
     rules = [*night.constraints, *result.constraints]
     capacity = as_written(float(result.options.get("fill", 1.0))) * night.exact_capacity(1.0)
     for rule in rules if result.termination == "infeasible" else ():
@@ -235,7 +248,7 @@ def largest(found: SelectedNights, by: str) -> list[str]:
 
 
 def shares(result: Result[Chosen]) -> dict[str, dict[str, float]]:
-    """Return the share of each group of each grouping, of the capacity of all nights."""
+    """Return the shares of all groups in the capacity of all nights."""
     nights = () if result.solution is None else nights_of(result.solution)
     return {
         by: {group: fsum(night.shares[by][group] for night in nights) / len(nights) for group in of}
@@ -264,7 +277,7 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
                     f"{share:.1%}",
                     "" if cap is None else f"{cap:.1%}",
                     "" if floor is None else f"{floor:.1%}",
-                    _held(share, cap, floor),
+                    _held(share, cap, floor, demand),
                 )
             )
         left = len(shares) - len(names)
@@ -272,12 +285,14 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
         yield ShownTable(title=by + more, heads=HEADS, rows=tuple(rows))
 
 
-def _held(share: float, cap: float | None, floor: float | None) -> str:
+def _held(share: float, cap: float | None, floor: float | None, asked: float) -> str:
     """Say whether a share is held by its cap or its floor, or breaks it."""
     words = []
     if cap is not None and share > cap - NEAR:
         words.append("above its cap" if share > cap * ROUNDED else "at its cap")
-    if floor is not None and share < floor + NEAR:
+    if floor is not None and share * ROUNDED < floor and share * ROUNDED >= asked:
+        words.append("all that it asks for")
+    elif floor is not None and share < floor + NEAR:
         words.append("below its floor" if share * ROUNDED < floor else "at its floor")
     return " and ".join(words)
 

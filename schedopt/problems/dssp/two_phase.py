@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedopt.problems.record import Problem
 
 NEAR = 1e-6
-"""The relative gap of a selection that is dispatched though it is not proven to be an optimum."""
+"""Largest relative gap of an unproven selection that is still dispatched."""
 
 
 def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()) -> Policy:

@@ -35,7 +35,7 @@ class Epoch(Problem):
     converters: ClassVar = {"log": Converter("schedopt.instances.epoch.swf")}
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both hold epochs: rectangles, which end at other times, answer another."""
+        """Tell whether both hold epochs; rectangles answer another question."""
         rectangles = hasattr(result.solution, "rectangles")
         return not (rectangles and hasattr(reference.solution, "epochs"))
 

@@ -9,7 +9,7 @@ from schedopt.instances.epoch import Epoch, Instance, Job, Partitioned, Rectangl
 from schedopt.problems import lazily
 
 if TYPE_CHECKING:
-    from schedopt.policies.epoch.greedy import packing
+    from schedopt.policies.epoch.heuristics import packing
 
 __all__ = [
     "Epoch",
@@ -23,4 +23,4 @@ __all__ = [
     "packing",
 ]
 
-__getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.greedy"})
+__getattr__ = lazily(__name__, {"packing": "schedopt.policies.epoch.heuristics"})

@@ -17,7 +17,7 @@ FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
 """Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
 
 A_SECOND = 50_000
-"""Jobs that a policy may have for each second that is left, where a partition takes no policy."""
+"""Most jobs of a policy for each second left."""
 
 MOST_AT_ONCE = 500
 """The same where no time is left."""

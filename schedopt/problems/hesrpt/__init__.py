@@ -20,6 +20,12 @@ class Hesrpt(Problem):
     name = "hesrpt"
     title = "how to share servers between parallelizable jobs"
     objective = "flow time"
+    objectives: ClassVar = {
+        "mean-flow-time": "mean flow time",
+        "total-flow-time": "total flow time",
+        "weighted-flow-time": "weighted flow time",
+        "makespan": "makespan",
+    }
     tiny = (
         b'{"problem":"hesrpt","name":"tiny","servers":10,"speedup":{"kind":"power","p":0.5},'
         b'"jobs":[{"name":"a","size":1},{"name":"b","size":2}]}'

@@ -30,6 +30,7 @@ class Msfq(Problem["Instance"]):
     name = "msfq"
     title = "when a queue of multiserver jobs should switch class"
     objective = "mean response time"
+    objectives: ClassVar = {"weighted": "mean response time, weighted by load"}
     tiny = (
         b'{"problem":"msfq","name":"tiny","servers":2,"classes":['
         b'{"need":1,"arrival_rate":0.3,"service_rate":1},'
@@ -90,7 +91,7 @@ class Msfq(Problem["Instance"]):
         return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both preempt nobody, and neither knows sizes that the other does not."""
+        """Tell whether both are nonpreemptive, and know the same about sizes."""
         from schedopt.policies.msfq.registration import knows_sizes
 
         if hasattr(result.solution, "preemptions"):

@@ -69,7 +69,7 @@ def lines(found: Because) -> Iterator[str]:
 
 
 def table(found: Because) -> ShownTable:
-    """Return who ran in its place, those first that held the most servers for the longest."""
+    """Return the jobs that ran in its place, the largest server-time first."""
     ordered = sorted(found.in_its_place, key=lambda one: -one.held)
     rows = [
         (one.job, f"{one.start:,.8g}", f"{one.need:,}", f"{one.held:,.4g}", one.rule, one.why)

@@ -4,13 +4,17 @@ import msgspec
 
 from schedopt.formats import number, percent
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.answers import Answer, ClassTime, Expected, Simulated, Thresholded
-from schedopt.instances.msfq.log_answers import (
+from schedopt.instances.msfq.answers import (
+    Answer,
     Bracketed,
+    ClassTime,
+    Expected,
     LogAnswer,
     Measures,
     Preempted,
     Replayed,
+    Simulated,
+    Thresholded,
     Windowed,
 )
 from schedopt.problems.shown import Lines, ShownTable, Tables

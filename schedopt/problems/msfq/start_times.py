@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.dtypes import StringDType
 
-from schedopt.instances.dates import Dates
 from schedopt.instances.errors import InputError, expect, listing, placed, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Start, StartTimes
+from schedopt.instances.times import Dates
 
 
 def start_times(
@@ -28,10 +28,9 @@ def start_times(
     seed: int,
     waiting: str | Path | None = None,
 ) -> StartTimes:
-    """Return the starts of who waits, as `schedopt.start_times` says."""
+    """Return the start times of waiting jobs: see `schedopt.start_times`."""
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
-    from schedopt.policies.msfq.logs.runtimes import MODELS
-    from schedopt.policies.msfq.logs.snapshot import Snapshot
+    from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
     from schedopt.policies.registry import registered
 

@@ -1,4 +1,4 @@
-"""What is tried on a log before it is solved: policies, of which the best is what is in hand."""
+"""Policies tried on a log before it is solved; the best is the first incumbent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from schedopt.instances.msfq import Bracketed, Instance, Windowed
-from schedopt.instances.msfq.log_answers import packed
+from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import Floats
 from schedopt.solvers.clock import now
 

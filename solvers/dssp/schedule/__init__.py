@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.dssp.schedule.second_method import Starts
 
 MOST_STARTS = 20_000
-"""Starts, of all tasks together, up to which a program with a column for each is written."""
+"""Most starts, over all tasks, for which a program with one column per start is written."""
 
 
 def start_by_start(model: Schedule) -> Starts | None:
@@ -30,12 +30,12 @@ def start_by_start(model: Schedule) -> Starts | None:
 
 
 def standing(model: Schedule) -> bool:
-    """Accept jobs on a machine that stays as it is."""
+    """Accept jobs on a machine whose capacity does not change."""
     return certain(model) and not model.instance.beyond
 
 
 def certain(model: Schedule) -> bool:
-    """Accept what was declared, of run times that are known."""
+    """Accept an unchanged model with known run times."""
     return unchanged(model) and model.sample is None
 
 

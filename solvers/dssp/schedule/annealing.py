@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats
+from schedopt.instances.dssp.planned import Floats
 from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 
@@ -25,13 +25,13 @@ ROUND: Final = 800
 """Moves of a round."""
 
 WARM, COLD = 2e-3, 1e-5
-"""How much less a move may earn, as a part of all, at the start and at the end of a round."""
+"""Relative loss accepted at the start and at the end of a round."""
 
 PLANNED, REPEATED = 0.5, 6
-"""The part of the moves that dispatch the best sets of some room; and how often each of these."""
+"""Share of moves that dispatch the best set of some room, and how often each set is repeated."""
 
 UNDER, OVER = -0.002, 0.012
-"""How much less or more of the capacity a move asks for than was done in time before.
+"""How much less or more capacity a move asks for than was completed in time before.
 
 Where much is idle, up to a quarter of that more.
 """
@@ -135,7 +135,7 @@ class Annealing:
             low = room
 
     def first(self, starts: Iterable[Mask]) -> None:
-        """Dispatch sets to start from, one after the other, until some jobs of one are in time."""
+        """Dispatch starting sets, one by one, until some jobs of one are in time."""
         for start in starts:
             for order in (0, self.trials.orders // 2):
                 if self.best is not None and self.best.worth > 0:
@@ -149,7 +149,7 @@ class Annealing:
             yield True
 
     def _plan(self) -> None:
-        """Dispatch a set that is worth more than the best: some of them in several ways."""
+        """Dispatch a set worth more than the incumbent, some of them in several orders."""
         draw, frontier = self.draw, self.frontier
         if not self._planned and self.best is not None and frontier is not None:
             if self._wanted[0] != self.best.worth:

@@ -11,7 +11,7 @@ import numpy as np
 
 from schedopt.formulations.dssp.played import Order, Play, PlayedSample
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
@@ -28,11 +28,11 @@ PRICED = 0.3
 SMALL = 2_000
 """Pairs of tasks, times scenarios, up to which the declared model follows."""
 TRIES = 400
-"""Moves in vain after which there are no more."""
+"""Moves without improvement after which the search ends."""
 REMEMBERED = 500
-"""Orders of which it is remembered who is in time."""
+"""Orders whose jobs in time are remembered."""
 BARELY = 1e-300
-"""What a job brings that is run and never in time."""
+"""Reward of a job that runs but is never in time."""
 
 
 def solve(model: Schedule, given: Given) -> Result | HandOn:

@@ -7,7 +7,7 @@ where tasks are drawn, `held_kernels` plays.
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.tournament import (
     NEVER,
@@ -20,7 +20,7 @@ from schedopt.solvers.dssp.schedule.tournament import (
 )
 
 SMALL = 50_000
-"""Numbers up to which a night is played as Python: some tenths of a second."""
+"""Most numbers for which a night is simulated in plain Python: some tenths of a second."""
 
 
 def order_of(keys: Floats, first_task: Ints) -> Ints:
@@ -37,7 +37,7 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
 def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
-    """Fill in the order by stage of tasks in order."""
+    """Distribute sorted tasks to their stages, keeping the order."""
     stage_of = np.empty(len(by_key), np.int32)
     for s in range(len(first_task) - 1):
         stage_of[first_task[s] : first_task[s + 1]] = s
@@ -50,7 +50,7 @@ def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
 def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
-    """Put the tasks of a stage that have one key in the file's order."""
+    """Restore the file's order among tasks of a stage with equal keys."""
     for s in range(len(first_task) - 1):
         start, end = first_task[s], first_task[s + 1]
         for i in range(start + 1, end + 1):
@@ -61,7 +61,7 @@ def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
 
 @njit(cache=True, nogil=True)
 def _sort(numbers: Ints, start: int, end: int) -> None:
-    """Sort a part of an array by Shell's method, which compiles in a moment; numpy's does not."""
+    """Sort part of an array by Shellsort, which compiles faster than numpy's sort."""
     gap = 1
     while 3 * gap < end - start:
         gap = 3 * gap + 1
@@ -87,7 +87,7 @@ def by_key(
     places: Ints,
     completion: Floats,
 ) -> None:
-    """Simulate a dispatcher that always takes the runnable task of the least key.
+    """Simulate a dispatcher that always starts the runnable task with the least key.
 
     Tasks are in the order in which their stage hands them out, with keys that never fall within a
     stage. `starts`, `places` and `completion` are filled in for the jobs that are run.
@@ -134,7 +134,7 @@ def by_key(
 
 @compiled
 def _following(numbers: Ints, task: int, until: int) -> int:
-    """Return the key of the next task, `NOBODY` after the last of its stage."""
+    """Return the next task's key; `NOBODY` after the last of its stage."""
     return numbers[task + 1] if task + 1 < until else NOBODY
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL
 from schedopt.solvers.kernels.heap import pop, push, sink
@@ -26,7 +26,7 @@ def _seated(use: Array, left: Array, j: int) -> bool:
 
 @compiled
 def _hold(left: Array, use: Array, j: int, tasks: int) -> bool:
-    """Let so many tasks of a job take their seats, or give them back; tell whether it has any."""
+    """Take or return the seats of so many tasks of a job; tell whether the job needs seats."""
     some = False
     for k in range(len(left)):
         left[k] -= tasks * use[k, j]
@@ -48,7 +48,7 @@ def _without(
 
 @compiled
 def _next(ends: Array, busy: int, releases: Array, jobs: Array, coming: int) -> float:
-    """Return when a task ends or a job is released next; one of the two does."""
+    """Return the time of the next event: a task ends or a job is released."""
     release = np.inf if coming == len(jobs) else releases[jobs[coming]]
     return min(release, ends[0]) if busy > 0 else release
 

@@ -3,16 +3,16 @@
 import numpy as np
 
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 
 LIGHT = 0.1
-"""The part of a job's demand that the stages after its last long one make up at most."""
+"""Largest share of a job's demand in the stages after its last long one."""
 
 TAILS = (0.15, 0.3, 0.5)
-"""How long before the deadline packing begins, as parts of the deadline."""
+"""When packing begins: time left to the deadline, as fractions of it."""
 
 EFFORT = 500_000
-"""Comparisons that a trial may spend on tasks that found no place."""
+"""Most comparisons that a trial spends on tasks that found no place."""
 
 
 class Packing:

@@ -1,4 +1,4 @@
-"""Dispatch until only few stages are left to start, then pack their tasks, compiled.
+"""Compiled: dispatch until few stages are left to start, then pack their tasks.
 
 A dispatcher that never idles wastes nothing until its last tasks, and there much: some processors
 end long before the deadline, others would end after it. From some time on the tasks that are left
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import njit
 from schedopt.solvers.dssp.schedule.held_kernels import by_key_until
 
@@ -80,7 +80,7 @@ def _left(
 
 @njit(cache=True, nogil=True)
 def _run(tail: Tail, p: int, less: int, more: int) -> float:
-    """Return when a bin is done without one item and with another (-1: none), infinite if late."""
+    """Return when a bin completes with one item for another (-1: none); infinite if late."""
     now, i = tail.begin[p], tail.head[p]
     while i >= 0 or more >= 0:
         if more >= 0 and (i < 0 or more < i):
@@ -126,7 +126,7 @@ def _take(tail: Tail, i: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _fit(tail: Tail) -> int:
-    """Append each item where it ends nearest to when it is due; return how many find no bin."""
+    """Append each item where it ends closest before its due time; return how many fit nowhere."""
     order = np.argsort(tail.end, kind="mergesort")
     ends = tail.end[order]
     missed = 0
@@ -248,7 +248,7 @@ def _given_up(tail: Tail, chosen: Array, rewards: Floats, span: float) -> None:
 def _settled(
     tail: Tail, chosen: Array, rewards: Floats, span: float, tries: int, effort: int
 ) -> None:
-    """Find bins for what is in none, or give a job up, until all that is left is in one."""
+    """Place the leftover items, or give up jobs, until every remaining item has a bin."""
     work = np.array([effort])
     for _ in range(tries):
         missed = 0

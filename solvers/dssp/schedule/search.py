@@ -9,7 +9,7 @@ import numpy as np
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.annealing import Annealing
 from schedopt.solvers.dssp.schedule.frontier import Frontier
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials

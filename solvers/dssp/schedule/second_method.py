@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Row
-from schedopt.formulations.dssp.whole import selection_program
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
@@ -64,7 +64,7 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
 
 
 class Starts:
-    """The columns: the jobs, then each start of each task; `able` are the jobs that can be done."""
+    """The columns: the jobs, then each start of each task; `able` marks the jobs that can run."""
 
     def __init__(self, model: Schedule) -> None:
         self.model = model
@@ -85,7 +85,7 @@ class Starts:
         return starts
 
     def _take(self, j: int) -> None:
-        """Add the starts of a job's tasks, each from after the stages before to before the rest."""
+        """Add the starts of a job's tasks that leave time for its other stages."""
         tasks, grid = self.model.instance.tasks, self.model.grid
         stages = [
             list(range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from schedopt.formulations.dssp.whole import selection_program
+from schedopt.formulations.dssp.declared import selection_program
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
-"""How full the machine is planned to be at the start of the search."""
+"""Planned utilizations from which the search starts."""
 
 RULED_FILLS = (0.97, 0.94, 0.88, 0.75)
-"""The same where side constraints must be kept, each of which is solved for."""
+"""The same under side constraints, where each is a solve of its own."""
 
 RULED = 2.0
-"""Seconds that each of these may take."""
+"""Most seconds for each of these solves."""
 
 PATIENCE = 0.25
-"""The part of the time limit that the bound may take."""
+"""Share of the time limit for the bound."""
 
 MANY = 5_000
-"""Tasks beyond which, under a time limit, CP-SAT does not get to search."""
+"""Tasks beyond which, under a time limit, CP-SAT is not asked."""
 
 SHARE = 0.3
 """The part of the time limit that the search may take where CP-SAT follows."""
@@ -153,7 +153,7 @@ def relaxed_of(model: Schedule, limits: Limits) -> Result:
 
 
 def seconds_of(model: Schedule, limits: Limits, began: float, *, few: bool) -> float | None:
-    """Return how long a search may take: a part of what is left where the model follows."""
+    """Return the seconds for the search: a share of those left where CP-SAT follows."""
     if limits.time_limit is None:
         return None
     written = 0.05 + 2e-5 * len(model.instance.tasks.lengths)  # what writing the result takes
@@ -197,7 +197,7 @@ def searched(
 
 
 def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
-    """Yield the jobs of the best selection without those of least reward for their demand."""
+    """Yield the best selection, with ever more of its least efficient jobs removed."""
     night = model.instance
     if relaxed.solution is None:
         yield night.in_time.copy()
@@ -219,7 +219,7 @@ def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
 
 
 def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
-    """Yield the best selections that plan for less than there is, where there are rules to keep."""
+    """Yield the best selections for reduced capacities, where there are side constraints."""
     from schedopt.formulations.dssp import Selection
 
     night = model.instance

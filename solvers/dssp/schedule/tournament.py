@@ -15,13 +15,13 @@ from typing import Final
 
 import numpy as np
 
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit
 
 NOBODY: Final = 2**63 - 2
-"""The key of a leaf that does not compete: more than any that does."""
+"""The key of a leaf that does not compete: larger than any other."""
 NEVER: Final = 0x7FF0_0000_0000_0000
-"""The bits of an infinite time. Those of times from 0 on are in the same order as the times."""
+"""The bits of an infinite time; the bits of nonnegative times are in the order of the times."""
 _SIZE: Final = 2**63 - 1
 """The bits of a number without its sign."""
 
@@ -48,7 +48,7 @@ def begin(best: Ints, who: Ints) -> None:
 
 @compiled
 def replay(best: Ints, who: Ints, leaf: int, key: int) -> None:
-    """Give a leaf another key, and play its matches again.
+    """Change a leaf's key and replay its matches.
 
     The mask is the sign of a difference, since the compiler makes a branch of a comparison. An odd
     place is the right one of two, which loses where keys are equal.
@@ -67,7 +67,7 @@ def replay(best: Ints, who: Ints, leaf: int, key: int) -> None:
 
 @compiled
 def without(best: Ints, leaf: int) -> int:
-    """Return the least key of all leaves but one; nothing is changed."""
+    """Return the least key of all leaves but one, changing nothing."""
     node = (len(best) >> 1) + leaf
     least = NOBODY
     while node > 1:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
-from schedopt.instances.dssp.tasks import Floats, Ints
+from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.packing import TAILS, Packing
 
 Mask = NDArray[np.bool_]

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Limits
 
 FEW = 24
-"""Jobs up to which searching in whole numbers takes no longer than loading compiled code."""
+"""Most jobs for which an exact integer search takes no longer than loading compiled code."""
 
 SMALL = 60
 """Open columns up to which branching in whole numbers goes before HiGHS."""
 
 WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
-"""Columns that are written in whole numbers whatever the time limit, and in each second of it."""
+"""Columns written in integers under any time limit, and for each second of it."""
 APART = 11_000
-"""Columns of a season whose pairs HiGHS looks through in half a second, deaf to the clock."""
+"""Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
 
 TRIED = 10
 """Open jobs up to which all selections under risk are tried."""
@@ -46,17 +46,17 @@ def plain(model: Selection) -> Knapsack | None:
 
 
 def one_objective(model: Selection | Season) -> bool:
-    """Accept what is best for the reward alone."""
+    """Accept a single objective, the reward."""
     return not model.ordered
 
 
 def unchanged_reward(model: Selection | Season) -> bool:
-    """Accept what is best for the reward alone, as it was declared."""
+    """Accept a single objective, the reward, of an unchanged model."""
     return not model.ordered and not model.changed
 
 
 def few_rows(model: Selection) -> FewRows | None:
-    """Return few rows over many columns, where a selection is no more."""
+    """Return the few rows over many columns that a selection amounts to, if it does."""
     if model.changed:
         return None
     from schedopt.solvers.dssp.selection.few_rows import few_rows
@@ -71,14 +71,14 @@ def ordered_or_many(model: Selection, limits: Limits) -> bool:
 
 
 def shares(model: Selection) -> Shape | None:
-    """Return the shares that a selection is of, where its rows say no more."""
+    """Return the shares that the rows of a selection amount to, if they do."""
     from schedopt.solvers.dssp.selection.shares.reading import shape_of
 
     return None if model.ordered else shape_of(model)
 
 
 def many(model: Selection, limits: Limits) -> bool:
-    """Tell whether compiled code pays: for more than a few jobs, or where many models follow."""
+    """Tell whether compiled code pays off: for many jobs, or where many models follow."""
     return limits.many or len(model.instance.jobs) > FEW
 
 
@@ -107,7 +107,7 @@ def as_declared(model: Selection | Season, limits: Limits) -> bool:
 
 
 def by_itself(model: Selection | Season, limits: Limits) -> bool:
-    """Tell whether there is time for the native model; what was changed, it alone says."""
+    """Tell whether there is time for the native model, which alone holds a user's changes."""
     return model.changed or writable(model, limits)
 
 
@@ -123,7 +123,7 @@ def countable(model: Selection | Season) -> Reduced | None:
 
 
 def enumerable(model: Selection | Season) -> bool:
-    """Accept few enough columns for all of their subsets."""
+    """Accept columns few enough to try all subsets."""
     return unchanged_reward(model) and int(model.open.sum()) <= SUBSETS
 
 

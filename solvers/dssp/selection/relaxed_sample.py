@@ -71,7 +71,7 @@ class Relaxation:
 
     @cached_property
     def place(self) -> NDArray[np.intp]:
-        """Where each job stands among the open ones; -1 where it is none."""
+        """Where each job stands among the open ones; -1 for a closed job."""
         place = np.full(len(self.sample.rewards), -1, dtype=np.intp)
         place[self.at] = np.arange(len(self.at))
         return place

@@ -22,8 +22,7 @@ from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
-    from schedopt.formulations.msfq.log_bound import Prices
-    from schedopt.formulations.msfq.ticks import Ticks
+    from schedopt.formulations.msfq.log_bound import Prices, Ticks
     from schedopt.solvers.engine import Certificate, Given
 
 

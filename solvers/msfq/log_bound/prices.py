@@ -11,8 +11,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.log_bound import Prices
-from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.formulations.msfq.log_bound import Prices
-from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.msfq.linear import Program, version
 from schedopt.solvers.msfq.log_bound.bracket import bracketed

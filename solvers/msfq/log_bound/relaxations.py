@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from math import inf, nextafter
 from operator import mul
 
-from schedopt.formulations.msfq.ticks import Ticks
+from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.clock import now
 

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from schedopt.formulations.msfq.classes import ClassPolicy
+from schedopt.formulations.msfq.optimal import ClassPolicy
 from schedopt.formulations.msfq.process import ClassProcess
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import ClassTime, Simulated

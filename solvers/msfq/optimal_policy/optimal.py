@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.optimal import OptimalPolicy
-from schedopt.formulations.msfq.process import Process
-from schedopt.formulations.msfq.system import System
+from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy import levels

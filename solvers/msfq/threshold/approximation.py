@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.system import Curve, Floats, System
+from schedopt.formulations.msfq.process import Curve, Floats, System
 from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import small as few
 
 
 def paper(system: System) -> Curve:
@@ -47,7 +48,7 @@ def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.inf)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", plain=few(3000))
 def _sweep(
     k: int,
     l1: float,
@@ -62,12 +63,12 @@ def _sweep(
     """Fill in both classes' response times from l = k-1 down, carrying phase 3 along."""
     km = k * m1
     b = 1.0 / (km - l1)  # E and E[·²] of a busy period of small jobs on all servers
-    b2 = 2.0 * km * b**3
+    b2 = 2.0 * km * (b * b * b)
     v4s = np.zeros(k)  # E and Var of phase 4 by threshold
     h4s = np.zeros(k)
     for l in range(1, k):
         h4s[l] = h4s[l - 1] + 1.0 / (l * m1)
-        v4s[l] = v4s[l - 1] + 1.0 / (l * m1) ** 2
+        v4s[l] = v4s[l - 1] + 1.0 / ((l * m1) * (l * m1))
     m, s = b, b2  # passage from j to j - 1 small jobs: E and E[·²]
     g = km * b * b + (k - 1) * b  # and the area under the small jobs meanwhile
     h3 = v3 = t = g3 = 0.0
@@ -106,7 +107,7 @@ def _times(
     km = k * m1
     rs, rl = l1 / km, lk / mk
     b, big = 1.0 / (km - l1), 1.0 / (mk - lk)
-    b2, big2 = 2.0 * km * b**3, 2.0 * mk * big**3
+    b2, big2 = 2.0 * km * (b * b * b), 2.0 * mk * (big * big * big)
     vb = b2 - b * b
     q, r = l1 * b, lk * big
     h1 = r * ((1 + q) * h4 + h3 - (k - 1) * b) / (1 - r * q)  # phases' means, by their balance
@@ -128,6 +129,6 @@ def _times(
         small = (l1 * (va + a * a) / 2 + l / m1 + full + g3) / (l1 * cycle)
     else:
         queued = (1 + rs) * (va + a * a) / 2 + b * (vn2 + started * started + started) / (2 * km)
-        queued += h2 * l1 / (km * km * (1 - rs)) + tau / (km * (1 - rs) ** 2)
+        queued += h2 * l1 / (km * km * (1 - rs)) + tau / (km * ((1 - rs) * (1 - rs)))
         small = 1 / m1 + queued / cycle
     return small, large, h2 >= 0 and n1 >= 1

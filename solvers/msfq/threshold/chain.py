@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.system import Floats, System
+from schedopt.formulations.msfq.process import Floats, System
 from schedopt.solvers.msfq.searching import searched
 from schedopt.solvers.msfq.threshold.enumeration import Enumeration
 

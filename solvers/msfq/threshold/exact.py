@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from schedopt.formulations.msfq.system import Curve, System
+from schedopt.formulations.msfq.process import Curve, System
 from schedopt.solvers.msfq.threshold import exact_kernels
 from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES
 

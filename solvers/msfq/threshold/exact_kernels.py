@@ -1,25 +1,27 @@
 """The inner loops of `exact`: the series for Π, and the mean rewards of a cycle from each state."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import compiled, njit
 
 QUANTITIES = 5
 """Of a cycle from n: its length, the areas under small and large jobs, E[A] and E[A²]."""
 NEAR = 1e-19
 MOST_STEPS = 2_000_000
+FEW_SERVERS = 64
 
 
-@njit(cache=True, error_model="numpy")
 def busy_gap(theta: Any, arrival: float, service: float) -> Any:
     """Return 1 - B(θ) for an M/M/1 busy period: its root, without cancellation near θ = 0."""
     c = service - arrival + theta
     return 2.0 * theta / (c + np.sqrt(c * c + 4.0 * arrival * theta))
 
 
-@njit(cache=True, error_model="numpy")
+_busy_gap = compiled(busy_gap)
+
+
 def series(
     l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool, gaps: Any
 ) -> Any:
@@ -27,29 +29,59 @@ def series(
 
     `gaps` are 1 - z: near 1 these must not be computed from z.
     """
-    count = gaps.size
-    free = np.empty(count, dtype=np.complex128)
-    terms = np.zeros((count, k + 1), dtype=np.complex128)
     psi = np.ones(k + 1)  # passage from n down to l before the next large job, n <= k - 1
-    h = 1.0 - busy_gap(lk, l1, k * m1)
-    passage = np.empty(k + 1)
+    h = last = 1.0 - float(busy_gap(lk, l1, k * m1))
+    passage = [1.0] * (k + 1)
     for j in range(k - 1, l, -1):
-        h = j * m1 / (l1 + lk + j * m1 - l1 * h)
-        passage[j] = h
+        passage[j] = h = j * m1 / (l1 + lk + j * m1 - l1 * h)
     for j in range(l + 1, k):
         psi[j] = psi[j - 1] * passage[j]
-    psi[k] = psi[k - 1] * (1.0 - busy_gap(lk, l1, k * m1))
-    at = np.empty(k, dtype=np.complex128)  # G_n
-    work = np.empty((2, k + 1), dtype=np.complex128)
-    for i in range(count):
+    psi[k] = psi[k - 1] * last
+    free = np.empty(gaps.size, dtype=np.complex128)
+    terms = np.zeros((gaps.size, k + 1), dtype=np.complex128)
+    at, falls, drains, offset = np.empty((4, k + 1), dtype=np.complex128)
+    work = Work(at, falls, drains, psi, offset, np.empty(k + 1))
+    _series(l1, lk, m1, mk, k, l, lazy, gaps, free, terms, work)
+    return free, terms
+
+
+class Work(NamedTuple):
+    """What a step of the series writes to: G_n, falls from n to n - 1, drains, and what `psi` is.
+
+    The last two are for `_wait_for_large`.
+    """
+
+    at: Any
+    falls: Any
+    drains: Any
+    psi: Any
+    offset: Any
+    ratio: Any
+
+
+@compiled
+def _series(
+    l1: float,
+    lk: float,
+    m1: float,
+    mk: float,
+    k: int,
+    l: int,
+    lazy: bool,
+    gaps: Any,
+    free: Any,
+    terms: Any,
+    work: Work,
+) -> None:
+    for i in range(gaps.size):
         w = gaps[i]
         weight = 1.0 + 0.0j
         for _ in range(MOST_STEPS):
-            sigma_gap, a, extra = _step(l1, lk, m1, mk, k, l, lazy, w, psi, at, work)
+            sigma_gap, a, extra = _step(l1, lk, m1, mk, k, l, lazy, w, work)
             sigma = 1.0 - sigma_gap
             power = a
             for n in range(k):
-                terms[i, n] += weight * (at[n] - power)
+                terms[i, n] += weight * (work.at[n] - power)
                 power *= sigma
             terms[i, k] += weight * extra
             weight *= a
@@ -57,10 +89,9 @@ def series(
             if abs(w) < NEAR:
                 break
         free[i] = weight
-    return free, terms
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _step(
     l1: float,
     lk: float,
@@ -70,16 +101,14 @@ def _step(
     l: int,
     lazy: bool,
     w: Any,
-    psi: Any,
-    at: Any,
-    work: Any,
+    work: Work,
 ) -> Any:
     """Fill in G_n(z), n < k; return 1 - σ, a(z) and the coefficient of y."""
-    beta_gap = busy_gap(l1 * w, lk, mk)
+    beta_gap = _busy_gap(l1 * w, lk, mk)
     s = lk * beta_gap
-    sigma_gap = busy_gap(s, l1, k * m1)
+    sigma_gap = _busy_gap(s, l1, k * m1)
     sigma = 1.0 - sigma_gap
-    hs, ds = work[0], work[1]
+    at, hs, ds = work.at, work.falls, work.drains
     h = sigma
     for j in range(k - 1, l, -1):
         h = j * m1 / (l1 + j * m1 + s - l1 * h)
@@ -96,23 +125,22 @@ def _step(
         at[0] = (l1 * at[1] + lk * (1.0 - beta_gap)) / (l1 + lk)
         return sigma_gap, a, 0.0 * a
     above = at[l + 1] if l + 1 < k else sigma * ds[l]
-    _wait_for_large(l1, lk, m1, l, 1.0 - beta_gap, psi, ds, above, at)
-    return sigma_gap, a, (at[l] - ds[l]) * psi[k - 1]
+    _wait_for_large(l1, lk, m1, k, l, 1.0 - beta_gap, above, work)
+    return sigma_gap, a, (at[l] - ds[l]) * work.psi[k - 1]
 
 
-@njit(cache=True, error_model="numpy")
+@compiled
 def _wait_for_large(
-    l1: float, lk: float, m1: float, l: int, beta: Any, psi: Any, ds: Any, above: Any, at: Any
+    l1: float, lk: float, m1: float, k: int, l: int, beta: Any, above: Any, work: Work
 ) -> None:
     """Turn drains at once into drains that a large job starts: F_n from D_n, n < k.
 
     Up to l: (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n; above it
     F_n = Q_n + (F_l - D_l)·ψ_n, where Q_n has a large job waiting already.
     """
-    k = at.size
+    at, ds, psi = work.at, work.drains, work.psi
+    offset, ratio = work.offset, work.ratio  # F_n = offset_n + ratio_n·F_{n+1}
     total = l1 + lk
-    offset = np.empty(l + 1, dtype=np.complex128)  # F_n = offset_n + ratio_n·F_{n+1}
-    ratio = np.empty(l + 1)
     below, below_ratio = 0.0 * beta, 0.0
     for n in range(l + 1):
         pivot = total + n * m1 * (1.0 - below_ratio)
@@ -128,7 +156,7 @@ def _wait_for_large(
         at[n] = offset[n] + ratio[n] * at[n + 1]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", plain=lambda *of: of[4] <= FEW_SERVERS)
 def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool) -> Any:
     """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
 
@@ -137,7 +165,7 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
     """
     km = k * m1
     b = 1.0 / (km - l1)
-    vb = 2.0 * km * b**3 - b * b
+    vb = 2.0 * km * (b * b * b) - b * b
     table = np.zeros((QUANTITIES, k))
     tail = np.zeros((QUANTITIES, 4))
     first = 1.0 if lazy else 0.0
@@ -146,16 +174,16 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
     m[k], s[k], g[k] = b, vb + b * b, km * b * b + (k - 1) * b
     for j in range(k - 1, l, -1):
         m[j] = (1.0 + l1 * m[j + 1]) / (j * m1)
-        s[j] = l1 * s[j + 1] / (j * m1) + 2.0 * m[j] ** 2
+        s[j] = l1 * s[j + 1] / (j * m1) + 2.0 * (m[j] * m[j])
         g[j] = (j + l1 * g[j + 1]) / (j * m1)
     h4 = v4 = w = v = area = 0.0
     for n in range(k):
         if 0 < n <= l:
             h4 += 1.0 / (n * m1)
-            v4 += 1.0 / (n * m1) ** 2
+            v4 += 1.0 / ((n * m1) * (n * m1))
         if n > l:
             w += m[n]
-            v += s[n] - m[n] ** 2
+            v += s[n] - m[n] * m[n]
             area += g[n]
         worth = _worth(l1, lk, m1, mk, first, min(n, l), h4, v4, w, 0.0, v, 0.0, area, 0.0, 0.0)
         for i in range(QUANTITIES):
@@ -200,12 +228,12 @@ def _worth(
     ``drained`` jobs end. Large jobs arrive all the while, and one (``first``) is there already.
     """
     big = 1.0 / (mk - lk)
-    big2 = 2.0 * mk * big**3
+    big2 = 2.0 * mk * (big * big * big)
     r = lk * big
     a0, a1 = (1.0 + r) * h4 + r * w0 + first * big, r * w1
-    spread = (1.0 + r) ** 2 * v4 + r * r * v0 + first * (big2 - big * big)
+    spread = (1.0 + r) * (1.0 + r) * v4 + r * r * v0 + first * (big2 - big * big)
     wait = (w0 + h4, w1, 0.0)
-    wait2 = (v0 + v4 + wait[0] ** 2, v1 + 2.0 * wait[0] * w1, w1 * w1)
+    wait2 = (v0 + v4 + wait[0] * wait[0], v1 + 2.0 * wait[0] * w1, w1 * w1)
     a2 = (spread + a0 * a0, r * r * v1 + 2.0 * a0 * a1, a1 * a1)
     one, area, a = (first, 0.0, 0.0), (g0 + drained / m1, g1, g2), (a0, a1, 0.0)
     out = np.empty((QUANTITIES, 3))
@@ -223,7 +251,7 @@ def _worth(
 def _until_large(l1: float, lk: float, m1: float, k: int, table: Any, tail: Any) -> None:
     """Put the time until a large job comes before what it finds: (λ + μ_n)·f_n = source + ...."""
     km = k * m1
-    tau = 1.0 - busy_gap(lk, l1, km)
+    tau = 1.0 - _busy_gap(lk, l1, km)
     for i in range(QUANTITIES):
         s0, s1, s2 = lk * tail[i, 0], lk * tail[i, 1], lk * tail[i, 2]
         if i == 0:

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.formulations.msfq.log_bound import Ticks, Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window.annealing_kernels import anneal
 

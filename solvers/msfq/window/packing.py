@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.formulations.msfq.log_bound import Ticks, Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.msfq.window.packing_kernels import pack, respond, use

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from schedopt.formulations.msfq.ticks import Ticks64
+from schedopt.formulations.msfq.log_bound import Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window.packing import Packing
 from schedopt.solvers.msfq.window.packing_kernels import earnings

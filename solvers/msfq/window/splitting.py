@@ -4,7 +4,7 @@ Where the search has no room, starts are split: in one half a job starts by a ti
 later. Prices find more in each than in both.
 """
 
-from schedopt.formulations.msfq.ticks import Ticks64
+from schedopt.formulations.msfq.log_bound import Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window import MOST_JOBS
 from schedopt.solvers.msfq.window.packing import Packing

@@ -12,7 +12,7 @@ import numpy as np
 
 from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.msfq import Window
-from schedopt.formulations.msfq.ticks import Ticks, Ticks64
+from schedopt.formulations.msfq.log_bound import Ticks, Ticks64
 from schedopt.instances.msfq import Windowed
 from schedopt.solvers import cpsat
 from schedopt.solvers.clock import now

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.program import Program, WholeRow
 
 Integers = NDArray[Any]
-"""Python's own whole numbers in an array: sums and products never overflow."""
+"""Python integers in an array: sums and products never overflow."""
 Values = NDArray[np.int8]
 """What each column is: 0, 1, or `FREE`."""
 FREE: Final = -1
@@ -97,13 +97,13 @@ class Arrays:
         )
 
     def bounds(self, bounds: Sequence[int | None], side: int) -> Integers:
-        """Return bounds; beyond any activity of rows in 64 bits, to a side, where there is none."""
+        """Return bounds; where there is none, one beyond any activity of a row in 64 bits."""
         known = np.array([side * _NONE if b is None else b for b in bounds], dtype=object)
         return known if self.coefficients.dtype == object else known.astype(np.int64)
 
     @property
     def step(self) -> int:
-        """What all rewards are multiples of; 1 where none is worth anything."""
+        """The greatest common divisor of the rewards; 1 where all are 0."""
         return gcd(*self.rewards.tolist()) or 1
 
     def without(self, values: Values) -> Arrays:
@@ -140,7 +140,7 @@ class Arrays:
         return slice(int(self.first[i]), int(self.first[i + 1]))
 
     def reach(self, i: int) -> int:
-        """Return what the sizes of a row's coefficients sum to."""
+        """Return the sum of the absolute values of a row's coefficients."""
         return int(np.abs(self.coefficients[self.row(i)]).sum())
 
     def activities(self, values: Values) -> tuple[Integers, Integers]:
@@ -153,7 +153,7 @@ class Arrays:
         return low, high
 
     def propagate(self, values: Values) -> tuple[list[tuple[int, int]], bool]:
-        """Fix in place what a row alone decides, until no row decides anything.
+        """Fix in place what single rows imply, until nothing changes.
 
         Returns the rows that fixed something, in order, with 1 where the upper bound did and -1
         where the lower did; and whether every row can still be satisfied. One that cannot is then

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 PATIENCE = 20.0
 """Seconds that the exact search may take where no time limit is given."""
 MOMENT = 1.0
-"""Seconds that branching may take before the engine."""
+"""Seconds of branching before the engine is asked."""
 
 
 def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
@@ -141,7 +141,7 @@ class Solver:
         self._state()
 
     def _state(self) -> None:
-        """State what is left open, for the engine and for the exact search."""
+        """Write what is left open for the engine and for the exact search."""
         self.arrays = self.whole.without(self.start)
         self.scaled = Scaled.of(self.arrays)
         offset = float(self.worth(self.start) / self.unit)
@@ -150,7 +150,7 @@ class Solver:
         self.noted = MatrixRun(self.limits, matrix=matrix)
 
     def narrow(self, values: Values) -> None:
-        """Go on with columns at these values: the best has them, and so has whatever is better."""
+        """Fix columns at these values: the incumbent and every better selection have them."""
         self.whole.propagate(values)
         self.start = values
         self.presolve = (
@@ -204,8 +204,24 @@ class Solver:
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
 
+    def choose(self, values: Values, seconds: float) -> Termination:
+        """Let the engine choose among free columns alone, near the best; tell why it stopped."""
+        arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
+        if self.best is None or not len(free):
+            return "completed"
+        matrix = Scaled.of(arrays).matrix(arrays, values, unit=float(self.unit))
+        start, limits = (
+            (free, self.best[free].astype(float)),
+            replace(self.limits, time_limit=seconds),
+        )
+        answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
+        if answer.values is not None:
+            point = np.where(values == FREE, answer.values > 0.5, values == 1)
+            self.offer(np.flatnonzero(point).tolist(), self.engine.name)
+        return answer.stopped
+
     def _judged(self, answer: Answer) -> Decided:
-        """Look at what the engine says in whole numbers."""
+        """Judge the engine's answer in integers."""
         stopped = answer.stopped
         right = True
         if answer.values is not None:
@@ -238,13 +254,13 @@ class Solver:
         return self.closed(bound, f"{what} are too close for {self.engine.title} to tell apart")
 
     def near(self, bound: Fraction) -> bool:
-        """Tell whether the best is as near to a bound, in units, as was asked, if it was."""
+        """Tell whether the incumbent is within the requested gap of a bound, in units."""
         worth = 0 if self.best is None else self.worth(self.best)
         near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)
         return self.limits.gap > 0 and self.best is not None and near
 
     def _agreed(self, worth: int) -> bool:
-        """Tell whether an optimum is to be believed: of blurred rows only when found twice.
+        """Tell whether to believe an optimum: with blurred rows only if found twice.
 
         With and without its presolve HiGHS was seen to be wrong of such rows, never with both.
         """
@@ -258,7 +274,7 @@ class Solver:
         return bound < worth + self.scaled.step * Fraction(999, 1000)
 
     def closed(self, bound: Fraction | None, why: str) -> Decided:
-        """Decide by the exact search what the engine cannot decide, or may be wrong about.
+        """Decide by the exact search what the engine leaves open or may get wrong.
 
         Parameters
         ----------

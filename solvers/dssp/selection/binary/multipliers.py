@@ -18,7 +18,7 @@ import numpy as np
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Integers, Values
 
 SPARE = 5
-"""Bits beyond those that bring rounding errors down to a unit of reward."""
+"""Extra bits beyond those that keep rounding errors below a unit of reward."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def reduced(arrays: Arrays, reason: Reason) -> tuple[Integers, int]:
 
 
 def ceiling(values: Values, left: Integers, constant: int) -> int:
-    """Return what a reason lets a selection with some columns fixed come to, at its weight."""
+    """Return the bound that a reason proves with some columns fixed, times its weight."""
     most: int = constant + sum(left[values == 1].tolist())
     most += sum(np.maximum(left[values == FREE], 0).tolist())
     return most

@@ -27,20 +27,21 @@ Floats = NDArray[np.float64]
 TOP = 20
 """Sums are brought to about 2^20."""
 SHARP = 4e-6
-"""The least unit of a row that is not blurred: 400 times the tolerance."""
+"""The least unit of a row that tolerances cannot blur: 400 times the tolerance."""
 OUTWARDS = 1e-2
-"""How far the bounds of a blurred row are moved: more than columns that are 1e-8 off amount to."""
+"""How far the bounds of a blurred row are moved outwards: more than columns 1e-8 off can cause."""
 PLAIN = 10**7
-"""Coefficients up to this are told apart whatever they are: none differ by 1e-7 of themselves."""
+"""Integer coefficients up to this are always told apart: none differ by less than 1e-7
+relatively."""
 NEAR = 1e-6
-"""Of a ratio: what HiGHS may take for none; its own tolerance there is 1e-8 or so."""
+"""Relative difference of ratios that HiGHS may take for 0; its own tolerance is about 1e-8."""
 RATIOS, REFERENCES = 20, 8
-"""Denominators that are tried, and numbers of a row that others are compared with."""
+"""Denominators that are tried, and coefficients of a row that the others are compared with."""
 _DENOMINATORS = np.arange(1.0, RATIOS + 1.0)
 HUGE = 1e15
 """Stands for numbers that no scale brings into the range of doubles."""
 SHARP_REWARD = 1e-3
-"""Rewards whose unit is at least this are told apart, by gaps of some thousands of duals."""
+"""Least unit of rewards that HiGHS tells apart, with gaps of some thousands of dual tolerances."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ def power(total: int) -> float:
 
 
 def alike(coefficients: Integers) -> bool:
-    """Tell whether a row's coefficients are nearly, not exactly, multiples of one number.
+    """Tell whether a row's coefficients are nearly, but not exactly, multiples of one number.
 
     That is so where a tenth of them have ratios to one of the others that are simple fractions but
     for a millionth or less. Numbers that have nothing to do with each other are not taken for that.

@@ -25,7 +25,7 @@ PATIENCE = 60.0
 
 
 class Reduced(NamedTuple):
-    """A program without what its rows alone decide."""
+    """A program without the columns that single rows decide."""
 
     arrays: Arrays  # the rows over the free columns
     start: Values  # what columns are fixed at, or `FREE`

@@ -13,12 +13,12 @@ from schedopt.solvers.dssp.selection.binary.relaxation import Floats, Relaxation
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 
 ROUNDS = 3
-"""Relaxations at a node: each may fix columns, and what is then left is relaxed anew."""
+"""Relaxations at a node: each may fix columns, then the rest is relaxed again."""
 
 
 Blocks = tuple[tuple[int, int], ...]
 Closer = Callable[[Values, Reason, int], Blocks]
-"""Given columns, a reason and the target: rows whose keeping closes the branch, if there are."""
+"""Takes columns, a reason and the target; returns rows that close the branch, if any."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Tree:
         return None if self.value is None or self.satisfy else self.value + self._step
 
     def _look_at(self, values: Values, relaxation: Relaxation) -> int | None:
-        """Conclude what can be concluded at a node; return the column to split it by, if any."""
+        """Draw all conclusions at a node; return the column to branch on, if any."""
         reasons: list[Reason] = []
         self._blocks = ()
         column = self._concluded(values, relaxation, reasons)
@@ -172,7 +172,7 @@ class Tree:
 
 
 def _split(values: Values, relaxed: Relaxed | None) -> int:
-    """Return the free column that the relaxation leaves most undecided."""
+    """Return the free column that is most fractional in the relaxation."""
     free = np.flatnonzero(values == FREE)
     if relaxed is None or not relaxed.feasible:
         return int(free[0])

@@ -11,6 +11,7 @@ import numpy as np
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.driving import drive, version
+from schedopt.solvers.dssp.selection.binary.arrays import FREE
 from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepared
 from schedopt.solvers.dssp.selection.binary.multipliers import apply
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 PARTS = (0.4, 0.8)
 """The part of the time limit that annealing may take, and that it may for a first selection."""
+TOGETHER, JOINED, LONGEST = (3, 8), 0.12, 1.0
+"""How many of the selections that rounds end with HiGHS joins with the best, first and then; in
+which part of the time that is left, or in how many seconds."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
@@ -63,6 +67,13 @@ def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:
             stopped, _ = drive(search, within, noise=0.0)
     if search.best is not None:
         solver.offer(np.flatnonzero(search.best == 1).tolist(), "crossing")
+        ends = [end for _, end in sorted(search.ends, key=lambda end: -end[0])]
+        for most in TOGETHER:
+            some = np.array([solver.best, *ends[:most]])
+            values = np.where(np.ptp(some, axis=0) > 0, FREE, some[0]).astype(np.int8)
+            spare = limit and JOINED * max(0.0, limit - (now() - run.began))
+            if stopped != "interrupted":
+                stopped = solver.choose(values, spare or LONGEST)
     bound = Fraction(search.most + fixed)
     solver.known = bound if solver.known is None else min(bound, solver.known)
     if decided := solver.quick():

@@ -1,4 +1,4 @@
-"""Annealing among the columns that the prices of a linear relaxation leave nearly undecided."""
+"""Annealing among the columns whose reduced costs in a linear relaxation are near 0."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,34 +13,35 @@ from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, 
 
 CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
-LEAST_MOVES, MOST_MOVES = 200_000, 12_000_000
-"""Moves at least and at most: between them the square of the columns, that HiGHS has its time."""
-ROUNDS: Final = (0.02, 0.08, 0.9)
-"""The part of the moves of each round, which begins with the relaxation, rounded."""
-HOT, COLD = 0.03, 0.01
-"""What a move may lose, at the start and at the end of a round, in mean rewards."""
+LEAST_MOVES, MOST_MOVES, PAIRS = 200_000, 12_000_000, 4
+"""Fewest and most moves; between them `PAIRS` times the columns squared."""
+ROUNDS: Final = (0.02, 0.08, *(0.15,) * 6)
+"""Share of the moves in each round; a round begins from the rounded relaxation."""
+HOT, COLD = 0.03, 0.007
+"""Temperatures at the start and end of a round, in mean rewards."""
 FEWER = 2000
-"""Columns below which moves are few for each row, and begin with more."""
+"""Rounds begin hotter where there are fewer columns: rows have few moves there."""
 CHARGE: Final = 0.05
-"""What a broken row costs beside how far it is broken, in mean rewards."""
+"""Fixed cost of a violated row, beside the cost of its violation, in mean rewards."""
 KEPT: Final = 0.07
-"""The part of the moves that should end with all rows kept: else weights are changed."""
+"""Share of the moves that should end feasible; weights are adjusted towards it."""
 SWIFT = 2.0
-"""How swiftly they are changed."""
-CORE, FOR_EACH = 120, 12
-"""Columns that are moved at least, and for each row with a price."""
+"""How fast weights are adjusted."""
+CORE, FOR_EACH = 96, 8
+"""Least number of columns that move, and how many for each priced row."""
 FEW: Final = 12
-"""Entries up to which a row is one of few jobs: its price says little of a column's worth."""
+"""Most entries of a row of few jobs, whose price says little of a column's value."""
 LARGEST: Final = 1 << 53
-"""Rewards sum to less: they are doubles then."""
+"""Sums of rewards must stay below this, so that doubles are exact."""
 
 
 class Annealed:
     """A search near a relaxation; what is better is looked at without rounding by who asks.
 
     Columns that are not free keep their values. `best` is the best selection found that keeps all
-    rows, `worth` what it is worth, `most` what any is worth at most, by the prices of `reason`;
-    `in_rewards` turns either into rewards. Rounds are shortened to end at the time `until`.
+    rows, `worth` what it is worth, `ends` the worth and the best selection of each round, `most`
+    what any is worth at most, by the prices of `reason`; `in_rewards` turns a worth into rewards.
+    Rounds are shortened to end at the time `until`.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Annealed:
         bound = ceiling(start, *reduced(arrays, self.reason)) // self.reason.weight
         self.most = bound // arrays.step * arrays.step
         self.best: Values | None = None
+        self.ends: list[tuple[int, Values]] = []
         self.worth: int | None = None
         self._draw = np.random.Generator(np.random.PCG64(seed))
         self._point = np.where(start == FREE, relaxed.values > 0.5, start == 1).astype(np.int8)
@@ -66,7 +68,7 @@ class Annealed:
         self._hot = HOT * self._mean * (1.0 + FEWER / len(start)) ** 0.5
         self._weights = self._held.weights.copy()
         self._weigh(1.0)
-        total = min(MOST_MOVES, max(LEAST_MOVES, len(start) ** 2))
+        total = min(MOST_MOVES, max(LEAST_MOVES, PAIRS * len(start) ** 2))
         self._rounds = [max(CHUNK, int(part * total)) for part in ROUNDS]
         self._walk: Walk | None = None
 
@@ -96,7 +98,7 @@ class Annealed:
         owner = np.repeat(values.astype(np.int64), np.diff(held.of_column))
         np.add.at(activity, held.rows, held.coefficients * owner)
         broken = int(((activity > held.upper) | (activity < held.lower)).sum())
-        at = [int(held.rewards @ values), -1 if self.worth is None else self.worth, broken, 0]
+        at = [int(held.rewards @ values), -1, broken, 0]
         self._left, self._warm = self._rounds[0], self._hot
         if self._until is not None and self._made:
             there_are = (self._until - now()) * self._made / (now() - self._began)
@@ -105,13 +107,13 @@ class Annealed:
         return Walk(values, values.copy(), activity, np.array(at, dtype=np.int64))
 
     def _weigh(self, strict: float) -> None:
-        """Say how much broken rows cost."""
+        """Set the cost of violated rows."""
         self._strict = strict
         self._held.weights[:] = self._weights * strict
         self._held.charge[0] = CHARGE * self._mean * strict
 
     def _some(self, walk: Walk) -> Walk | None:
-        """Make a chunk of moves; keep what is better, and weigh broken rows as that went."""
+        """Make a chunk of moves; keep what is better, and adjust the weights of rows."""
         held = self._held
         draws = self._draw.random((min(CHUNK, self._left), DRAWS))
         draws[:, 4] = np.log(1.0 - draws[:, 4])
@@ -127,6 +129,8 @@ class Annealed:
         if self._left > 0:
             return walk
         self._rounds.pop(0)
+        if found >= 0:
+            self.ends.append((found, walk.best))
         return None
 
 

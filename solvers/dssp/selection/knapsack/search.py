@@ -370,7 +370,7 @@ class Core:
         return self._chosen[1], self._chosen[2]
 
     def _total(self, jobs: Mask) -> float:
-        """Return what some jobs are worth; whole numbers below 2^52 in all are summed exactly."""
+        """Return the reward of some jobs; integers below 2^52 in all are summed exactly."""
         given = self._given[jobs]
         return float(given.sum()) if self._roomy else fsum(given)
 
@@ -386,7 +386,7 @@ class Core:
         )
 
     def _grow_tree(self) -> None:
-        """Drop the nodes that are not needed; if most are, double them."""
+        """Drop unneeded nodes; if most are needed, double the room."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         kernels.sweep(self._cursor[0], self._states[2], self._tree)
@@ -396,7 +396,7 @@ class Core:
             self._tree = (_longer(self._tree[0], 2 * size), _longer(self._tree[1], 2 * size))
 
     def _ask_for(self, size: int) -> None:
-        """Refuse to grow to more bytes than may be used, or than 32-bit nodes can count."""
+        """Refuse to grow beyond the memory limit, or beyond what 32-bit node numbers can count."""
         if size > self._memory or self._tree[0].size >= 1 << 30:
             raise CoreMemoryError(
                 f"the search has {int(self._cursor['length'][0])} states open and would need "

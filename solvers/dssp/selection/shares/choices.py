@@ -14,12 +14,12 @@ from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
 
 AT_ONCE = 10_000
-"""Items that become choices between two looks at the clock."""
+"""Items turned into choices between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Alternatives, the best at the price first, the worst last.
+    """Alternatives, from the best at the price to the worst.
 
     Weights and rewards are differences from the first alternative. The group's items are those from
     `start` up to `stop`; the tree's root holds those before `first`, and a node's items are its
@@ -58,7 +58,7 @@ class Menu:
 
 
 def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu | None]:
-    """Yield None while the menu is being made, then the menu, unless some group's list stays empty.
+    """Yield None at times, then the menu, unless some group has no alternative.
 
     ``loss`` is how much worse than the best, at the price, a selection of interest may be; ``most``
     limits a group's alternatives and states.
@@ -95,7 +95,7 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
 
 
 def _unbound(groups: Groups, gains: Floats, loss: float) -> Mask:
-    """Return the groups whose bounds hold whatever is chosen among items of interest."""
+    """Return the groups whose bounds hold whatever is chosen among the relevant items."""
     count = len(groups.low)
     most = np.bincount(groups.owner, groups.weights * (gains >= -loss), minlength=count)
     least = np.bincount(groups.owner, groups.weights * (gains > loss), minlength=count)
@@ -120,7 +120,7 @@ def _items(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:
 def _of_group(
     groups: Groups, g: int, price: float, loss: float, most: int
 ) -> tuple[Choice | None, float]:
-    """Return the choice of a group, and how much worse than its best what is not in it is."""
+    """Return a group's choice, and how much worse than its best what it omits is."""
     from schedopt.solvers.dssp.selection.shares import kernels
 
     a, b = groups.first[g], groups.first[g + 1]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp import Selected
 
 PATIENCE = 10.0
-"""Seconds that the search may take before HiGHS goes on from there; of a limit, half at most."""
+"""Seconds of search before HiGHS takes over; at most half of a time limit."""
 BEYOND = 3.0
 """Seconds beyond its part of the limit for a first selection, far better than one by ratio alone;
 no more than what is left."""
@@ -85,13 +85,13 @@ class _InRewards:
 
     @property
     def most(self) -> Fraction | None:
-        """What no selection is worth more than; None while nothing is known."""
+        """The best upper bound so far; None until there is one."""
         bound = self.search.bound
         return None if bound is None else self.shape.reward(bound)
 
     @property
     def bound(self) -> float | None:
-        """The same, as the least double that is no less."""
+        """The same, rounded up to a double."""
         return None if self.most is None else outwards(self.most)
 
     @property
@@ -104,7 +104,7 @@ class _InRewards:
         return self.search.advance(seconds)
 
     def near(self, asked: float) -> bool:
-        """Tell whether the best so far is proven, or within the relative gap that is asked for."""
+        """Tell whether the best so far is proven, or within the requested relative gap."""
         distance = gap(self.value, self.bound)
         return self.proven or (distance is not None and distance <= asked)
 

@@ -1,4 +1,4 @@
-"""The shape that the engine takes: one capacity, and bounds on the demand of disjoint groups."""
+"""What the engine takes: one capacity, and bounds on the demand of disjoint groups."""
 
 from __future__ import annotations
 

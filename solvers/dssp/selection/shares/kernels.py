@@ -99,7 +99,7 @@ def _bound(
 
 @njit(cache=True)
 def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
-    """Return those of some states that have the highest bounds, and the highest bound dropped."""
+    """Return the states with the highest bounds, and the highest dropped bound."""
     bounds = limits[order]
     by_limit = np.argsort(bounds, kind="mergesort")
     floor, dropped = bounds[by_limit[order.size - most]], bounds[by_limit[order.size - most - 1]]
@@ -116,7 +116,7 @@ def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
 
 @njit(cache=True)
 def _trimmed(space: Workspace, side: int, length: int, most: int) -> tuple[int, float]:
-    """Drop the states of the lowest bounds; return how many are left and the highest dropped."""
+    """Drop the states of lowest bounds; return how many remain, and the highest bound dropped."""
     weight, reward, bound, node = space
     order, dropped = _of_highest(np.arange(length), bound[side], most)
     for kept in range(most):  # ascending: nothing is written before it is read
@@ -201,7 +201,7 @@ def near_best(
 def _worth_at_least(
     space: Workspace, side: int, length: int, terms: tuple[float, float, float], goal: float
 ) -> tuple[Array, Array, Array]:
-    """Return weight, reward and node of the states that keep the bounds and are worth so much."""
+    """Return weight, reward and node of the states that keep the bounds and reach a reward."""
     weight, reward, _, node = space
     price, low, high = terms
     kept = 0
@@ -342,7 +342,7 @@ def best_of_groups(
 
 @njit(cache=True, plain=small(2000))
 def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
-    """Return what the choices from each on can still do, shape (choices + 1,) each.
+    """Return what the choices from each place on can still add, shape (choices + 1,) each.
 
     These are the most reward for a unit more of weight, the least that a unit less costs, and how
     much heavier and how much lighter they can make a selection.
@@ -381,7 +381,7 @@ def combine(
     known: tuple[float, float, float],
     most: int,
 ) -> tuple[Array, Array, Array, Array, tuple[float, float, int, int]]:
-    """Make one choice more.
+    """Combine the states with one more choice.
 
     States, by rising weight, are weights, rewards and nodes; alternatives are weights and rewards,
     best at the price first; `ends` are the `rates` of the choices left; `known` is the incumbent's

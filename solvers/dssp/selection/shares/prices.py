@@ -21,9 +21,9 @@ from schedopt.solvers.dssp.selection.shares.groups import Groups
 STATES = 512
 """States that a group's search keeps while prices are looked for."""
 STEPS = 40
-"""Prices that are tried between two that are known."""
+"""Prices tried between two known ones."""
 STEEPEST = 2.0**16
-"""A price so many times the best ratio asks for less weight than there can be."""
+"""A price this many times the best ratio makes every selection too light."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reads a selection as shares of disjoint groups, where its rows say no more."""
+"""Reads a selection as shares of disjoint groups, where its rows amount to that."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Shape:
 
 
 def shape_of(model: Selection) -> Shape | None:
-    """Return the shape of a selection; None where it has none, or its numbers are too large.
+    """Return a selection as shares; None where it is something else, or its numbers are too large.
 
     Jobs of one group are under the same bounds on their demand; single jobs may be required or
     forbidden.
@@ -67,7 +67,7 @@ class _Reader:
         self.broken = False
 
     def read(self, row: Row) -> bool:
-        """Take a row in; tell whether it is of the shape."""
+        """Read a row; tell whether it fits the shape."""
         if row.unless_all:
             return False
         jobs = list(row.jobs)
@@ -91,7 +91,7 @@ class _Reader:
         return list(coefficients) == asked.fractions
 
     def _one(self, job: int, row: Row) -> bool:
-        """Take in what a row says of a single job."""
+        """Read a row about a single job."""
         coefficient = exact(row.coefficients[0])
         for value in (0, 1):
             if not row.lower <= coefficient * value <= row.upper:
@@ -104,7 +104,7 @@ class _Reader:
             self._forced[job] = value
 
     def _group(self, jobs: Sequence[int], row: Row) -> bool:
-        """Take in bounds on a group's demand, if the group is apart from all others."""
+        """Read bounds on a group's demand, if the group is disjoint from all others."""
         key = tuple(jobs)
         if key not in self._known:
             asked = np.asarray(jobs)[self._owner[jobs] >= 0]

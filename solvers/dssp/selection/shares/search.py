@@ -21,7 +21,7 @@ ROUNDS: Final = (
     (1 << 10, 1 << 17),
     (1 << 12, 1 << 20),
 )
-"""How many alternatives a group, and states their combination, may have, from round to round."""
+"""Limits, round by round, on the alternatives of a group and on the states of their combination."""
 MEMORY: Final = 1 << 30
 """Bytes that the states of all choices may take."""
 
@@ -110,7 +110,7 @@ class SharesSearch:
                 return
 
     def _loss(self) -> float:
-        """Return how far below the bound at the price a better selection may be."""
+        """Return how far below the price's bound a better selection may lie."""
         return self._dual - self._value - self._groups.step
 
     def _take(self, chosen: Mask, reward: float) -> None:

@@ -1,0 +1,122 @@
+"""Times in files: durations (``90m``, ``1.5h``, ``1h 30m``, ``2d``, ``1:30:00``) and clock times.
+
+The time 0 of a file has an offset and perhaps a time zone, in brackets as RFC 9557 has it:
+``2026-10-24T20:00+02:00[Europe/Berlin]``. A zone knows when clocks are put forward or back, so that
+later times may have another offset; where the start itself has none, the zone's is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from schedopt.instances.decimals import expect_held
+from schedopt.instances.errors import InputError, shown
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+"""Seconds in each unit."""
+
+WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+"""What units are called."""
+
+SPELLED = {
+    spelling: unit
+    for unit, spellings in {
+        "s": "s sec secs second seconds",
+        "m": "m min mins minute minutes",
+        "h": "h hr hrs hour hours",
+        "d": "d day days",
+    }.items()
+    for spelling in spellings.split()
+}
+"""How people write units."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""A number with a decimal point; nothing else that Python would take."""
+
+_COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
+_HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
+LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
+MOST = 60
+"""Characters of a time: more would make whole numbers of thousands of digits."""
+
+
+def comma(text: str) -> str:
+    """Return what an error adds where a number has a decimal comma."""
+    return ", with a decimal point" if _COMMA.fullmatch(text) else ""
+
+
+def seconds_of(text: str) -> Fraction | None:
+    """Return the seconds of a duration with units, or of hours, minutes and seconds."""
+    if len(text) > MOST:
+        return None
+    if found := _HMS.fullmatch(text):
+        expect_held(found[3])
+        hours, minutes, seconds = map(Fraction, found.groups())
+        return 3600 * hours + 60 * minutes + seconds
+    total, at, seen = Fraction(0), 0, list[str]()
+    while at < len(text):
+        found = _PART.match(text, at)
+        unit = SPELLED.get(found[2].lower()) if found else None
+        if found is None or unit is None:
+            return None
+        expect_held(found[1])
+        total += Fraction(found[1]) * SECONDS[unit]
+        seen.append(unit)
+        at = found.end()
+    descending = sorted(set(seen), key=SECONDS.__getitem__, reverse=True)
+    return total if seen and seen == descending else None
+
+
+_ZONED = re.compile(r"(.+)\[([A-Za-z0-9_+/-]+)\]", re.ASCII)
+EXPECTED = (
+    "an ISO time with its zone, such as 2026-11-22T20:00+01:00 or 2026-11-22T20:00[Europe/Berlin]"
+)
+UNITS = (1, 60, 3600, 86400)
+"""Seconds in the units that files may be in."""
+
+
+@dataclass(frozen=True)
+class Dates:
+    """A start, and how many seconds are in a unit of time."""
+
+    start: datetime
+    unit: int = 1
+
+    @classmethod
+    def of(cls, text: str, unit: int = 1) -> Dates:
+        """Read a start; `InputError` if it is none, or has neither an offset nor a zone."""
+        found = _ZONED.fullmatch(text)
+        try:
+            at = datetime.fromisoformat(found[1] if found else text)
+            zone = ZoneInfo(found[2]) if found else None
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            raise InputError(EXPECTED, found=shown(text)) from None
+        if zone is not None and at.tzinfo is None:
+            return cls(at.replace(tzinfo=zone), unit)
+        if zone is not None:
+            local = at.astimezone(zone)
+            if local.utcoffset() != at.utcoffset():
+                told = local.isoformat()[-6:]
+                raise InputError(f"the zone's own offset, {told} then", found=shown(text))
+            return cls(local, unit)
+        if at.tzinfo is None:
+            raise InputError(EXPECTED, found=shown(text))
+        return cls(at, unit)
+
+    def at(self, time: float) -> datetime:
+        """Return a time by the clock, in the start's zone."""
+        moment = self.start.astimezone(UTC) + timedelta(seconds=time * self.unit)
+        return moment.astimezone(self.start.tzinfo)
+
+    def since(self, moment: datetime) -> float:
+        """Return how many units after the start a moment is."""
+        return (moment.astimezone(UTC) - self.start.astimezone(UTC)).total_seconds() / self.unit
+
+    def told(self, time: float) -> str:
+        """Return a time as ISO writes it, with its offset, to the nearest second."""
+        return (self.at(time + 0.5 / self.unit)).isoformat(timespec="seconds")
