@@ -309,10 +309,15 @@ class Core:
 
         items = self._weights, self._rewards, self._ratios
         code: int = kernels.search(self._cursor[0], items, self._states, self._tree, budget)
-        if code == kernels.STATES_FULL:
-            self._grow_states()
-        elif code == kernels.NODES_FULL:
-            self._grow_tree()
+        try:
+            if code == kernels.STATES_FULL:
+                self._grow_states()
+            elif code == kernels.NODES_FULL:
+                self._grow_tree()
+        except CoreMemoryError:
+            if self._exact:
+                self._finish()  # so that what there is is made the most of
+            raise
         return code
 
     def _chunk(self) -> int:
