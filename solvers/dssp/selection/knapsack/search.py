@@ -34,6 +34,7 @@ _NEAR: Final = 512  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
 _WINDOW_STEPS: Final = 2  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
+_THIN: Final = 1 << 16  # states that are gone on with where the memory holds no more
 _LONGER: Final = 8  # times as long are the lists when light items are tried again
 
 
@@ -100,6 +101,7 @@ class Core(Lists):
         self._items = Items.of(self._given, needs, float(room))
         self._exact = self._roomy and self._items.exact
         self._tightened, self._least, self._finished = False, inf, 1 << 13
+        self._until = inf
         self._chosen: tuple[float, Mask, float] | None = None
         self._sort(needs)
 
@@ -155,7 +157,7 @@ class Core(Lists):
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        end = now() + seconds
+        end = self._until = now() + seconds
         while not self._proven:
             code = self._search(self._chunk())
             if code == kernels.PROVEN:
@@ -304,9 +306,8 @@ class Core(Lists):
             elif code == kernels.NODES_FULL:
                 self._grow_tree()
         except CoreMemoryError:
-            if self._exact:
-                self._finish()  # so that what there is is made the most of
-            raise
+            if not (self._exact and self._thinned()):
+                raise
         return code
 
     def _chunk(self) -> int:
@@ -411,6 +412,40 @@ class Core(Lists):
         if found.whole and not at["merging"][0]:
             at["length"], self._proven = 0, True
 
+    def _thinned(self) -> bool:
+        """Go on with a part of the states, then begin anew; tell whether that found better.
+
+        From a better solution fewer states are of interest, which the memory may hold.
+        """
+        at = self._cursor
+        value, bound = float(at["value"][0]) + self._base, float(at["bound"][0])
+        try:
+            self._finish()
+            self._go_on_thin()
+        finally:  # what is left proves nothing
+            at["bound"], better = bound, float(at["value"][0]) + self._base > value
+            self._finished = 1 << 13
+            self._compare()
+        return better
+
+    def _go_on_thin(self) -> None:
+        """Search on with a part of the states, as long as there is time."""
+        from schedopt.solvers.dssp.selection.knapsack import kernels
+
+        at, items = self._cursor, (self._weights, self._rewards, self._ratios)
+        few, code = min(_THIN, self._states[0].shape[1] // 8), kernels.PAUSED
+        while code == kernels.PAUSED and now() < self._until:
+            length, front = int(at["length"][0]), int(at["front"][0])
+            if length > few:
+                some = np.linspace(0, length - 1, few).astype(np.intp)
+                for array in self._states:
+                    array[front, :few] = array[front, some]
+                at["length"], at["merging"] = few, 0
+            code = kernels.search(at[0], items, self._states, self._tree, few)
+            if code == kernels.NODES_FULL:
+                kernels.sweep(at[0], self._states[2], self._tree)
+                code = kernels.PAUSED if at["nodes"][0] < self._tree[0].size // 2 else code
+
     def _compare(self) -> None:
         """Begin anew without the items that others dominate."""
         at, count = self._cursor, self._rewards.size
@@ -419,7 +454,9 @@ class Core(Lists):
         losses = np.abs(rewards - self._ratios[self._broken] * weights)
         slack = self._slack()
         room, bound = self._room, float(at["bound"][0]) + self._base
-        open_ = undominated((weights, rewards, inside), losses, slack, room)
+        open_ = losses <= slack
+        if count <= _COMPARED:
+            open_ &= undominated((weights, rewards, inside), losses, slack, room)
         for_good = inside & ~open_
         kept = np.zeros(self._items.rewards.size, bool) if self._inside is None else self._inside
         kept[self._order[for_good]] = True
