@@ -34,7 +34,6 @@ _NEAR: Final = 512  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
 _WINDOW_STEPS: Final = 2  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
-_THIN: Final = 1 << 16  # states that are gone on with where the memory holds no more
 _LONGER: Final = 8  # times as long are the lists when light items are tried again
 
 
@@ -421,30 +420,12 @@ class Core(Lists):
         value, bound = float(at["value"][0]) + self._base, float(at["bound"][0])
         try:
             self._finish()
-            self._go_on_thin()
+            self._go_on_thin((self._weights, self._rewards, self._ratios), self._until)
         finally:  # what is left proves nothing
             at["bound"], better = bound, float(at["value"][0]) + self._base > value
             self._finished = 1 << 13
             self._compare()
         return better
-
-    def _go_on_thin(self) -> None:
-        """Search on with a part of the states, as long as there is time."""
-        from schedopt.solvers.dssp.selection.knapsack import kernels
-
-        at, items = self._cursor, (self._weights, self._rewards, self._ratios)
-        few, code = min(_THIN, self._states[0].shape[1] // 8), kernels.PAUSED
-        while code == kernels.PAUSED and now() < self._until:
-            length, front = int(at["length"][0]), int(at["front"][0])
-            if length > few:
-                some = np.linspace(0, length - 1, few).astype(np.intp)
-                for array in self._states:
-                    array[front, :few] = array[front, some]
-                at["length"], at["merging"] = few, 0
-            code = kernels.search(at[0], items, self._states, self._tree, few)
-            if code == kernels.NODES_FULL:
-                kernels.sweep(at[0], self._states[2], self._tree)
-                code = kernels.PAUSED if at["nodes"][0] < self._tree[0].size // 2 else code
 
     def _compare(self) -> None:
         """Begin anew without the items that others dominate."""
