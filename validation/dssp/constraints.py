@@ -49,7 +49,7 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     def wanting(members: Collection[str], _: object) -> bool:
         possible = facts.total(job for job in members if facts.fits(job))
-        return facts.total(chosen & frozenset(members)) < possible
+        return facts.total(frozenset(filter(chosen.__contains__, members))) < possible
 
     return [f"{gets}, {asked}" for gets, _, asked in unfair(constraint, facts, [chosen], wanting)]
 
@@ -160,7 +160,7 @@ def _(constraint: Together, facts: Facts, chosen: Chosen) -> list[str]:
 
 @broken.register
 def _(constraint: Apart, facts: Facts, chosen: Chosen) -> list[str]:
-    both = sorted(chosen & frozenset(constraint.jobs))
+    both = sorted(set(filter(chosen.__contains__, constraint.jobs)))
     return [f"{', '.join(both)} are all selected"] if len(both) > 1 else []
 
 
@@ -211,4 +211,4 @@ def _count(constraint: AtMost | AtLeast, facts: Facts, chosen: Chosen) -> int:
     listed = constraint.jobs
     if listed is None:
         listed = tuple(facts.members(constraint.by, constraint.group))
-    return len(chosen & frozenset(listed))
+    return len(set(filter(chosen.__contains__, listed)))

@@ -53,10 +53,6 @@ class Picked(AbstractSet[str]):
 
     __hash__ = object.__hash__  # one is looked up where it is the very same
 
-    @classmethod
-    def _from_iterable(cls, names: Iterable[str]) -> frozenset[str]:  # type: ignore[override]
-        return frozenset(names)
-
 
 Chosen = Picked | frozenset[str]
 

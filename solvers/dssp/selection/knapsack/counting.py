@@ -83,13 +83,12 @@ def _relaxation(
     Where ``least``, what a better solution gains, is far more than rounding, sums are rounded.
     """
     left = rewards - multiplier
-    if multiplier > 0:
-        worth = np.flatnonzero(left > 0)
-        left, weights = left[worth], weights[worth]
     near = near_break(left / weights, weights, room)
     count, price = float(near.taken), 0.0
-    if near.broken < near.places.size:
-        first = near.places[near.broken]
+    first = near.places[near.broken] if near.broken < near.places.size else None
+    if multiplier > 0 and (first is None or left[first] <= 0):
+        count = float(np.count_nonzero(left > 0))  # and no room is asked for
+    elif first is not None:
         price = float(left[first] / weights[first])
         count += float((room - near.used) / weights[first])
     # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
@@ -97,7 +96,11 @@ def _relaxation(
     gains = np.maximum(left - price * weights, 0.0)
     ends = price * room, multiplier * limit
     asked = float(weights.sum())
-    made = float(left.sum()) + price * (asked + room) + abs(multiplier) * (2 * left.size + limit)
+    made = (
+        float(np.abs(left).sum())
+        + price * (asked + room)
+        + abs(multiplier) * (2 * left.size + limit)
+    )
     rounded = 2.0**-45 * made  # of a sum by halves, as numpy adds, 64 additions deep at most
     if rounded < least / 32:
         return float(gains.sum()) + ends[0] + ends[1] + rounded, count

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import floor
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.instances.sorting import steady_order
@@ -137,3 +137,23 @@ def whole_total(numbers: Floats) -> int | None:
     """Return the sum of whole numbers, exactly; None of others, and where it is too large."""
     total = float(np.add.reduce(numbers))
     return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None
+
+
+def valid(name: str, numbers: ArrayLike) -> Floats:
+    """Return a row of numbers, `ValueError` where one is negative or not finite."""
+    array = np.asarray(numbers, dtype=np.float64)
+    least, most = array.min(initial=0.0), array.max(initial=0.0)  # NaN where there is one
+    if array.ndim != 1 or not (least >= 0 and most < np.inf):
+        raise ValueError(f"{name} must be a row of finite numbers that are not negative")
+    return array
+
+
+def common_step(rewards: Floats) -> float:
+    """Return the least by which two sums of whole rewards can differ."""
+    return divisor(rewards) if rewards.max(initial=0.0) <= 2.0**53 else 1.0
+
+
+def divisor(numbers: Floats) -> float:
+    """Return the largest common divisor of whole numbers; mostly a few of them have none."""
+    few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
+    return float(few if few == 1 else np.gcd.reduce(numbers.astype(np.int64), initial=few))

@@ -1,7 +1,7 @@
 """An exact solver of the 0-1 knapsack that can be stopped and asked at any time."""
 
 from math import floor, fsum, inf
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,25 +18,26 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     Floats,
     Items,
     Mask,
+    common_step,
+    divisor,
+    valid,
     whole_total,
 )
+from schedopt.solvers.dssp.selection.knapsack.lists import CoreMemoryError, Lists
+
+__all__ = ["Core", "CoreMemoryError"]
 
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
+_NEAR: Final = 512  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
-_WINDOW_STEPS: Final = 6  # so many of these are spent on a window where not all items are sorted
+_WINDOW_STEPS: Final = 2  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
 _LONGER: Final = 8  # times as long are the lists when light items are tried again
-_STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
-_NODE_BYTES: Final = 4 + 4 + 4  # parent and item, and a place while sweeping
 
 
-class CoreMemoryError(MemoryError):
-    """The states of a `Core` do not fit into the memory that it may use."""
-
-
-class Core:
+class Core(Lists):
     """Maximise Σ R_j x_j subject to Σ w_j x_j <= room, x_j in {0, 1}.
 
     Items are sorted by ratio; the break item is the first that does not fit after all before it.
@@ -79,21 +80,18 @@ class Core:
     """
 
     _proven: bool
-    _cursor: NDArray[Any]
-    _states: tuple[Floats, Floats, NDArray[np.int32]]
-    _tree: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     def __init__(
         self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
     ) -> None:
-        self._given, self._scale, self._roomy = _valid("rewards", rewards), 1.0, True
+        self._given, self._scale, self._roomy = valid("rewards", rewards), 1.0, True
         if whole_total(self._given) is None:
             # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
             whole = Whole.of(self._given)
             self._roomy = whole.total < LARGEST and whole.scale <= 10**22
             if self._roomy:
                 self._scale, self._given = float(whole.scale), whole.numbers.astype(np.float64)
-        needs = _valid("demands", demands)
+        needs = valid("demands", demands)
         if self._given.shape != needs.shape:
             raise ValueError("rewards and demands must be of one length")
         if not 0 <= room < float("inf"):
@@ -102,6 +100,7 @@ class Core:
         self._items = Items.of(self._given, needs, float(room))
         self._exact = self._roomy and self._items.exact
         self._tightened, self._least, self._finished = False, inf, 1 << 13
+        self._until = inf
         self._chosen: tuple[float, Mask, float] | None = None
         self._sort(needs)
 
@@ -157,7 +156,7 @@ class Core:
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        end = now() + seconds
+        end = self._until = now() + seconds
         while not self._proven:
             code = self._search(self._chunk())
             if code == kernels.PROVEN:
@@ -179,9 +178,9 @@ class Core:
         with np.errstate(under="ignore"):
             ratios = items.ratios if weights is needs else rewards / weights
         if rewards.size:  # what no set of weights can sum to is no room
-            room -= room % _divisor(weights)
+            room -= room % divisor(weights)
         self._whole = self._roomy or bool(np.array_equal(rewards, np.floor(rewards)))
-        self._step = _step(rewards) if self._whole else 0.0
+        self._step = common_step(rewards) if self._whole else 0.0
         if self._exact and rewards.size > MANY:
             self._decide(ratios, room)
         else:
@@ -197,9 +196,9 @@ class Core:
 
         rewards, weights = self._items.rewards, self._items.weights
         near, inside, broken, used = near_break(ratios, weights, room)
-        first = max(0, broken - _WINDOW)
+        first = max(0, broken - _NEAR)
         inside[near[:first]] = True
-        near, broken = near[first : broken + _WINDOW], broken - first
+        near, broken = near[first : broken + _NEAR], broken - first
         price = float(ratios[near[min(broken, near.size - 1)]])
         self._start(near, ratios, room - used + float(weights[near[:broken]].sum()), inside)
         if self._looked_through():
@@ -208,9 +207,9 @@ class Core:
         losses = rewards - price * weights
         slack = self._slack()
         count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
-        if count > near.size + _WINDOW:  # far from the break things may fit better
+        if count > 2 * _WINDOW:  # far from the break things may fit better
             far = np.zeros(rewards.size, dtype=np.bool_)
-            far[near] = far[:: max(1, rewards.size // near.size)] = True
+            far[near] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
             wide = np.flatnonzero(far)
             wide = wide[steady_order(-ratios[wide])]
             found, kept = self._on_items(), inside & ~far
@@ -292,15 +291,7 @@ class Core:
         # rounding.
         at["gain"] = self._step - self._slip if self._whole else self._slip
         self._cursor = at
-        self._states = (
-            np.empty((2, 1 << 12)),
-            np.empty((2, 1 << 12)),
-            np.empty((2, 1 << 12), dtype=np.int32),
-        )
-        self._tree = (np.empty(1 << 14, dtype=np.int32), np.empty(1 << 14, dtype=np.int32))
-        self._states[0][0, 0] = room - used
-        self._states[1][0, 0] = reward
-        self._states[2][0, 0] = kernels.BREAK
+        self._begin(room - used, reward, kernels.BREAK)
 
     def _search(self, budget: int) -> int:
         """Search for about so many states; what is full grows."""
@@ -308,10 +299,14 @@ class Core:
 
         items = self._weights, self._rewards, self._ratios
         code: int = kernels.search(self._cursor[0], items, self._states, self._tree, budget)
-        if code == kernels.STATES_FULL:
-            self._grow_states()
-        elif code == kernels.NODES_FULL:
-            self._grow_tree()
+        try:
+            if code == kernels.STATES_FULL:
+                self._grow_states()
+            elif code == kernels.NODES_FULL:
+                self._grow_tree()
+        except CoreMemoryError:
+            if not (self._exact and self._thinned()):
+                raise
         return code
 
     def _chunk(self) -> int:
@@ -373,35 +368,6 @@ class Core:
         given = self._given[jobs]
         return float(given.sum()) if self._roomy else fsum(given)
 
-    def _grow_states(self) -> None:
-        """Double the lists of states."""
-        size = 2 * self._states[0].shape[1]
-        # The old ones stand beside the new ones while they are copied.
-        self._ask_for(3 * size // 2 * _STATE_BYTES + self._tree[0].size * _NODE_BYTES)
-        self._states = (
-            _longer(self._states[0], size),
-            _longer(self._states[1], size),
-            _longer(self._states[2], size),
-        )
-
-    def _grow_tree(self) -> None:
-        """Drop unneeded nodes; if most are needed, double the room."""
-        from schedopt.solvers.dssp.selection.knapsack import kernels
-
-        kernels.sweep(self._cursor[0], self._states[2], self._tree)
-        size = self._tree[0].size
-        if self._cursor["nodes"][0] > size // 2:
-            self._ask_for(self._states[0].shape[1] * _STATE_BYTES + 3 * size * _NODE_BYTES)
-            self._tree = (_longer(self._tree[0], 2 * size), _longer(self._tree[1], 2 * size))
-
-    def _ask_for(self, size: int) -> None:
-        """Refuse to grow beyond the memory limit, or beyond what 32-bit node numbers can count."""
-        if size > self._memory or self._tree[0].size >= 1 << 30:
-            raise CoreMemoryError(
-                f"the search has {int(self._cursor['length'][0])} states open and would need "
-                f"{size / 2**30:.3g} GiB: more than the {self._memory / 2**30:.3g} GiB it may use"
-            )
-
     def _tighten(self) -> None:
         """Bound the value by the number of items that a better solution can have.
 
@@ -445,15 +411,33 @@ class Core:
         if found.whole and not at["merging"][0]:
             at["length"], self._proven = 0, True
 
+    def _thinned(self) -> bool:
+        """Go on with a part of the states, then begin anew; tell whether that found better.
+
+        From a better solution fewer states are of interest, which the memory may hold.
+        """
+        at = self._cursor
+        value, bound = float(at["value"][0]) + self._base, float(at["bound"][0])
+        try:
+            self._finish()
+            self._go_on_thin((self._weights, self._rewards, self._ratios), self._until)
+        finally:  # what is left proves nothing
+            at["bound"], better = bound, float(at["value"][0]) + self._base > value
+            self._finished = 1 << 13
+            self._compare()
+        return better
+
     def _compare(self) -> None:
         """Begin anew without the items that others dominate."""
         at, count = self._cursor, self._rewards.size
         weights, rewards, chosen = self._weights, self._rewards, self._on_items()
         inside = np.arange(count) < self._broken
         losses = np.abs(rewards - self._ratios[self._broken] * weights)
-        slack = float(at["root"][0] - at["value"][0]) + 2.0**-46 * float(self._given.sum())
+        slack = self._slack()
         room, bound = self._room, float(at["bound"][0]) + self._base
-        open_ = undominated((weights, rewards, inside), losses, slack, room)
+        open_ = losses <= slack
+        if count <= _COMPARED:
+            open_ &= undominated((weights, rewards, inside), losses, slack, room)
         for_good = inside & ~open_
         kept = np.zeros(self._items.rewards.size, bool) if self._inside is None else self._inside
         kept[self._order[for_good]] = True
@@ -462,29 +446,3 @@ class Core:
         ratios[self._order] = self._ratios[:-1]
         order = self._order[open_]
         self._start(order, ratios, room - float(weights[for_good].sum()), kept, chosen)
-
-
-def _valid(name: str, numbers: ArrayLike) -> Floats:
-    array = np.asarray(numbers, dtype=np.float64)
-    least, most = array.min(initial=0.0), array.max(initial=0.0)  # NaN where there is one
-    if array.ndim != 1 or not (least >= 0 and most < np.inf):
-        raise ValueError(f"{name} must be a row of finite numbers that are not negative")
-    return array
-
-
-def _step(rewards: Floats) -> float:
-    """Return the least by which two sums of whole rewards can differ."""
-    return _divisor(rewards) if rewards.max(initial=0.0) <= 2.0**53 else 1.0
-
-
-def _divisor(numbers: Floats) -> float:
-    """Return the largest common divisor of whole numbers; mostly a few of them have none."""
-    few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
-    return float(few if few == 1 else np.gcd.reduce(numbers.astype(np.int64), initial=few))
-
-
-def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return a copy whose last axis has `size` entries; those beyond the old ones are unset."""
-    copy = np.empty((*array.shape[:-1], size), dtype=array.dtype)
-    copy[..., : array.shape[-1]] = array
-    return copy
