@@ -27,8 +27,8 @@ Nights = dict[str, range]
 MOST = int(sys.float_info.max)
 """The largest double, as an integer: comparing fractions with integers is faster."""
 
-MOST_KEPT = 4096
-"""Sets of jobs of which sums are kept: those of all nights of a season."""
+MOST_KEPT = 1_000_000
+"""Most names in all sets of jobs whose sums are kept, such as those of a season's nights."""
 
 
 class Picked(AbstractSet[str]):
@@ -198,7 +198,7 @@ class Facts:
     def added(self, by: str | None, names: Chosen) -> Mapping[str | None, int]:
         """Return the demand of some jobs by group, in units of 1/`scale`; None has that of all."""
         if (by, names) not in self._added:
-            if len(self._added) >= MOST_KEPT:
+            if len(self._added) * max(1, len(names)) >= MOST_KEPT:
                 self._added.clear()
             groups, codes = self.night.codes[by] if by is not None else ([], self._of_none)
             places = self.places(names)
