@@ -12,8 +12,11 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, fault
+from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, Pace, fault
 from schedopt.policies.msfq.rule import Choice, Job, Rule, State
+
+LOOK = 256
+"""Arrivals between two calls of ``pace``."""
 
 
 class Times:
@@ -37,6 +40,7 @@ def times(
     seed: int = 0,
     estimates: bool = False,
     replication: int = 0,
+    pace: Pace | None = None,
 ) -> Times:
     """Simulate jobs under a fresh rule; ``to_the_end`` until none can start."""
     state, outcome = State(queue), Times(len(trace.times))
@@ -69,6 +73,8 @@ def times(
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
             outcome.most = max(outcome.most, inside)
+            if pace and arrived % LOOK == 0:
+                pace(arrived)
         while True:
             started = asked(name, rule, state)
             while state.killed:
@@ -150,6 +156,7 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Mea
         seed=run.seed,
         estimates=run.estimates,
         replication=run.replication,
+        pace=run.pace,
     )
     return _counted(queue, trace, outcome, run)
 

@@ -14,7 +14,7 @@ from schedopt.terminal.console import err, text
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
 FIRST = 1.5  # seconds until the first line where standard error is no terminal
-EVERY = 10.0  # seconds between two lines then
+SOON, EVERY = 2.0, 10.0  # seconds between two lines then: of the first ten seconds, and later
 REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 
@@ -38,7 +38,8 @@ def live(what: str) -> Iterator[Watch]:
         wait = FIRST if shown is None else REFRESHED
         while not over.wait(wait):
             err.print(told()) if shown is None else shown.update(told())
-            wait = EVERY if shown is None else REFRESHED
+            if shown is None:
+                wait = SOON if time.monotonic() - began < EVERY else EVERY
 
     with shown or nullcontext():
         thread = Thread(target=repeated, daemon=True)

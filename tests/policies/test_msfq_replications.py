@@ -92,6 +92,13 @@ def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, commo
     assert heard[-1] == 20_000
 
 
+def test_plain_runs_tell_how_far_they_are() -> None:
+    heard: list[int] = []
+    play(PAIR, plan(PAIR, "msfq"), arrivals=2_000, seed=1, plainly=True, pace=heard.append)
+    assert heard == sorted(heard)
+    assert len(heard) > 5
+
+
 def interrupted(after: int, jobs: int) -> Any:
     """Run with a watch that interrupts once so many jobs have come."""
 
