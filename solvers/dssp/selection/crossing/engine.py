@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PARTS = (0.4, 0.8)
 """The part of the time limit that annealing may take, and that it may for a first selection."""
-TOGETHER, JOINED, LONGEST = (3, 8), 0.12, 1.0
+TOGETHER, JOINED, LONGEST = (3, 8), 0.08, 0.8
 """How many of the selections that rounds end with HiGHS joins with the best, first and then; in
 which part of the time that is left, or in how many seconds."""
 

@@ -13,7 +13,7 @@ from schedopt.solvers.dssp.selection.crossing.kernels import DRAWS, Held, Walk, 
 
 CHUNK: Final = 5_000
 """Moves between two looks at the clock."""
-LEAST_MOVES, MOST_MOVES, PAIRS = 200_000, 12_000_000, 4
+LEAST_MOVES, MOST_MOVES, PAIRS = 200_000, 12_000_000, 3
 """Fewest and most moves; between them `PAIRS` times the columns squared."""
 ROUNDS: Final = (0.02, 0.08, *(0.15,) * 6)
 """Share of the moves in each round; a round begins from the rounded relaxation."""
