@@ -165,7 +165,7 @@ def _profiles(found: Sequence[Row]) -> Any:
 
     profiled = profiles(found)
     if not profiled:
-        raise InputError("rows with an objective to draw", found="none")
+        raise InputError("a run with an objective that breaks no side constraint", found="none")
     return charts.profiles(profiled)
 
 
