@@ -70,7 +70,8 @@ def _read(source: str) -> bytes:
     except (URLError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError("an archive to read", found=str(error), file=source) from None
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError("an archive to read", found=found, file=source) from None
     if len(data) > MOST_BYTES:
         raise InputError(f"at most {MOST_BYTES // 2**20} MiB", found="more", file=source)
     return data
