@@ -33,6 +33,9 @@ Integers = NDArray[Any]
 SAFE = 10.0**15
 """Integers below this, divided by a power of ten, round-trip through a double."""
 
+LARGEST = 2**52
+"""Whole numbers up to this, and sums up to twice it, are exact in double precision."""
+
 FEW = 32
 """Most numbers for which Python's own arithmetic is faster than numpy."""
 
@@ -154,11 +157,16 @@ def total(numbers: Iterable[float]) -> Fraction:
     return Fraction(int(whole.numbers.sum()) if len(whole.numbers) else 0, whole.scale)
 
 
+def whole_total(numbers: Floats) -> int | None:
+    """Return the sum of whole numbers, exactly; None of others, and where it is too large."""
+    total = float(np.add.reduce(numbers))
+    return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None
+
+
 def rounded_total(numbers: Floats) -> float:
     """Return what `math.fsum` does of numbers that are not negative, whole ones sooner."""
-    near = float(np.add.reduce(numbers))
-    exact = near < 2.0**53 and bool((np.rint(numbers) == numbers).all())
-    return near if exact else fsum(numbers.tolist())
+    total = whole_total(numbers)
+    return fsum(numbers.tolist()) if total is None else float(total)
 
 
 def few_sums(parts: Sequence[Sequence[float]]) -> Whole | None:

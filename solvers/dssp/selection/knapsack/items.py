@@ -9,14 +9,11 @@ from math import floor
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from schedopt.instances.decimals import Whole, as_written
+from schedopt.instances.decimals import Whole, as_written, whole_total
 from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-LARGEST = 2**52
-"""Whole numbers up to this, and sums up to twice it, are exact in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +128,6 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     light = (weights == 0) & (numbers > 0)  # these weigh 1, and have room for it
     least = np.where(light, 1, weights).astype(np.float64)
     return least, float(-(-room // unit) + int(light.sum())), False
-
-
-def whole_total(numbers: Floats) -> int | None:
-    """Return the sum of whole numbers, exactly; None of others, and where it is too large."""
-    total = float(np.add.reduce(numbers))
-    return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None
 
 
 def valid(name: str, numbers: ArrayLike) -> Floats:

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from schedopt.instances.decimals import Whole
+from schedopt.instances.decimals import LARGEST, Whole, whole_total
 from schedopt.instances.sorting import steady_order
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
@@ -14,14 +14,12 @@ from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
 from schedopt.solvers.dssp.selection.knapsack.filling import fill
 from schedopt.solvers.dssp.selection.knapsack.finishing import finish, undominated
 from schedopt.solvers.dssp.selection.knapsack.items import (
-    LARGEST,
     Floats,
     Items,
     Mask,
     common_step,
     divisor,
     valid,
-    whole_total,
 )
 from schedopt.solvers.dssp.selection.knapsack.lists import CoreMemoryError, Lists
 

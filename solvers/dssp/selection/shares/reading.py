@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.program import Number, exact, finite
-from schedopt.instances.decimals import Whole
-from schedopt.solvers.dssp.selection.knapsack.items import LARGEST
+from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
 
 if TYPE_CHECKING:
