@@ -173,8 +173,10 @@ class BothEnds:
         return complete
 
     def _keep(self, path: list[Listed]) -> None:
-        """Keep the best of the last states, and find out which items are in it."""
+        """Keep the best of the last states, if nothing better is known; find out its items."""
         used, worth = float(path[-1][0][-1]), float(path[-1][1][-1])
+        if worth <= self.value:
+            return
         chosen = np.zeros(self._weights.size, dtype=np.bool_)
         self.value, self.chosen = worth, chosen
         for k in range(self._weights.size - 1, -1, -1):
