@@ -9,8 +9,8 @@ remains a bound. By turns either side is listed anew, pruned by the lists of the
 length: each time there is less to relax. Where no state remains, the best so far is proven.
 
 Between these a dive looks for a better selection: it goes on with real states, those of the
-largest bounds. In the end, where memory allows no longer lists, it comes back to the others, too:
-then nothing is missing, and it takes time instead of memory.
+largest bounds. Where memory allows no longer lists, and those of this length tell nothing new, it
+comes back to the others, too: then nothing is missing, and it takes time instead of memory.
 
 Source: after the relaxed and restricted diagrams of Bergman, Cire, van Hoeve and Hooker, Decision
 diagrams for optimization, 2016.
@@ -76,10 +76,12 @@ class BothEnds:
         count = self._weights.size
         heavy: list[Listed] | None = None
         light: list[Listed] | None = None
-        largest = 4 * max(self._share // max(count, 1), 16)
+        largest, known = 4 * max(self._share // max(count, 1), 16), (np.nan, np.nan)
         while True:
             light = yield from self._side(heavy, light_items=True)
-            if light is None or (yield from self._dive(light, self._length >= largest)):
+            before, known = known, (self.value, self.bound)
+            stuck = self._length >= largest and known == before
+            if light is None or (yield from self._dive(light, stuck)):
                 return
             heavy = yield from self._side(light, light_items=False)
             if heavy is None:

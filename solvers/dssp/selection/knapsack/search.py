@@ -123,7 +123,8 @@ class Core(Lists):
         """What no selection can exceed; the value, once it is proven. It never rises."""
         if self._proven:
             return self.value
-        bound = float(self._cursor["bound"][0])
+        at = self._cursor
+        bound = max(float(at["bound"][0]), float(at["value"][0]))  # no state left has no bound
         bound = (floor(bound + self._slip) if self._whole else bound) + self._free
         return max(self.value, bound / self._scale)
 
