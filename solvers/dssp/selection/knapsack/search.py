@@ -48,6 +48,7 @@ class Core(Lists):
     If this takes long, the number of items is bounded from both sides (what the lightest items
     allow, and what the most rewarding ones ask for), and the relaxation with that bound, by one
     multiplier, bounds the value: for rewards like demand + constant it is mostly met at once.
+    Where states become too many, the search begins anew from both ends (`BothEnds`).
 
     Parameters
     ----------
@@ -152,7 +153,8 @@ class Core(Lists):
         Raises
         ------
         CoreMemoryError
-            If more states are open than the memory holds; value, bound and selection stay valid.
+            If more states are open than the memory holds, and numbers are not `exact`; value,
+            bound and selection stay valid.
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
