@@ -27,14 +27,9 @@ from schedopt.solvers.result import Limits
 from schedopt.validation.msfq.transforms import curve
 from schedopt.verbs.solve import modelled
 
-MAKING, CHECKING = 3.0, 1.0
-"""What making, and checking, may take of the solve."""
-
-ENOUGH = 0.95
-"""Of generated instances: how many are to be re-proved."""
-
-LIMIT = 60.0
-"""Seconds for a solve, and for the making of a certificate."""
+MAKING, CHECKING = 3.0, 1.0  # what making, and checking, may take of the solve
+ENOUGH = 0.95  # of generated instances: how many are to be re-proved
+LIMIT = 60.0  # seconds for a solve, and for the making of a certificate
 
 
 def _shared(night: Any) -> FairShare:

@@ -27,12 +27,10 @@ SIZES = (10**3, 10**4, 10**5, 10**6)
 LIMITS = (1.0, 10.0)
 OVER, SHARE = 1.0, 0.1
 """What a run may take beyond its limit: seconds, or a share of it, whichever is more."""
-PATIENCE = 90.0
-"""Seconds beyond the limit after which a run is ended."""
+PATIENCE = 90.0  # seconds beyond the limit after which a run is ended
 SMALL, COMPILED = 40, 2000
 """The sizes that are solved before the clock starts: of so few kernels may run as Python."""
-GENERATED = 10**5
-"""Jobs of one draw; of more there are several."""
+GENERATED = 10**5  # jobs of one draw; of more there are several
 
 
 def drawn(problem: str, generator: str, **options: Any) -> Any:

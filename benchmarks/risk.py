@@ -33,8 +33,7 @@ MEASURES = ("mean", "cvar:0.9", "chance:0.95")
 SPREADS = {"±30%": 0.3, "lognormal 0.5": Lognormal(sigma=0.5)}
 NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 """Nights of the second table, scenarios that decide, and those that the clairvoyant is asked of."""
-SECONDS = 20.0
-"""For each choice under risk of the second table."""
+SECONDS = 20.0  # for each choice under risk of the second table
 JOBS, LOGGED, LEARNED = 40, 4, 500
 """Jobs of a night of a log, how many such nights, and jobs before the first of them."""
 

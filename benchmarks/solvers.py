@@ -9,9 +9,7 @@ from benchmarks.timing import agree
 from schedopt.solvers.door import engines
 from schedopt.verbs.generate import generate
 
-LIMIT = 20.0
-"""Seconds that a solver gets for one model."""
-
+LIMIT = 20.0  # seconds that a solver gets for one model
 Case = tuple[Any, tuple[Any, ...]]
 
 

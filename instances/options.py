@@ -12,8 +12,7 @@ import msgspec
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
-Options = Mapping[str, Any]
-"""Values of options by name; what a value may be each `Option` says."""
+Options = Mapping[str, Any]  # values of options by name; what a value may be each `Option` says
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,7 @@ class OptionsWith(dict[str, Option]):
         raise KeyError(key)
 
 
-ALL = 60
-"""Options that a message names: all there are."""
+ALL = 60  # options that a message names: all there are
 
 
 def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:

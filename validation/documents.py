@@ -22,8 +22,7 @@ from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
-LARGE = 2**20
-"""Bytes of a solution from which its check is skipped where no time is left for it."""
+LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
 OF_ENCODING = 10.0
 """How many times as long as encoding a solution takes reading, checking and telling it, unless a
 checker says another number as its own ``OF_ENCODING``."""

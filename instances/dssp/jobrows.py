@@ -23,12 +23,8 @@ from schedopt.instances.options import is_number
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
 T = TypeVar("T")
-
-RECENT = 200
-"""Rows of a history that count: the last ones."""
-
-SAID = 5
-"""Most omitted rows that are named one by one."""
+RECENT = 200  # rows of a history that count: the last ones
+SAID = 5  # most omitted rows that are named one by one
 
 
 def _named(jobs: list[str]) -> str:

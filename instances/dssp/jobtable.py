@@ -88,8 +88,7 @@ OPTIONS = OptionsWith(
 ``holds:NAME`` say how much there is of what a column of that title holds, ``pool:NAME`` how many
 processors of a pool."""
 
-Tell = Callable[[str], None]
-"""Called with each line about what became of the file."""
+Tell = Callable[[str], None]  # called with each line about what became of the file
 
 
 def convert(

@@ -19,8 +19,7 @@ from schedopt.instances.options import (
 )
 from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
-DAY = 86_400.0
-"""Seconds."""
+DAY = 86_400.0  # seconds
 
 OPTIONS = WINDOW | {
     "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),

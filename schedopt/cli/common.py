@@ -31,9 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-DOCUMENTS = (".json", ".json.gz")
-"""Endings of instances and of results."""
-
+DOCUMENTS = (".json", ".json.gz")  # endings of instances and of results
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
 MEANINGS = {

@@ -344,8 +344,7 @@ def shortfall(result: Result, reference: Result) -> float | None:
     return max(0.0, by / abs(base)) if exact else by / abs(base)
 
 
-NOTHING = 1e-10
-"""A reference below this is 0, of which nothing is a fraction."""
+NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
 
 
 def difference(result: Result, reference: Result) -> float | None:

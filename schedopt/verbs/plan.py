@@ -23,8 +23,7 @@ from schedopt.solvers.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".csv", ".parquet", cells.ENDING)
-"""Endings of plans."""
+FORMATS = (".csv", ".parquet", cells.ENDING)  # endings of plans
 
 
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:

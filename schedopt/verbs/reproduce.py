@@ -15,8 +15,7 @@ from schedopt.instances.naming import pick
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Outcome
 
-Told = dict[str, Any]
-"""The outcome of a reproduction, as a document."""
+Told = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
 def reproduce(

@@ -17,8 +17,7 @@ from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-SECONDS = 1.0
-"""How long each instance is solved; the clock stands still while kernels are compiled."""
+SECONDS = 1.0  # how long each instance is solved; the clock stands still while kernels are compiled
 
 
 class Warmed(msgspec.Struct, frozen=True):

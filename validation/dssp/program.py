@@ -26,8 +26,7 @@ from schedopt.validation.dssp.facts import Facts, nights_of, room_of
 from schedopt.validation.dssp.machine import Points
 from schedopt.validation.dssp.parts import Part, known, machine_parts, parts, windows
 
-Whole = NDArray[Any]
-"""Integers: of 64 bits where sums fit, else Python's own."""
+Whole = NDArray[Any]  # integers: of 64 bits where sums fit, else Python's own
 Body = Mapping[str, Fraction] | Mapping[str, int] | Mapping[str, Fraction | int]
 """The coefficients of a row by column."""
 FREE: Final = -1

@@ -36,9 +36,7 @@ from schedopt.validation.dssp.facts import Chosen, Facts
 from schedopt.validation.dssp.machine import area
 from schedopt.validation.report import Report, same
 
-NORMAL = 1.96
-"""Half the width of a normal's middle 95%, in standard deviations."""
-
+NORMAL = 1.96  # half the width of a normal's middle 95%, in standard deviations
 Integers = NDArray[Any]
 
 

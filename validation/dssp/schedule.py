@@ -18,12 +18,8 @@ from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
 from schedopt.validation.dssp.machine import standing
 from schedopt.validation.report import Report, same
 
-ROUNDING = 1e-9
-"""Rounding error allowed to sums of lengths, relative to the latest time."""
-
-MOST = 10
-"""Violations of one kind that are reported one by one."""
-
+ROUNDING = 1e-9  # rounding error allowed to sums of lengths, relative to the latest time
+MOST = 10  # violations of one kind that are reported one by one
 Placed = dict[tuple[str, int, int], PlacedTask]
 
 

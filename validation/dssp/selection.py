@@ -22,8 +22,7 @@ from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfai
 from schedopt.validation.dssp.facts import Chosen, Facts, Nights, alone, facts_of, nights_of
 from schedopt.validation.report import Report, same
 
-ROUNDING = 1e-14
-"""Relative error allowed to the objective: rounding in a sum of rewards."""
+ROUNDING = 1e-14  # relative error allowed to the objective: rounding in a sum of rewards
 
 
 def check(

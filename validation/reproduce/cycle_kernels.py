@@ -13,8 +13,7 @@ import numpy as np
 
 from schedopt.solvers.compiling import njit
 
-RING = 1 << 20
-"""No queue is ever longer than this at the loads that are played."""
+RING = 1 << 20  # no queue is ever longer than this at the loads that are played
 
 
 @njit(cache=True)

@@ -14,8 +14,7 @@ from schedopt.validation.reproduce.ledger import Answer, Answers
 
 K, L = 8, 4
 L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0
-PAIR = System(K, L1, LK, M1, MK)
-"""Nine of ten jobs small, unit sizes, load 0.956."""
+PAIR = System(K, L1, LK, M1, MK)  # nine of ten jobs small, unit sizes, load 0.956
 
 
 class Played(NamedTuple):

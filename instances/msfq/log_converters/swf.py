@@ -14,8 +14,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import one_of
 
 UNIT = one_of("cpus", ("cpus", "nodes"), "cpus or nodes")
-OPTIONS = {"unit": UNIT}
-"""What a server is: a processor (fields 5 and 8), or a node (field 21)."""
+OPTIONS = {"unit": UNIT}  # what a server is: a processor (fields 5 and 8), or a node (field 21)
 
 
 BECAME = {

@@ -20,9 +20,7 @@ from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
 from schedopt.solvers.result import Document
 
-DIGITS = 12
-"""Significant digits of a demand computed from a share, to remove rounding."""
-
+DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding
 OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
 
 

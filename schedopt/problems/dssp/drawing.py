@@ -44,10 +44,7 @@ GROUPS = 40  # groups of a grouping that are drawn; of more, those with the larg
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
-
-MOST_WINDOWS = 12
-"""Most releases and deadlines that are drawn; more would hide the picture."""
-
+MOST_WINDOWS = 12  # most releases and deadlines that are drawn; more would hide the picture
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 

@@ -17,8 +17,7 @@ from schedopt.problems.shown import Span
 
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = ("job", "status", "start", "processors", "end", "pool")
-NEAR = 1 + 1e-11
-"""Relative rounding within which an end counts as at a time."""
+NEAR = 1 + 1e-11  # relative rounding within which an end counts as at a time
 
 
 class Task(NamedTuple):

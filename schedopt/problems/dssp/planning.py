@@ -42,13 +42,8 @@ if TYPE_CHECKING:
 Chosen = Selected | SelectedNights
 
 PLAINLY = 3_000  # tasks up to which the plain simulator is done before the compiled one is loaded
-
-HOPE = " (--formulation schedule looks for a choice that can be)"
-"""Advice about late jobs."""
-
-LATE = "late"
-"""The reason for a chosen job that is not run: it would end too late to earn anything."""
-
+HOPE = " (--formulation schedule looks for a choice that can be)"  # advice about late jobs
+LATE = "late"  # the reason for a chosen job that is not run: it would end too late to earn anything
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 

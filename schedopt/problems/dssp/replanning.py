@@ -42,9 +42,7 @@ from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, sa
 from schedopt.solvers.result import Result
 from schedopt.validation.documents import check
 
-STAY = "stay"
-"""What the rule is called that keeps what was planned."""
-
+STAY = "stay"  # what the rule is called that keeps what was planned
 FEW = ("cpa", "least-slack")
 """Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
 

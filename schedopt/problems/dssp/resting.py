@@ -34,11 +34,8 @@ from schedopt.instances.fair_share import weight
 from schedopt.problems.dssp.observing import Begun, Level, left_of
 from schedopt.problems.dssp.reasons import moment
 
-Held = Sequence[tuple[float, float]]
-"""An amount, and until when it is held."""
-
-BEGUN = "begun"
-"""What the rule is called that keeps what has begun, where no other rule is."""
+Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
+BEGUN = "begun"  # what the rule is called that keeps what has begun, where no other rule is
 
 
 @dataclass(frozen=True)
