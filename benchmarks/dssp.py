@@ -153,7 +153,6 @@ def hard() -> Measured:
 
 
 def _core(night: Any) -> None:
-    """Solve to the end, the build included."""
     search = Core(night.rewards, night.demands, float(night.room()))
     while not search.advance(1.0):
         pass

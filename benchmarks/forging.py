@@ -253,7 +253,6 @@ def pretended(worse: Tree, draw: Random, row: str = "") -> Tree:
 
 
 def _meddle(certificate: Tree, draw: Random) -> None:
-    """Change something in a certificate."""
     if not certificate:
         return
     where, key = draw.choice(list(places(certificate)))

@@ -246,7 +246,6 @@ def read_log(
 
 
 def _check_order(log: Fields, data: bytes) -> None:
-    """Refuse the first line whose number or submit time is invalid, repeated or out of order."""
     number, submit, status = log.cells[[NUMBER, SUBMIT, STATUS]]
     before = np.concatenate([[0.0], submit[:-1]])
     whole = np.flatnonzero(~np.isin(status, PARTIAL))  # parts have the number of their job

@@ -183,7 +183,6 @@ def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str
 
 
 def _called(rule: Constraint) -> str:
-    """Return a side constraint's name for messages."""
     return f"{rule.kind()} {shown(rule.name)}" if rule.name else str(rule.kind())
 
 

@@ -272,7 +272,6 @@ class _TableRow:
         return value
 
     def count(self, column: str, least: int) -> int:
-        """Return a whole number."""
         value = self.number(column, least)
         if not value.is_integer() or value > 10**9:
             raise self.wrong(column, f"a whole number from {least} to 1,000,000,000")

@@ -286,7 +286,6 @@ def _size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[flo
 
 
 def _down(clock: Clock, given: str) -> Iterator[Down]:
-    """Yield reservations."""
     for i, part in enumerate(given.split(",")):
         span, _, away = part.rpartition("=")
         start, dots, end = span.partition("..")

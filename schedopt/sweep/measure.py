@@ -223,7 +223,6 @@ def warm(problem: str) -> None:
 
 
 def _answered(question: Question, task: Task) -> Result:
-    """Return the optimum of a question, on one thread."""
     result = solve(
         question.instance,
         formulation=question.formulation,

@@ -62,7 +62,6 @@ def serve(line: Connection) -> None:
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
-    """Do tasks, and report outcomes now and then."""
     began = told = time.monotonic()
     done: list[Outcome[Keyed]] = []
     for task in tasks:

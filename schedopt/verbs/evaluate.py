@@ -245,7 +245,6 @@ def _checked(
     began: float,
     solved: float,
 ) -> Result:
-    """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 
     try:

@@ -200,7 +200,6 @@ class Ready:
             self._names[place], self._places[name] = name, place
 
     def _grow(self, more: int) -> None:
-        """Make places for more jobs."""
         size = len(self._names)
         if len(self._free) >= more:
             return

@@ -123,7 +123,6 @@ def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str
 
 
 def _quoted(value: object) -> str:
-    """Return a value as one word of the shell."""
     text = f"{value:.15g}" if isinstance(value, float) else str(value)
     if "\0" in text:
         raise InputError("a name without a NUL", found=shown(text))

@@ -143,7 +143,6 @@ def solve(
 
 
 def _question(model: Formulation) -> Asked:
-    """Return the question of a formulation: the options that change it, and added constraints."""
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
@@ -257,7 +256,6 @@ def _checked(model: Formulation, result: Result, seconds: float | None) -> Resul
 
 
 def _expect_sound(limits: Limits) -> None:
-    """Raise `InputError` about limits that cannot be."""
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
     expect(limit is None or limit >= 0, "seconds, 0 or more", limit, "time limit")
     expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, "gap")

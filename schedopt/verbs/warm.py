@@ -61,7 +61,6 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
 
 
 def _runs(record: Problem) -> Iterator[Callable[[], None]]:
-    """Yield what compiles kernels of a problem."""
     from schedopt.instances.examples import examples
 
     for name in record.formulation_homes:

@@ -256,7 +256,6 @@ class Program:
             self.rows[key] = LinearRow.of(known, lower, upper)
 
     def _state(self, name: str, rule: Constraint) -> None:
-        """Write a side constraint."""
         if isinstance(rule, FairShare) and self._season is not None:
             self._share(name, rule)
         elif isinstance(rule, Resource | Seats):  # each night has all of it

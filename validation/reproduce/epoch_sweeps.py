@@ -53,7 +53,6 @@ def _points(axis: str, jobs: int, load: float, *, every: bool, step: int) -> Poi
 
 
 def _figure(axis: str, ylabel: str, swept: Callable[[int, float], Swept]) -> Outcome:
-    """Sweep each part of a figure."""
     answers: Answers = {}
     curves: dict[str, Curve] = {}
     for part, jobs, load in PARTS[axis]:

@@ -102,6 +102,5 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
 
 
 def _known(values: Floats, *, zero: bool = True) -> Floats:
-    """Return values with -1 (and 0, where it says as little) made NaN."""
     unknown = (values == -1) | (False if zero else values == 0)
     return np.where(unknown, np.nan, values)

@@ -132,7 +132,6 @@ def _rules_of(document: Document) -> list[FairShare]:
 
 
 def _of_table(path: Path) -> list[Usage]:
-    """Read a usage table."""
     cells = Cells.of(path)
     for needed in OWN[:2]:
         if needed not in cells.titles:
@@ -172,7 +171,6 @@ def _night(text: str) -> int:
 
 
 def _called(night: int) -> str:
-    """Return a night's name in its table: a number or a date."""
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
 
 

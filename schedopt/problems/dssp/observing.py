@@ -216,7 +216,6 @@ def pool_of(night: Instance, processor: int) -> str:
 
 
 def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[str]) -> Begun:
-    """Return a job's progress."""
     row = told or StateRow("")
     tasks, width = _planned(job, old, row, at)
     begun = [task for task in tasks if task.start < at and not _same(task.start, at)]

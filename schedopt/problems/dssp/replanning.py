@@ -92,7 +92,6 @@ def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
 
 
 def _old_from(rows: Sequence[PlanRow]) -> Old:
-    """Return what the rows of a plan say."""
     runs = {row["job"]: row for row in rows if row["run"]}
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
     return Old({name: _span(row) for name, row in runs.items()}, widths)
@@ -202,7 +201,6 @@ class _Merging:
         self.rest, self.old, self.result, self.notes = rest, old, result, notes
 
     def merged(self, told: Mapping[str, Any]) -> Replanned:
-        """Return it; ``told``: what a state says of jobs."""
         rest, result = self.rest, self.result
         if result.solution is None:
             notes = tuple(self.notes)
@@ -290,7 +288,6 @@ class _Merging:
     def _why(
         self, name: str, change: str, rows: Mapping[str, PlanRow], why: Mapping[str, Any], told: Any
     ) -> str:
-        """Say why a job has moved."""
         row = told.get(name)
         said = f"{row.status}" if row is not None else ""
         if change == "dropped":

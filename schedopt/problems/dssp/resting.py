@@ -219,7 +219,6 @@ class _Resting:
         return all(amount <= there[name] for name, amount in job.holds.items())
 
     def _never(self, job: Job) -> Any:
-        """Return a job that no selection can have."""
         due = max(self.at, 1e-9)
         own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
         own["pools"] = None

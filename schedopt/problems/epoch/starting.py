@@ -42,7 +42,6 @@ def start(model: Formulation, seconds: float | None = None) -> Partitioned | Sch
 
 
 def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
-    """Tell whether a schedule keeps side constraints."""
     from schedopt.validation.epoch import partition, rectangles
     from schedopt.validation.report import Report
 
