@@ -137,36 +137,18 @@ KINDS = {
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What came of a run.
-
-    Attributes
-    ----------
-    kind, size, limit : str, int, float
-        What was asked.
-    seconds, cpu : float
-        By the clock, compiling aside, and of the processor; the clock's are None of a run that was
-        ended.
-    steps : dict of str to float
-        What the result says of its seconds.
-    told : float
-        Of them, what it took to tell the answer.
-    found : str
-        What is in hand, and why it stopped.
-    gap : float or None
-    memory : float
-        The most, in MB.
-    """
+    """What came of a run of a kind at a size under a limit."""
 
     kind: str
     size: int
     limit: float
-    seconds: float | None = None
+    seconds: float | None = None  # by the clock, compiling aside; None of a run that was ended
     cpu: float = 0.0
-    steps: dict[str, float] = {}
-    told: float = 0.0
-    found: str = ""
+    steps: dict[str, float] = {}  # the result's own seconds
+    told: float = 0.0  # the seconds that telling the answer took
+    found: str = ""  # the answer in hand, and why the run stopped
     gap: float | None = None
-    memory: float = 0.0
+    memory: float = 0.0  # the most, in MB
 
 
 Cell = tuple[str, int, float]

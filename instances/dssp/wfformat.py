@@ -82,27 +82,13 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 class Workflow(msgspec.Struct, frozen=True):
-    """A workflow, checked: tasks by position, in topological order within `order`.
+    """A checked workflow, its tasks by position."""
 
-    Attributes
-    ----------
-    name : str or None
-        The name that the file gives.
-    system : str or None
-        The workflow system that ran it, such as ``Pegasus``.
-    runtimes : tuple of float
-        Each task's runtime, in seconds.
-    parents : tuple of tuple of int
-        Each task's predecessors.
-    order : tuple of int
-        The tasks, predecessors first.
-    """
-
-    name: str | None
-    system: str | None
-    runtimes: tuple[float, ...]
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
+    name: str | None  # as the file gives it
+    system: str | None  # the workflow system that ran it, such as ``Pegasus``
+    runtimes: tuple[float, ...]  # of each task, in seconds
+    parents: tuple[tuple[int, ...], ...]  # the predecessors of each task
+    order: tuple[int, ...]  # the tasks, predecessors first
 
 
 def convert(
