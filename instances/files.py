@@ -108,13 +108,7 @@ def _refused(path: Path) -> Iterator[None]:
 
 
 def head_of(path: str | Path, most: int = 4096) -> bytes:
-    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing.
-
-    Raises
-    ------
-    InputError
-        If it is not there, not a file, or not readable.
-    """
+    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing."""
     path = located(path)
     with _refused(path):
         check_kind(path)

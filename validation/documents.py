@@ -37,27 +37,9 @@ def check(
 ) -> Report:
     """Recompute a result from the raw instance, without any solver.
 
-    Parameters
-    ----------
-    instance : Instance
-        What was solved.
-    result : Document
-        The document.
-    constraints : sequence of Constraint, optional
-        The side constraints beyond the instance's; read from the document where not given.
-    seconds : float, optional
-        What it may take; what cannot be recomputed in that time is believed, and the report says
-        so.
-
-    Returns
-    -------
-    Report
-        What is wrong with it.
-
-    Raises
-    ------
-    InputError
-        If the document is of another instance, or its parts cannot be read.
+    Side constraints beyond the instance's are read from the document where they are not given. The
+    report says what could not be recomputed in the ``seconds`` that there are. `InputError` if the
+    document is of another instance, or cannot be read.
     """
     for what in ("problem", "name"):
         ours = type(instance).__struct_config__.tag if what == "problem" else instance.name

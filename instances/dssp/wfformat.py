@@ -153,13 +153,7 @@ def convert(
 
 
 def load(path: str | Path) -> Workflow:
-    """Read one WfFormat file and check its graph.
-
-    Raises
-    ------
-    InputError
-        If a runtime is missing, a reference leads nowhere or the graph has a cycle; with the place.
-    """
+    """Read one WfFormat file; `InputError` where its graph has a cycle, or something is missing."""
     document: _Document = read(path, _Document)
     with placed(file=path):
         tasks, place = _listed(document.workflow)

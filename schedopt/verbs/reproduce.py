@@ -66,18 +66,9 @@ def reproduce(
 
 
 def recorded() -> list[Told]:
-    """Return what the last recorded run of the whole ledger found, without running anything.
+    """Return what the last recorded run of the ledger found, without running anything.
 
-    Returns
-    -------
-    list of dict
-        For each entry: name, title, source, workload, quick, seconds, claims, and its verdict in
-        words.
-
-    Raises
-    ------
-    InputError
-        If this is not a clone of the repository.
+    `InputError` if this is not a clone of the repository.
     """
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict

@@ -202,14 +202,7 @@ def _explained(
 
 
 def confirmed(result: Result, other: Result | None) -> Result:
-    """Return a result confirmed by another method; where they disagree, nothing is optimal.
-
-    Parameters
-    ----------
-    result : Result
-    other : Result or None
-        Of the same formulation by another method; None where there is none.
-    """
+    """Return a result confirmed by another method, if any; on disagreement nothing is optimal."""
     if other is None:
         return noted(result, "not confirmed: there is no second method")
     told = f"{other.solver}: {other.termination}, objective {other.objective}"

@@ -93,30 +93,10 @@ class Program:
     of it. A season has them for each night n, with ``, night n``, or for the nights that a fair
     share is taken over; what is said of all nights has no such end. And it has ``once: JOB``.
 
-    Parameters
-    ----------
-    facts : Facts
-        Of the raw instance; of a season as if all jobs were of one night.
-    constraints : sequence of Constraint
-        All side constraints.
-    asked : sequence of str
-        The keys of rows that are asked for: of the many windows only these are written.
-    season : Instance, optional
-        The raw instance, where there are several nights.
-    worths : mapping of str to float, optional
-        What each job is worth, where that is not its reward.
-    own : mapping of int to Facts
-        Those of the nights that have machines of their own.
-
-    Attributes
-    ----------
-    names : list of str
-        The columns, then what lifts rows.
-    rewards : ndarray of int, shape (columns,)
-        Whole, in units of 1/`scale`: the largest of which the rewards of all jobs are multiples.
-    scale : Fraction
-    rows : dict of str to LinearRow
-        By key.
+    ``facts`` of a season are as if all jobs were of one night, and ``own`` those of nights that
+    have machines of their own; of the many windows only the rows ``asked`` for, by their keys, are
+    written; ``worths`` are those of jobs where these are not their rewards. ``names`` are the
+    columns, then what lifts rows; ``rewards`` are whole, in units of 1/``scale``.
     """
 
     def __init__(

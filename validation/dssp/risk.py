@@ -49,13 +49,7 @@ class Window(NamedTuple):
 
 
 def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Report) -> None:
-    """Check the value of a choice or schedule under risk, in and out of sample.
-
-    Raises
-    ------
-    InputError
-        If the question's measure, scenarios or seed are none.
-    """
+    """Check the value of a choice or schedule under risk, in and out of sample."""
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
     measure = Measure.read(claim.options.get("risk"))
