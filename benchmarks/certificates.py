@@ -39,10 +39,6 @@ def _shared(night: Any) -> FairShare:
     return FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
 
 
-def _over_nights(_: Any) -> FairShare:
-    return FairShare(by="team", each=Each(at_most=0.3), window=2)
-
-
 class Kind(NamedTuple):
     """What is solved: a generator's instance at seed 1, perhaps under a rule, as a formulation."""
 
@@ -61,6 +57,7 @@ class Kind(NamedTuple):
 
 
 TEAMS = {"teams": 20, "stages": False, "nights": 56}
+FAIR = FairShare(by="team", each=Each(at_most=0.3), window=2)
 KINDS = (
     *(
         Kind(f"{family}, {jobs:,} jobs", "dssp", family, {"jobs": jobs})
@@ -70,7 +67,7 @@ KINDS = (
     Kind("fair share, a night", "dssp", None, {"teams": 3, "stages": False}, rule=_shared),
     Kind("fair share, 2,388 jobs, 20 teams", "dssp", None, TEAMS, rule=_shared),
     *(
-        Kind(f"season, {nights} nights", "dssp", "season", {"nights": nights}, rule=_over_nights)
+        Kind(f"season, {nights} nights", "dssp", "season", {"nights": nights}, rule=lambda _: FAIR)
         for nights in (2, 3)
     ),
     Kind("a schedule", "dssp", formulation="schedule"),

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from benchmarks.tables import Measured, measurement, row, run
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
-from schedopt.instances.dssp.planned import Floats, Ints
+from schedopt.instances.dssp.planned import Ints
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 from schedopt.instances.swf import Entry, read_log
 from schedopt.problems import problem
@@ -149,11 +149,8 @@ def of_log(path: str) -> Iterator[Night]:
         )
         runs_of = np.array([entry.run for entry, _ in jobs])
         happened = runs_of / night.tasks.longest * MILLION
-        yield Night(night, np.rint(happened).astype(np.int64)[None], _safe(ratios) / mean)
-
-
-def _safe(ratios: Floats) -> float:
-    return float(np.quantile(ratios, 0.9))
+        safe = float(np.quantile(ratios, 0.9)) / mean
+        yield Night(night, np.rint(happened).astype(np.int64)[None], safe)
 
 
 def _longer(job: Job, factor: float) -> Job:

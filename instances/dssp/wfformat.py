@@ -27,7 +27,7 @@ from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, placed, shown, suggestion
 from schedopt.instances.files import read, stem
 from schedopt.instances.naming import refuse_twice
-from schedopt.instances.options import check_given, is_number, number, one_of, text
+from schedopt.instances.options import is_number, number, one_of, taking, text
 
 OPTIONS = {
     "name": text("a name"),
@@ -91,6 +91,7 @@ class Workflow(msgspec.Struct, frozen=True):
     order: tuple[int, ...]  # the tasks, predecessors first
 
 
+@taking("wfformat", OPTIONS)
 def convert(
     paths: str | Path | Iterable[str | Path],
     *,
@@ -125,8 +126,6 @@ def convert(
     InputError
         With the file, the place, what was found and what was expected.
     """
-    given = {"name": name, "processors": processors, "deadline": deadline, "reward": reward}
-    check_given("wfformat", OPTIONS, **given)
     if processors is None or deadline is None:
         missing = "processors" if processors is None else "deadline"
         raise InputError(f"option {missing!r}, which a workflow cannot tell", place="option")

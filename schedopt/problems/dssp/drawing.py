@@ -161,16 +161,12 @@ def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
             most = found.setdefault(by, {})
             for group, share in groups.items():
                 most[group] = max(share, most.get(group, 0.0))
-    panels = {
-        by: [group for group in most if group in _largest(most)]
-        for by, most in found.items()
-        if most
-    }
+    panels = {}
+    for by, most in found.items():
+        if most:
+            largest = set(sorted(most, key=most.__getitem__)[-GROUPS:])
+            panels[by] = [group for group in most if group in largest]
     return panels or {"": [ALL]}
-
-
-def _largest(shares: Mapping[str, float]) -> set[str]:
-    return set(sorted(shares, key=lambda group: shares[group])[-GROUPS:])
 
 
 def _share(document: Result[Selected], by: str, group: str) -> float:

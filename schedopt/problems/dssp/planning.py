@@ -85,12 +85,9 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
     late, deadline = lateness(instance, solution), instance.deadline
     done = [name for name, by in late.items() if not by]
     after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
-    own = f" ({after:,} after the file's deadline, by one of {_its(after)} own)" if after else ""
+    its = "its" if after == 1 else "their"
+    own = f" ({after:,} after the file's deadline, by one of {its} own)" if after else ""
     return f"{len(done):,} of {counted(len(late), 'job')} in time{own}"
-
-
-def _its(count: int) -> str:
-    return "its" if count == 1 else "their"
 
 
 def dispatched(

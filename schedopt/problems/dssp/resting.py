@@ -59,10 +59,6 @@ def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence
     return _Resting(night, begun, at, levels).rest()
 
 
-def _width(begun: Begun, at: float, pool: str) -> int:
-    return sum(wide for _, wide, where in begun.running(at) if where == pool)
-
-
 class _Resting:
     def __init__(
         self,
@@ -126,7 +122,10 @@ class _Resting:
             at = moment(self.night, self.at)
             expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
             jobs = zip(self.night.jobs, self.begun, strict=True)
-            widths = {job.name: _width(begun, self.at, name) for job, begun in jobs}
+            widths = {
+                job.name: sum(wide for _, wide, where in begun.running(self.at) if where == name)
+                for job, begun in jobs
+            }
             works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
             raise InputError(expected, found=f"{holding} at work ({works})", place="state")
         return tuple((time, int(amount)) for time, amount in self._less(there, held))
