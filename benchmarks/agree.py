@@ -47,7 +47,7 @@ KINDS = ("none", *agreeing.RULES, "windows", "solvers", *RARE)
 
 
 def verdict(kind: str, seed: int) -> str:
-    """Solve an instance by two methods: ``agreed``, ``infeasible``, ``withheld`` or a quarrel."""
+    """Solve an instance by two methods; return one of `WORDS`, or how they disagree."""
     from schedopt import solve
     from schedopt.problems import problem, problem_of
     from schedopt.solvers.result import Limits
@@ -146,7 +146,7 @@ def _same(instance: Any, first: Any, second: Any) -> bool:
 
 
 def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
-    """Return the verdicts on some instances of a kind, counted; quarrels with their seeds."""
+    """Count the verdicts on some instances of a kind; disagreements come with their seeds."""
     warnings.simplefilter("ignore")
     counts: Counter[str] = Counter()
     quarrels = []
@@ -186,7 +186,7 @@ def agreed(done: Sequence[dict[str, Any]]) -> Measured:
 
 
 def told(done: Sequence[dict[str, Any]]) -> int:
-    """Print the counts and the quarrels; return how many disagreements there were."""
+    """Print the counts and the disagreements; return how many of these there were."""
     every = agreed(done)[-1]
     for one in done:
         for seed, said in one["quarrels"]:

@@ -1,4 +1,4 @@
-"""Answers held against other methods: many jobs by SCIP, prices by trial, bounds by policies.
+"""Answers compared with other methods: SCIP on many jobs, trial on prices, policies on bounds.
 
 `SORTS` are kinds of `benchmarks.agree`: a function of a seed to ``agreed``, ``infeasible``,
 ``withheld`` or a quarrel.
@@ -35,7 +35,7 @@ BLIND = (
 
 
 def many(seed: int) -> str:
-    """Solve 60 to 200 jobs under rules by our engines and by SCIP: neither finds more, or none."""
+    """Solve 60 to 200 jobs under rules by our engines and by SCIP, which must not contradict."""
     from schedopt import solve
 
     draw = Random(f"many {seed}")  # noqa: S311
@@ -66,7 +66,7 @@ def many(seed: int) -> str:
 
 
 def _compared(one: Any, other: Any) -> str:
-    """Compare two results: no solution is better than a bound, no optimum than another."""
+    """Compare two results: no solution may beat the other's bound, and proven optima are equal."""
     ends = {one.termination, other.termination}
     if ends == {"infeasible"}:
         return "infeasible"

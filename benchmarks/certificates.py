@@ -33,7 +33,7 @@ LIMIT = 60.0  # seconds for a solve, and for the making of a certificate
 
 
 def _shared(night: Any) -> FairShare:
-    """Return a rule by which teams may each have a little less than they would take."""
+    """Cap each team at nine tenths of the share that it takes without a rule."""
     solution: Any = solve(night).solution
     shares = solution.shares["team"]
     return FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})

@@ -91,10 +91,7 @@ def tight() -> Measured:
 
 
 def _many(epochs: int, k: int) -> tuple[tuple[list[float], ...], list[int]]:
-    """Return all seeds' seconds without rules, with ten that fit and with any ten, and the proofs.
-
-    A run that is proven infeasible is one.
-    """
+    """Return seconds by seed without rules, with ten that fit and with any ten; and the proofs."""
     times: tuple[list[float], ...] = ([], [], [])
     proven = [0, 0, 0]
     options = {"epochs": epochs, "inequity": k}

@@ -34,15 +34,12 @@ Work = Callable[[], Any]
 
 
 class Kind(NamedTuple):
-    """A kind of work: what its sizes count, which there are, and what prepares one of a size.
-
-    ``why`` says what makes its exponent change, where it does.
-    """
+    """A kind of work: its sizes, the unit that they count, and a function that prepares a size."""
 
     unit: str
     sizes: tuple[int, ...]
     prepare: Callable[[int], Work]
-    why: str = FIXED
+    why: str = FIXED  # why its exponent changes, where it does
 
 
 class Point(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a time limit is worth at every size: seen against asked (``python -m benchmarks.limits``).
+"""How far solves overrun their time limit, by size (``python -m benchmarks.limits``).
 
 For each formulation, at 10^3 to 10^6 of what makes it large, a solve under a limit of 1 and 10 s:
 how long it took from the instance in memory to the checked answer told, and what is in hand then. A

@@ -39,16 +39,13 @@ Key = tuple[int, float, str, float]  # servers, load, objective and time limit
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """What a system gave: the optimum's interval, and policies' means with their half-widths.
-
-    Finding the optimum took ``seconds`` by the clock, ``work`` of the processor.
-    """
+    """The optimum's interval of a system, and policies' means with their half-widths."""
 
     key: Key
     least: float
     most: float
-    seconds: float
-    work: float
+    seconds: float  # by the clock, for the optimum
+    work: float  # of the processor, likewise
     others: dict[str, tuple[float, float]]
 
     @property

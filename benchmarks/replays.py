@@ -1,4 +1,4 @@
-"""Workflows that are run again under a scheduler: who starts is asked as Snakemake asks.
+"""Replays of workflows under several schedulers, which are asked as Snakemake asks them.
 
 Run in an environment that has Snakemake and the plug-in (`make plugin-test` makes one), as
 ``python -m benchmarks.replays FOLDER 40 13 FILE``: so many WfCommons instances in FOLDER, and

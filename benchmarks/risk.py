@@ -1,4 +1,4 @@
-"""What uncertain run times cost: gaps of 2,388 jobs, and what plans earn that know more or less.
+"""The price of uncertain run times: gaps of 2,388 jobs, and what informed plans earn.
 
 ``python -m benchmarks.risk [LOG.swf ...]``: nights of logs go beside the rest. There a job's run
 time is guessed from what its user asked for, or where the log does not say from the last two jobs
@@ -39,7 +39,7 @@ JOBS, LOGGED, LEARNED = 40, 4, 500
 
 
 class Night(NamedTuple):
-    """A night, which factors happen (drawn ones if none), and a factor that is on the safe side."""
+    """A night, the factors that happen (drawn ones if none), and a cautious factor."""
 
     night: Instance
     happens: Ints | None = None
@@ -86,7 +86,7 @@ def worth(nights: Sequence[tuple[str, Sequence[Night]]]) -> Measured:
 
 
 def planned(night: Instance, longer: float) -> Iterator[tuple[str, Result]]:
-    """Yield who would be selected: by planned times, by such longer ones, and under risk."""
+    """Yield selections: by planned times, by these made longer, and under risk."""
     options = {"scenarios": SCENARIOS}
     safe = tuple(_longer(job, longer) for job in night.jobs)
     yield "by means", solve(night)
