@@ -20,51 +20,104 @@ Status = Literal["proven", "open"]
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The origin of an instance before it was frozen."""
+    """The origin of an instance before it was frozen.
 
-    generator: str  # as ``schedopt generate`` takes it
+    Attributes
+    ----------
+    generator : str
+        As ``schedopt generate`` takes it.
+    seed : int
+    options : dict
+        Those of the generator that are not at their default.
+    rules : bool
+        Whether side constraints were added to what the generator made.
+    """
+
+    generator: str
     seed: int
-    options: dict[str, Any] = {}  # those of the generator that are not at their default
-    rules: bool = False  # whether side constraints were added to what the generator made
+    options: dict[str, Any] = {}
+    rules: bool = False
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who or what found a result, when, and with which version."""
+    """Who or what found a result, when, and with which version.
 
-    by: str  # a solver, a policy, or a person
-    date: str  # the day, as YYYY-MM-DD
+    Attributes
+    ----------
+    by : str
+        A solver, a policy, or a person.
+    date : str
+        The day, as YYYY-MM-DD.
+    version : dict of str to str
+    """
+
+    by: str
+    date: str
     version: dict[str, str] = {}
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of a group's ``entries.jsonl``: objective and bound are the best that are known."""
+    """A line of a group's ``entries.jsonl``.
 
-    name: str  # the instance's, and that of its files in ``instances`` and ``results``
+    Attributes
+    ----------
+    name : str
+        The instance's, and that of its files in ``instances`` and ``results``.
+    problem, formulation : str
+    options : dict
+        The formulation's.
+    sense : str
+    status : str
+        ``proven``: the objective is the optimum. ``open``: nobody knows yet.
+    objective, bound, gap : float, optional
+        The best that are known; the gap is that of result documents.
+    certificate : str
+        The kind of certificate from which `verify` re-proves the bound; empty where the solver is
+        believed. ``none needed`` where the checker finds the bound by itself.
+    objective_by, bound_by : Provenance
+    made : Made, optional
+        Absent where the instance is given by hand.
+    instance, result : str
+        SHA-256 of the two files' text.
+    """
+
+    name: str
     problem: str
     formulation: str
-    options: dict[str, Any] = {}  # the formulation's
+    options: dict[str, Any] = {}
     sense: Sense
-    status: Status  # ``proven``: the objective is the optimum. ``open``: nobody knows yet
+    status: Status
     objective: float | None
     bound: float | None
-    gap: float | None  # as in result documents
-    # The kind of certificate from which `verify` re-proves the bound; empty where the solver is
-    # believed, ``none needed`` where the checker finds the bound by itself.
+    gap: float | None
     certificate: str = ""
     objective_by: Provenance
     bound_by: Provenance
-    made: Made | None = None  # absent where the instance was written by hand
-    instance: str  # SHA-256 of the file's text
-    result: str  # the same of the result's
+    made: Made | None = None
+    instance: str
+    result: str
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A group's ``group.json``: what a paper cites."""
+    """A group's ``group.json``: what a paper cites.
+
+    Attributes
+    ----------
+    name : str
+    version : str
+        Of the set: a change to any instance is another version.
+    title : str
+        What it is, in a line.
+    source : str
+        Where the instances are from.
+    licence : str
+        Under which they may be used.
+    """
 
     name: str
-    version: str  # of the set: a change to any instance is another version
-    title: str  # in a line
-    source: str  # where the instances are from
+    version: str
+    title: str
+    source: str
     licence: str
 
 
