@@ -159,7 +159,6 @@ def time_unit(scale: float) -> tuple[float, str]:
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
 """Minutes from one hour of the day to the next that is written at an axis."""
 
-
 MARKS = 7  # hours that are written at an axis at most, or one or two more
 
 

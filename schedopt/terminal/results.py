@@ -18,14 +18,8 @@ from schedopt.terminal.console import out, say, show, text
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
 MOST = 40  # violations that are printed; --json has them all
-
-
 DROPPED = 20  # what is left out and printed; a plan has it all
-
-
 CHANGED = 40  # changes that are printed
-
-
 ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a file
 
 

@@ -16,7 +16,6 @@ from schedopt.instances.options import one_of
 UNIT = one_of("cpus", ("cpus", "nodes"), "cpus or nodes")
 OPTIONS = {"unit": UNIT}  # what a server is: a processor (fields 5 and 8), or a node (field 21)
 
-
 BECAME = {
     "1 job": "name",
     "2 submit": "submit",

@@ -22,8 +22,6 @@ from schedopt.solvers.result import Document
 
 DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding
 OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
-
-
 EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are dates
 
 

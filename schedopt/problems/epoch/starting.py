@@ -12,7 +12,6 @@ from schedopt.policies.registry import NotApplicableError, registered
 STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-star",)}
 """For each formulation, policies whose schedules are of its kind."""
 
-
 FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
 """Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
 
