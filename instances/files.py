@@ -80,7 +80,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     path, most = located(path), most_read(most)
     with _refused(path):
         check_kind(path)
-        with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
+        with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
             data = _read(file, most)
         if data.startswith(b"\x1f\x8b"):
             said = int.from_bytes(data[-4:], "little")  # where it is whole and of one piece
@@ -93,7 +93,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def _refused(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be read why."""
+    """Turn a failure to read a file into an `InputError` that says why."""
     try:
         yield
     except InputError as error:
@@ -316,7 +316,7 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
     there = None
     try:
         with suppress(OSError):
-            there = Path(os.path.realpath(target)).stat()  # as it is written, whatever it is called
+            there = Path(os.path.realpath(target)).stat()  # the file behind any links
     except ValueError:  # no path at all
         return
     for path in read:

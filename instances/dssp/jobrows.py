@@ -10,12 +10,7 @@ from msgspec.structs import replace
 from schedopt.instances.cells import Cells
 from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import of_checked
-from schedopt.instances.dssp.clock import (
-    MOST_TASKS,
-    SPREAD,
-    Clock,
-    planned_of,
-)
+from schedopt.instances.dssp.clock import MOST_TASKS, SPREAD, Clock, planned_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
 from schedopt.instances.errors import InputError, placed, shown

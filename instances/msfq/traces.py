@@ -83,7 +83,7 @@ def _csv(data: bytes) -> Iterator[Row]:
 
 
 def _swf(lines: list[str]) -> Iterator[Row]:
-    """Yield the jobs of a log that ran; no more is asked of a line than the fields it needs."""
+    """Yield the jobs of a log that ran; only the fields that are needed have to be there."""
     for number, line in enumerate(lines, 1):
         cells = line.split()
         if not cells or cells[0].startswith(";"):

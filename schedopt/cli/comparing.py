@@ -115,7 +115,7 @@ def bench(
             print_bytes(table(rows, ".jsonl"))
         else:
             bench_tables.summary(rows)
-    finally:  # a reader that has gone is no reason to make no report
+    finally:  # the report is made even if nobody reads the output
         for failure in failures[:MOST_FAILURES]:
             say(failure)
         if len(failures) > MOST_FAILURES:

@@ -78,7 +78,7 @@ def entitle(figure: Figure, what: str) -> None:
 
 
 DASHES = ("solid", "dashed", "dotted", "dashdot")
-"""Beside the colours, for lines that lie on each other. As matplotlib and CSS call them."""
+"""Dashes of lines that overlap, as matplotlib and CSS call them."""
 
 
 @contextmanager

@@ -36,7 +36,7 @@ def serve(line: Connection) -> None:
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
-        # A copy that was made later holds the other end of our sentinel too: it may be at work.
+        # A worker forked later holds the other end of our sentinel too, and may be at work.
         while parent is not None and not wait([parent.sentinel], ORPHANED):
             if os.getppid() != parent.pid:
                 break
@@ -44,7 +44,7 @@ def serve(line: Connection) -> None:
 
     threading.Thread(target=follow, daemon=True).start()
     line.send_bytes(b"ready")
-    gc.freeze()  # what is loaded stays: nobody need look through it again and again
+    gc.freeze()  # loaded objects stay: rescanning them costs time
     loaded: set[tuple[str, str]] = set()
     while True:
         try:

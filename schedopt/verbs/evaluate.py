@@ -143,8 +143,8 @@ def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
 def warm(policy: Policy, instance: AnyInstance) -> None:
     """Make sure that nothing has to be compiled when a policy runs next on an instance.
 
-    A user's own policy is run on no other instance than the user's: what is compiled for it is what
-    is compiled for one of ours, and where it has compiled parts itself, it is quick in a trial.
+    A user's own policy runs on the user's instances alone: one of ours of its kind is run in its
+    place on a tiny one, and where it has a trial, for kernels of its own, that is run too.
     """
     known = record_of(policy.problem).policies()
     for part in policy.name.split("+"):

@@ -116,7 +116,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
 
 
 def _parquet(data: bytes) -> pl.DataFrame:
-    """Return a table; an empty one where it is damaged, which others may have words for."""
+    """Return a table; an empty one where it is damaged: the reader of rows says what is wrong."""
     import polars as pl
 
     try:

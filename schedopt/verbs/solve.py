@@ -107,7 +107,7 @@ def solve(
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 
-        what = load(what)  # on nobody's time
+        what = load(what)  # not within the time limit
     with stoppable():
         stages = Stages(limits, confirm + certificate + explain)
         if risk is not None:

@@ -11,13 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from schedopt.formats import number
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import (
-    Instance,
-    Scheduled,
-    ScheduledNights,
-    Selected,
-    SelectedNights,
-)
+from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures.style import (
     COLOURS,

@@ -63,7 +63,7 @@ class _Explaining:
         self.night: Instance = model.instance
         given: list[Constraint] = [*self.night.constraints, *model.added]
         self.names = [label(rule, i) for i, rule in enumerate(given)]
-        # Each under its own name, whatever comes before it where some are left out.
+        # Named, so that a rule keeps its name when rules before it are left out.
         self.rules = [
             rule if rule.name else msgspec.structs.replace(rule, name=name)
             for rule, name in zip(given, self.names, strict=True)

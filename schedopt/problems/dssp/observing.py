@@ -184,7 +184,7 @@ def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[B
 
 
 def _standing(night: Instance, found: Sequence[Begun], at: float, notes: list[str]) -> list[Begun]:
-    """Return jobs with a pool for each task that runs: the first with room where none is told."""
+    """Return jobs with a pool for each running task: the first with room where none is stated."""
     if not night.pools:
         return list(found)
     now = as_written(at)

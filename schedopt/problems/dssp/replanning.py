@@ -250,7 +250,7 @@ class _Merging:
         )
 
     def _merge(self, job: Job, begun: Begun, rows: dict[str, PlanRow]) -> None:
-        """Make of the rows of a job's parts one of the job."""
+        """Merge the rows of a job's parts into one row of the job."""
         row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
         row["reward"] = job.reward
         if begun.status == "waiting":
