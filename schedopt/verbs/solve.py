@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,23 +120,16 @@ def solve(
             record.expect_explained(model)
         result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
-        def confirmation(result: Result, limits: Limits) -> Result:
-            return confirmed(result, record.confirm(model, result, limits))
-
         why: list[str] = []
-
-        def certification(result: Result, limits: Limits) -> Result:
-            return _certified(record, model, result, limits, why)
-
-        def explanation(result: Result, limits: Limits) -> Result:
-            return _explained(record, model, result, limits, progress)
-
         if confirm:
-            result = stages.further("confirm", result, confirmation)
+            again = partial(record.confirm, model)
+            result = stages.further("confirm", result, lambda r, left: confirmed(r, again(r, left)))
         if certificate and result.bound is not None:
-            result = stages.further("certify", result, certification)
+            certify = partial(_certified, record, model, why)
+            result = stages.further("certify", result, certify)
         if explain:
-            result = stages.further("explain", result, explanation)
+            priced = partial(_explained, record, model, progress)
+            result = stages.further("explain", result, priced)
         result = msgspec.structs.replace(
             result, asked=_question(model), risk=_judged_risk(model, result)
         )
@@ -156,7 +150,7 @@ def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgsp
 
 
 def _certified(
-    record: Problem, model: Formulation, result: Result, limits: Limits, why: list[str]
+    record: Problem, model: Formulation, why: list[str], result: Result, limits: Limits
 ) -> Result:
     """Return a result with its certificate, or a note on why there is none."""
     try:
@@ -189,9 +183,9 @@ def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] |
 def _explained(
     record: Problem,
     model: Formulation,
+    progress: Callable[[int, int], None] | None,
     result: Result,
     limits: Limits,
-    progress: Callable[[int, int], None] | None,
 ) -> Result:
     """Return a result with its explanation, which says what is not proven."""
     if result.solution is None:

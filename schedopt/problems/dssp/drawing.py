@@ -94,7 +94,10 @@ def shares(documents: Sequence[Result[Selected]], night: Instance | None = None)
     figure, grid = panels(size, len(drawn), height_ratios=heights)
     rows = grid[:, 0]
     for axes, (by, groups) in zip(rows, drawn.items(), strict=True):
-        _asked(axes, by, groups, documents, night)
+        found = documents[0].solution
+        if night is not None and found is not None and by in night.groups:
+            asked = [night.demands[night.groups[by][g]].sum() / found.capacity for g in groups]
+            axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
         for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
             at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
             widths = [_share(document, by, group) for group in groups]
@@ -170,21 +173,6 @@ def _share(document: Result[Selected], by: str, group: str) -> float:
     if group == ALL and not by:
         return found.demand / found.capacity
     return found.shares.get(by, {}).get(group, 0.0)
-
-
-def _asked(
-    axes: Axes,
-    by: str,
-    groups: Sequence[str],
-    documents: Sequence[Result[Selected]],
-    night: Instance | None,
-) -> None:
-    """Draw the groups' demands behind their shares."""
-    found = documents[0].solution
-    if night is None or found is None or by not in night.groups:
-        return
-    asked = [night.demands[night.groups[by][g]].sum() / found.capacity for g in groups]
-    axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
 
 
 def _caps(
