@@ -27,8 +27,7 @@ from benchmarks.tables import Measured, kept, measurement, out, resumed, row
 from schedopt.instances.decimals import as_written
 
 TESTS = str(Path(__file__).parent.parent / "tests")
-PART = 50
-"""Instances between two lines of the file."""
+PART = 50  # instances between two lines of the file
 CONTRACT = {
     "epoch/partition": 50,
     "epoch/rectangles": 50,
@@ -41,10 +40,8 @@ CONTRACT = {
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
 RARE = {**CONTRACT, **dict.fromkeys(attacked.SORTS, 50)}
 """Kinds that take long: one part of theirs to so many of another."""
-NEAR = 1e-6
-"""What optima in floating point may differ by."""
-SECONDS = 60.0
-"""What either method may take; what is not proven by then is withheld."""
+NEAR = 1e-6  # what optima in floating point may differ by
+SECONDS = 60.0  # what either method may take; what is not proven by then is withheld
 WORDS = ("agreed", "infeasible", "withheld", "disagreed")
 KINDS = ("none", *agreeing.RULES, "windows", "solvers", *RARE)
 

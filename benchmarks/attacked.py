@@ -19,8 +19,7 @@ from schedopt.instances import dssp, msfq
 from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.decimals import as_written
 
-SECONDS = 10.0
-"""What either method may take; what is not proven by then is withheld."""
+SECONDS = 10.0  # what either method may take; what is not proven by then is withheld
 BLIND = (
     "adaptive-quickswap",
     "class-thresholds",

@@ -36,7 +36,6 @@ RECTANGLES, RECTANGLES_LIMIT = ((16, 6), (16, 8), (16, 12), (32, 8), (32, 10)), 
 
 
 def _solved(instance: Any, limit: float | None = None, **asked: Any) -> tuple[float, Any]:
-    """Return the seconds of a run, and its result."""
     return best_of(1, partial(solve, instance, threads=WORKERS, time_limit=limit, **asked))
 
 

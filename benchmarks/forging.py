@@ -195,8 +195,7 @@ STRANGE: tuple[Any, ...] = (
 )
 """What a number, or a list, of a certificate may be replaced by: all of it read somewhere."""
 
-KEPT = ("selected", "order", "threshold", "nodes", "share")
-"""What of a solution is no time."""
+KEPT = ("selected", "order", "threshold", "nodes", "share")  # what of a solution is no time
 
 
 def document(tree: Tree) -> Any:
@@ -254,7 +253,6 @@ def pretended(worse: Tree, draw: Random, row: str = "") -> Tree:
 
 
 def _meddle(certificate: Tree, draw: Random) -> None:
-    """Change something in a certificate."""
     if not certificate:
         return
     where, key = draw.choice(list(places(certificate)))

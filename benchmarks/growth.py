@@ -26,14 +26,9 @@ from schedopt.policies.hesrpt.simulator import hesrpt_times
 from schedopt.sweep.sources import generated
 
 PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"
-LIMIT = 60.0
-"""Seconds that one point may take; a series ends with the first that takes more."""
-LEAST = 1e-4
-"""Seconds below which a time says more about overheads than about growth."""
-BEND = 0.35
-"""Change of the exponent, from one decade to the next, that is worth a word."""
-
-
+LIMIT = 60.0  # seconds that one point may take; a series ends with the first that takes more
+LEAST = 1e-4  # seconds below which a time says more about overheads than about growth
+BEND = 0.35  # change of the exponent, from one decade to the next, that is worth a word
 FIXED = "a call's own cost up to there"
 Work = Callable[[], Any]
 

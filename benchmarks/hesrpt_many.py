@@ -23,8 +23,7 @@ MANY = (
     (200, "mixed"),
 )
 MORE = ((500, "mixed"), (1000, "mixed"))
-SEEDS, LIMIT, MOST_GAP = (1, 2), 10.0, 0.01
-"""Instances of each row, and seconds for each."""
+SEEDS, LIMIT, MOST_GAP = (1, 2), 10.0, 0.01  # instances of each row, and seconds for each
 FEW, FEW_SEEDS = (12, 14, 16), range(1, 6)
 ALIKE = (100, 300, 1000)
 MOST_OFF = 0.001

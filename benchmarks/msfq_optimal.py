@@ -23,10 +23,8 @@ from benchmarks.msfq import at_load
 from benchmarks.tables import Measured, all_of, measurement, out, resumed, row
 from benchmarks.timing import best_of, spent
 
-SMALL = 0.9
-"""The part of the jobs that needs one server."""
-NEAR = 1e-4
-"""The relative gap that is asked for."""
+SMALL = 0.9  # the part of the jobs that needs one server
+NEAR = 1e-4  # the relative gap that is asked for
 ARRIVALS = 2_000_000
 PLAYED = {
     "first-fit": ARRIVALS,
@@ -37,8 +35,7 @@ PLAYED = {
 }
 """Policies that are played, and with how many arrivals: fewer of those in plain Python."""
 
-Key = tuple[int, float, str, float]
-"""Servers, load, objective and time limit."""
+Key = tuple[int, float, str, float]  # servers, load, objective and time limit
 
 
 class Cell(msgspec.Struct, frozen=True):

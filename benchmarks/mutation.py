@@ -83,8 +83,7 @@ CALLED = {
     "floor": "ceil",
     "ceil": "floor",
 }
-Codes = dict[tuple[str, int], CodeType]
-"""By qualified name and first line."""
+Codes = dict[tuple[str, int], CodeType]  # by qualified name and first line
 
 
 class Change(NamedTuple):

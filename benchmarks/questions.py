@@ -289,9 +289,10 @@ def an_archive(rows: tuple[str, ...] = ROWS) -> Iterator[dict[str, Question]]:
     before = os.environ.get(archived.PLACE)
     with tempfile.TemporaryDirectory() as folder:
         home, known = Path(folder), {}
-        for question in _archived(rows):
-            tree = None if question.of.name in known else answer(Source(question))
-            if tree is not None:
+        for question in (question for row in rows for question in questions(row)):
+            if question.rules or getattr(question.of, "log", None) is not None:
+                continue
+            if question.of.name not in known and (tree := answer(Source(question))) is not None:
                 _enter(home / f"{question.row}-{question.of.name}", question, deepcopy(tree))
                 known[question.of.name] = question
         os.environ[archived.PLACE] = folder
@@ -301,13 +302,6 @@ def an_archive(rows: tuple[str, ...] = ROWS) -> Iterator[dict[str, Question]]:
             os.environ.pop(archived.PLACE)
             if before is not None:
                 os.environ[archived.PLACE] = before
-
-
-def _archived(rows: tuple[str, ...]) -> Iterator[Question]:
-    for row in rows:
-        for question in questions(row):
-            if not question.rules and getattr(question.of, "log", None) is None:
-                yield question
 
 
 def _enter(folder: Path, question: Question, tree: Tree) -> None:

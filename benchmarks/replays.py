@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 CORES, SCARCE = 8, 0.75
-FEWEST = 15
-"""Tasks of the smallest workflow that is run."""
+FEWEST = 15  # tasks of the smallest workflow that is run
 ERROR = 0.5
 """Standard deviation of the logarithm of what is stated, where runtimes are not known exactly."""
 

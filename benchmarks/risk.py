@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from benchmarks.tables import Measured, measurement, row, run
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
-from schedopt.instances.dssp.planned import Floats, Ints
+from schedopt.instances.dssp.planned import Ints
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 from schedopt.instances.swf import Entry, read_log
 from schedopt.problems import problem
@@ -33,8 +33,7 @@ MEASURES = ("mean", "cvar:0.9", "chance:0.95")
 SPREADS = {"±30%": 0.3, "lognormal 0.5": Lognormal(sigma=0.5)}
 NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 """Nights of the second table, scenarios that decide, and those that the clairvoyant is asked of."""
-SECONDS = 20.0
-"""For each choice under risk of the second table."""
+SECONDS = 20.0  # for each choice under risk of the second table
 JOBS, LOGGED, LEARNED = 40, 4, 500
 """Jobs of a night of a log, how many such nights, and jobs before the first of them."""
 
@@ -150,11 +149,8 @@ def of_log(path: str) -> Iterator[Night]:
         )
         runs_of = np.array([entry.run for entry, _ in jobs])
         happened = runs_of / night.tasks.longest * MILLION
-        yield Night(night, np.rint(happened).astype(np.int64)[None], _safe(ratios) / mean)
-
-
-def _safe(ratios: Floats) -> float:
-    return float(np.quantile(ratios, 0.9))
+        safe = float(np.quantile(ratios, 0.9)) / mean
+        yield Night(night, np.rint(happened).astype(np.int64)[None], safe)
 
 
 def _longer(job: Job, factor: float) -> Job:

@@ -18,11 +18,9 @@ import typer
 from benchmarks.tables import Measured, measurement, out, resumed, row
 from benchmarks.timing import machine
 
-SHARE = 0.3
-"""What each team or user gets at most."""
+SHARE = 0.3  # what each team or user gets at most
 NIGHTS = (7, 14, 28)
-NIGHT = 6 * 3600.0
-"""Seconds that a night of a log has."""
+NIGHT = 6 * 3600.0  # seconds that a night of a log has
 PATIENCE = 2
 """Nights that a job of a log can wait; so long can those of `generate dssp --generator season`."""
 MEMORIES: tuple[tuple[str, dict[str, int]], ...] = (

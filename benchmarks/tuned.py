@@ -34,10 +34,8 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
         for fill in ("easy", "skip", "stop")
     },
 }
-GAP = 0.10
-"""What is asked of the tuned policy on most logs."""
-CLASSES = ((1, 1), (2, 8), (9, 2**31))
-"""Sizes of jobs, in servers."""
+GAP = 0.10  # what is asked of the tuned policy on most logs
+CLASSES = ((1, 1), (2, 8), (9, 2**31))  # sizes of jobs, in servers
 
 
 class Cell(msgspec.Struct, frozen=True):

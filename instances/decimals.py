@@ -27,17 +27,10 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-Integers = NDArray[Any]
-"""Whole numbers: of 64 bits if their sum fits, else Python's own."""
-
-SAFE = 10.0**15
-"""Integers below this, divided by a power of ten, round-trip through a double."""
-
-LARGEST = 2**52
-"""Whole numbers up to this, and sums up to twice it, are exact in double precision."""
-
-FEW = 32
-"""Most numbers for which Python's own arithmetic is faster than numpy."""
+Integers = NDArray[Any]  # whole numbers: of 64 bits if their sum fits, else Python's own
+SAFE = 10.0**15  # integers below this, divided by a power of ten, round-trip through a double
+LARGEST = 2**52  # whole numbers up to this, and sums up to twice it, are exact in double precision
+FEW = 32  # most numbers for which Python's own arithmetic is faster than numpy
 
 
 @lru_cache(4096)
@@ -187,8 +180,7 @@ def _integers(numbers: Sequence[float]) -> list[int] | None:
 
 
 EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
-WHOLE = 2**53
-"""All whole numbers up to this are exact as doubles."""
+WHOLE = 2**53  # all whole numbers up to this are exact as doubles
 _KINDS = bytes(
     ord("0")
     if chr(byte).isascii() and chr(byte).isdigit()

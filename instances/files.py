@@ -53,11 +53,8 @@ MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_PACKED = 1100
 """Bytes that one byte of gzip unpacks to at most (1032 by its format), with room to spare."""
-MOST_TABLE = 2**30
-"""The largest log, or unpacked table, in bytes."""
-SHORT = 2**16
-"""Bytes of the first read of a file; each further read doubles what there is."""
-
+MOST_TABLE = 2**30  # the largest log, or unpacked table, in bytes
+SHORT = 2**16  # bytes of the first read of a file; each further read doubles what there is
 _FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
 
 
@@ -111,13 +108,7 @@ def _refused(path: Path) -> Iterator[None]:
 
 
 def head_of(path: str | Path, most: int = 4096) -> bytes:
-    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing.
-
-    Raises
-    ------
-    InputError
-        If it is not there, not a file, or not readable.
-    """
+    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing."""
     path = located(path)
     with _refused(path):
         check_kind(path)

@@ -10,8 +10,7 @@ compare many at a time too, and equal ones are put back in order.
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 256
-"""For so many keys a stable sort is faster."""
+FEW = 256  # for so many keys a stable sort is faster
 SIGN = np.int64(-(2**63))
 MANY, ROUNDS = 64, 16
 """Repair is given up if more than 1/MANY of all pairs are out of order, or after ROUNDS rounds."""

@@ -22,8 +22,7 @@ from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
-LARGE = 2**20
-"""Bytes of a solution from which its check is skipped where no time is left for it."""
+LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
 OF_ENCODING = 10.0
 """How many times as long as encoding a solution takes reading, checking and telling it, unless a
 checker says another number as its own ``OF_ENCODING``."""
@@ -38,27 +37,9 @@ def check(
 ) -> Report:
     """Recompute a result from the raw instance, without any solver.
 
-    Parameters
-    ----------
-    instance : Instance
-        What was solved.
-    result : Document
-        The document.
-    constraints : sequence of Constraint, optional
-        The side constraints beyond the instance's; read from the document where not given.
-    seconds : float, optional
-        What it may take; what cannot be recomputed in that time is believed, and the report says
-        so.
-
-    Returns
-    -------
-    Report
-        What is wrong with it.
-
-    Raises
-    ------
-    InputError
-        If the document is of another instance, or its parts cannot be read.
+    Side constraints beyond the instance's are read from the document where they are not given. The
+    report says what could not be recomputed in the ``seconds`` that there are. `InputError` if the
+    document is of another instance, or cannot be read.
     """
     for what in ("problem", "name"):
         ours = type(instance).__struct_config__.tag if what == "problem" else instance.name
@@ -184,7 +165,6 @@ def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str
 
 
 def _called(rule: Constraint) -> str:
-    """Return a side constraint's name for messages."""
     return f"{rule.kind()} {shown(rule.name)}" if rule.name else str(rule.kind())
 
 

@@ -21,10 +21,8 @@ from schedopt.instances.msfq.records import Instance
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")
-LINE = 128
-"""Bytes that a line takes at least, as text and as numbers."""
-Row = tuple[str, float, float, float]
-"""A line's number, and its time, need and size."""
+LINE = 128  # bytes that a line takes at least, as text and as numbers
+Row = tuple[str, float, float, float]  # a line's number, and its time, need and size
 
 
 class Trace(NamedTuple):

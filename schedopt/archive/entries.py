@@ -20,104 +20,51 @@ Status = Literal["proven", "open"]
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The origin of an instance before it was frozen.
+    """The origin of an instance before it was frozen."""
 
-    Attributes
-    ----------
-    generator : str
-        As ``schedopt generate`` takes it.
-    seed : int
-    options : dict
-        Those of the generator that are not at their default.
-    rules : bool
-        Whether side constraints were added to what the generator made.
-    """
-
-    generator: str
+    generator: str  # as ``schedopt generate`` takes it
     seed: int
-    options: dict[str, Any] = {}
-    rules: bool = False
+    options: dict[str, Any] = {}  # those of the generator that are not at their default
+    rules: bool = False  # whether side constraints were added to what the generator made
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who or what found a result, when, and with which version.
+    """Who or what found a result, when, and with which version."""
 
-    Attributes
-    ----------
-    by : str
-        A solver, a policy, or a person.
-    date : str
-        The day, as YYYY-MM-DD.
-    version : dict of str to str
-    """
-
-    by: str
-    date: str
+    by: str  # a solver, a policy, or a person
+    date: str  # the day, as YYYY-MM-DD
     version: dict[str, str] = {}
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A line of a group's ``entries.jsonl``.
+    """A line of a group's ``entries.jsonl``: objective and bound are the best that are known."""
 
-    Attributes
-    ----------
-    name : str
-        The instance's, and that of its files in ``instances`` and ``results``.
-    problem, formulation : str
-    options : dict
-        The formulation's.
-    sense : str
-    status : str
-        ``proven``: the objective is the optimum. ``open``: nobody knows yet.
-    objective, bound, gap : float, optional
-        The best that are known; the gap is that of result documents.
-    certificate : str
-        The kind of certificate from which `verify` re-proves the bound; empty where the solver is
-        believed. ``none needed`` where the checker finds the bound by itself.
-    objective_by, bound_by : Provenance
-    made : Made, optional
-        Absent where the instance is given by hand.
-    instance, result : str
-        SHA-256 of the two files' text.
-    """
-
-    name: str
+    name: str  # the instance's, and that of its files in ``instances`` and ``results``
     problem: str
     formulation: str
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {}  # the formulation's
     sense: Sense
-    status: Status
+    status: Status  # ``proven``: the objective is the optimum. ``open``: nobody knows yet
     objective: float | None
     bound: float | None
-    gap: float | None
+    gap: float | None  # as in result documents
+    # The kind of certificate from which `verify` re-proves the bound; empty where the solver is
+    # believed, ``none needed`` where the checker finds the bound by itself.
     certificate: str = ""
     objective_by: Provenance
     bound_by: Provenance
-    made: Made | None = None
-    instance: str
-    result: str
+    made: Made | None = None  # absent where the instance was written by hand
+    instance: str  # SHA-256 of the file's text
+    result: str  # the same of the result's
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A group's ``group.json``: what a paper cites.
-
-    Attributes
-    ----------
-    name : str
-    version : str
-        Of the set: a change to any instance is another version.
-    title : str
-        What it is, in a line.
-    source : str
-        Where the instances are from.
-    licence : str
-        Under which they may be used.
-    """
+    """A group's ``group.json``: what a paper cites."""
 
     name: str
-    version: str
-    title: str
-    source: str
+    version: str  # of the set: a change to any instance is another version
+    title: str  # in a line
+    source: str  # where the instances are from
     licence: str
 
 
@@ -179,7 +126,9 @@ def entry_from(
         name=result.instance,
         problem=result.problem,
         formulation=result.formulation or "",
-        options=_own(result),
+        options=asking(result.problem, result.formulation, result.options)
+        if result.formulation
+        else {},
         sense=result.sense,
         status="proven" if result.proven else "open",
         objective=result.objective,
@@ -192,13 +141,6 @@ def entry_from(
         instance=digest(instance),
         result=hashlib.sha256(text).hexdigest(),
     )
-
-
-def _own(result: Document) -> dict[str, Any]:
-    """Return the options of a result's formulation that change what it asks."""
-    if not result.formulation:
-        return {}
-    return asking(result.problem, result.formulation, result.options)
 
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from schedopt.sweep.rows import Row
 
 GRACE = 60.0
-MOST_SAID = 5
-"""Most failed runs that are reported one by one."""
-
-MOST_FAILURES = 20
-"""Most lines about failures that are printed; further ones are counted."""
+MOST_SAID = 5  # most failed runs that are reported one by one
+MOST_FAILURES = 20  # most lines about failures that are printed; further ones are counted
 
 
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")

@@ -143,7 +143,6 @@ def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
 
 
 def _bars(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
-    """Return when each job that runs starts and ends."""
     import polars as pl
 
     timed = table.filter(pl.col("run") & pl.col("start").is_not_null())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, timedelta
@@ -104,7 +104,12 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 def names(results: Sequence[Result]) -> list[str]:
     """Return each result's name: its policy or formulation, and what distinguishes it."""
     found = [(result.instance, str(result.policy or result.formulation)) for result in results]
-    for tell in (_rules, _options, _seed):
+    tells: tuple[Callable[[Result], list[str]], ...] = (
+        _rules,
+        lambda result: [f"{key}={value}" for key, value in sorted(result.options.items())],
+        lambda result: [f"seed {result.seed}"],
+    )
+    for tell in tells:
         told = [tell(result) for result in results]
         of: dict[tuple[str, str], list[set[str]]] = {}
         for one, words in zip(found, told, strict=True):
@@ -132,14 +137,6 @@ def _rules(result: Result) -> list[str]:
     if result.asked is None:
         return [rule.name or rule.kind() for rule in result.constraints]
     return [rule.get("name") or rule["kind"] for rule in result.asked.question.constraints]
-
-
-def _options(result: Result) -> list[str]:
-    return [f"{key}={value}" for key, value in sorted(result.options.items())]
-
-
-def _seed(result: Result) -> list[str]:
-    return [f"seed {result.seed}"]
 
 
 def title(result: Result, what: str, name: str = "") -> str:

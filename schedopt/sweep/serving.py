@@ -17,9 +17,7 @@ from schedopt.solvers.stopping import ignored
 from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
-TOLD = 0.02
-"""Seconds between reports; a process that dies loses no more work than that."""
-
+TOLD = 0.02  # seconds between reports; a process that dies loses no more work than that
 ORPHANED = 1.0  # seconds between two looks at who the parent is
 LONG = 0.2  # seconds after which the rest of what came together is left to others
 INTERRUPTED = 130  # exit status of a worker whose policy was interrupted, or raised that
@@ -64,7 +62,6 @@ def serve(line: Connection) -> None:
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
-    """Do tasks, and report outcomes now and then."""
     began = told = time.monotonic()
     done: list[Outcome[Keyed]] = []
     for task in tasks:

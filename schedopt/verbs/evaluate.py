@@ -31,8 +31,7 @@ from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.constraints import given
 from schedopt.verbs.stages import noted
 
-Watch = Callable[[int, int], None]
-"""Called with how much is done, and how much there is."""
+Watch = Callable[[int, int], None]  # called with how much is done, and how much there is
 
 
 class _How(TypedDict, total=False):
@@ -168,8 +167,7 @@ def warm(policy: Policy, instance: AnyInstance) -> None:
                 one.run(instance, **one.trial)
 
 
-_TRIED: set[int] = set()
-"""Users' policies that have had their trial."""
+_TRIED: set[int] = set()  # users' policies that have had their trial
 
 
 @cache
@@ -247,7 +245,6 @@ def _checked(
     began: float,
     solved: float,
 ) -> Result:
-    """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 
     try:

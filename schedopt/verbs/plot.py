@@ -190,7 +190,6 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def _page(title: str, svg: bytes) -> bytes:
-    """Return a page of its own with the picture in it."""
     drawing = svg[svg.index(b"<svg") :]
     head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>'
     style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"

@@ -138,7 +138,6 @@ def _rows(night: Any, table: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _read(path: str | Path) -> Any:
-    """Return the plan or the result that a file holds."""
     if Path(path).suffix.lower() in plans.FORMATS:
         table = plans.read(path)
         if table is None:

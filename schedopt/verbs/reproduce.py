@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Outcome
 
 LONG = 10.0  # seconds: how long is said beforehand of what takes longer
-Told = dict[str, Any]
-"""The outcome of a reproduction, as a document."""
+Told = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
 def reproduce(
@@ -68,18 +67,9 @@ def reproduce(
 
 
 def recorded() -> list[Told]:
-    """Return what the last recorded run of the whole ledger found, without running anything.
+    """Return what the last recorded run of the ledger found, without running anything.
 
-    Returns
-    -------
-    list of dict
-        For each entry: name, title, source, workload, quick, seconds, claims, and its verdict in
-        words.
-
-    Raises
-    ------
-    InputError
-        If this is not a clone of the repository.
+    `InputError` if this is not a clone of the repository.
     """
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict

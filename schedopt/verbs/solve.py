@@ -143,7 +143,6 @@ def solve(
 
 
 def _question(model: Formulation) -> Asked:
-    """Return the question of a formulation: the options that change it, and added constraints."""
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
@@ -203,14 +202,7 @@ def _explained(
 
 
 def confirmed(result: Result, other: Result | None) -> Result:
-    """Return a result confirmed by another method; where they disagree, nothing is optimal.
-
-    Parameters
-    ----------
-    result : Result
-    other : Result or None
-        Of the same formulation by another method; None where there is none.
-    """
+    """Return a result confirmed by another method, if any; on disagreement nothing is optimal."""
     if other is None:
         return noted(result, "not confirmed: there is no second method")
     told = f"{other.solver}: {other.termination}, objective {other.objective}"
@@ -257,7 +249,6 @@ def _checked(model: Formulation, result: Result, seconds: float | None) -> Resul
 
 
 def _expect_sound(limits: Limits) -> None:
-    """Raise `InputError` about limits that cannot be."""
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
     expect(limit is None or limit >= 0, "seconds, 0 or more", limit, "time limit")
     expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, "gap")

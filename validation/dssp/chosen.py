@@ -13,8 +13,7 @@ from schedopt.validation.dssp.constraints import UnknownKindError, broken
 from schedopt.validation.dssp.facts import Chosen, Facts, Picked, room_of
 from schedopt.validation.report import Report, same
 
-MARGIN = 1e-12
-"""Relative margin of a critical path, far above any rounding error."""
+MARGIN = 1e-12  # relative margin of a critical path, far above any rounding error
 
 
 def check_chosen(

@@ -21,9 +21,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.machine import NEVER, Points, There, area, widest
 
-Nights = dict[str, range]
-"""The nights of each job."""
-
+Nights = dict[str, range]  # the nights of each job
 MOST = int(sys.float_info.max)
 """The largest double, as an integer: comparing fractions with integers is faster."""
 

@@ -44,10 +44,7 @@ GROUPS = 40  # groups of a grouping that are drawn; of more, those with the larg
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
-
-MOST_WINDOWS = 12
-"""Most releases and deadlines that are drawn; more would hide the picture."""
-
+MOST_WINDOWS = 12  # most releases and deadlines that are drawn; more would hide the picture
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 
@@ -164,16 +161,12 @@ def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
             most = found.setdefault(by, {})
             for group, share in groups.items():
                 most[group] = max(share, most.get(group, 0.0))
-    panels = {
-        by: [group for group in most if group in _largest(most)]
-        for by, most in found.items()
-        if most
-    }
+    panels = {}
+    for by, most in found.items():
+        if most:
+            largest = set(sorted(most, key=most.__getitem__)[-GROUPS:])
+            panels[by] = [group for group in most if group in largest]
     return panels or {"": [ALL]}
-
-
-def _largest(shares: Mapping[str, float]) -> set[str]:
-    return set(sorted(shares, key=lambda group: shares[group])[-GROUPS:])
 
 
 def _share(document: Result[Selected], by: str, group: str) -> float:

@@ -30,9 +30,7 @@ EACH, TOGETHER = 10.0, 120.0
 ASKED = "asked for"  # the name of the requirement that asks for a job, where no rule is called so
 
 HOUR = 3600.0
-LONG = 2 * HOUR
-"""Deadlines from which a file is taken to be in seconds."""
-
+LONG = 2 * HOUR  # deadlines from which a file is taken to be in seconds
 Progress = Callable[[int, int], None]
 
 
