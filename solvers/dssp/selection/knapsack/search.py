@@ -11,7 +11,7 @@ from schedopt.instances.sorting import steady_order
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
 from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
-from schedopt.solvers.dssp.selection.knapsack.filling import fill
+from schedopt.solvers.dssp.selection.knapsack.filling import filled
 from schedopt.solvers.dssp.selection.knapsack.finishing import finish, undominated
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Floats,
@@ -120,8 +120,7 @@ class Core(Lists):
     @property
     def value(self) -> float:
         """The reward of the best selection so far."""
-        best = self._sum() if self._roomy else self._best()[1]
-        return best / self._scale
+        return self._best()[1] / self._scale
 
     @property
     def bound(self) -> float:
@@ -277,22 +276,17 @@ class Core(Lists):
         if base is None:
             base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
         self._base, count, window = base, order.size, 0 if first is not None else _WINDOW
-        weights, rewards, self._ratios = np.empty(count), np.empty(count), np.empty(count + 1)
-        self._weights, self._rewards = weights, rewards
-        broken, used, price, found = kernels.begin(
-            (self._items.weights, self._items.rewards, ratios),
-            order,
-            room,
-            window,
-            (weights, rewards, self._ratios),
-        )
+        taken = _, rewards, _ = np.empty(count), np.empty(count), np.empty(count + 1)
+        self._weights, self._rewards, self._ratios = taken
+        given = self._items.weights, self._items.rewards, ratios
+        broken, used, price, found = kernels.begin(given, order, room, window, taken)
         reward = float(rewards[:broken].sum())
         self._free = self._offered + base
         self._proven, self._broken = broken == count, broken
         self._windowed = max(broken, count - broken) > _WINDOW
         self._known = first
         if first is None:
-            self._first = self._filled(found)
+            self._first = filled(taken, room, broken, found)
             value = float(rewards[self._first].sum())
         else:  # what is decided may be decided otherwise in it
             value = float((self._items.rewards * first).sum()) - base
@@ -348,20 +342,9 @@ class Core(Lists):
         """Return the selection to start from, over the items by ratio."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        weights, room, broken = self._weights, self._room, self._broken
-        first: Mask = kernels.first_incumbent(weights, self._rewards, room, broken, window)
-        return self._filled(first)
-
-    def _filled(self, first: Mask) -> Mask:
-        """Return a selection to start from; where all ratios are equal, one that fills the room."""
-        weights, room, broken = self._weights, self._room, self._broken
-        if broken == self._rewards.size or self._ratios[0] != self._ratios[-2]:
-            return first
-        if weights[first].sum() < room:  # in proportion to demands nothing beats a full room
-            filled = fill(weights, room, broken)
-            if self._rewards[filled].sum() > self._rewards[first].sum():
-                return filled
-        return first
+        items, broken = (self._weights, self._rewards, self._ratios), self._broken
+        first = kernels.first_incumbent(items[0], items[1], self._room, broken, window)
+        return filled(items, self._room, broken, first)
 
     def _on_items(self) -> Mask:
         """Return the best selection so far, over the items as they stand."""
@@ -383,13 +366,9 @@ class Core(Lists):
         value = float(self._at["value"][0])
         if self._chosen is None or self._chosen[0] != value:
             jobs = self._items.jobs(self._on_items())
-            total = self._sum() if self._roomy else fsum(self._given[jobs])
+            total = value + self._free if self._roomy else fsum(self._given[jobs])
             self._chosen = (value, jobs, total)
         return self._chosen[1], self._chosen[2]
-
-    def _sum(self) -> float:
-        """Return the reward of the best so far: exact where rewards are whole."""
-        return float(self._at["value"][0]) + self._free
 
     def _tighten(self) -> None:
         """Bound the value by the number of items that a better solution can have.
