@@ -65,7 +65,7 @@ def check(
         report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
         began = time.perf_counter()
-        plain = _of_fields(checker, result) if report.until is None else None
+        plain = _of_fields(checker, instance, result) if report.until is None else None
         text = msgspec.json.encode(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
@@ -268,20 +268,24 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     return convert(raw, kind if kind in answers else answers[0], "solution")
 
 
-def _of_fields(checker: Any, result: Document) -> Any | None:
+def _of_fields(checker: Any, instance: Any, result: Document) -> Any | None:
     """Return a solution made anew of its fields, each checked, where these hold no records.
 
-    None where that is not so, or one is wrong: what is wrong is said of the text.
+    None where that is not so, or one is wrong: what is wrong is said of the text. Names that the
+    instance itself made of positions are its own, and stay.
     """
     solution: Any = result.solution
     kind = type(solution)
-    if kind not in getattr(checker, "PLAIN", ()):
+    named = getattr(checker, "PLAIN", {}).get(kind)
+    if named is None:
         return None
     if kind not in getattr(checker, "ANSWERS", {}).get(result.formulation or "", (kind,)):
         return None
     fields = structs.asdict(solution)
+    own = {named: fields[named]} if instance.made(fields[named]) else {}
     with suppress(msgspec.ValidationError):
-        return msgspec.convert({k: v for k, v in fields.items() if v is not UNSET}, kind)
+        given = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
+        return structs.replace(msgspec.convert(given, kind), **own)
     return None
 
 

@@ -134,6 +134,8 @@ class Selection(Declared):
         night, positions = self.instance, np.flatnonzero(self.open)
         demands = night.planned.demands
         room = demands.down(night.room(self.fill))
+        if positions.size == self.width:
+            return Knapsack(night.rewards, demands, room, positions)
         return Knapsack(night.rewards[positions], demands.take(positions), room, positions)
 
     def decode(self, value: Value) -> Selected:

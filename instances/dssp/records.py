@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -50,7 +50,6 @@ from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
-Answered = TypeVar("Answered", bound=Selected | SelectedNights)
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Instance": {
         "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
@@ -378,12 +377,37 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         known: tuple[object, NDArray[np.intp]] | None = self.__dict__.get("_placed")
         if known is not None and known[0] is solution:
             return known[1]
-        return np.array([self.index[name] for name in solution.selected], dtype=np.intp)
+        names = solution.selected
+        if (places := self.places_of(names)) is not None:
+            return places
+        return np.fromiter(map(self.index.__getitem__, names), np.intp, len(names))
 
-    def placed(self, positions: NDArray[np.intp], solution: Answered) -> Answered:
-        """Cache the positions of the last selection: a million names take a second."""
+    def placed(self, positions: NDArray[np.intp], solution: SelectedNights) -> SelectedNights:
+        """Cache the positions of the last selection of several nights."""
         self.__dict__["_placed"] = solution, positions
         return solution
+
+    def named(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+        """Return names and positions of some jobs, and remember them: a million take a second."""
+        places = np.flatnonzero(chosen)
+        names = tuple(self._labels[places].tolist())
+        places.flags.writeable = False
+        self.__dict__["_named"] = names, places
+        return names, places
+
+    def made(self, names: object) -> bool:
+        """Tell whether names are the very ones that `named` returned last."""
+        return names is self.__dict__.get("_named", (None, None))[0] is not None
+
+    def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
+        """Return the positions, ascending, of what `named` returned last; None of other names."""
+        known, places = self.__dict__.get("_named", ((), None))
+        return places if names is known or names == known else None
+
+    @cached_property
+    def _labels(self) -> NDArray[np.object_]:
+        """The names, to take many at once."""
+        return np.array(self.names, dtype=object)
 
     @cached_property
     def tasks(self) -> Tasks:

@@ -15,6 +15,7 @@ from schedopt.instances.naming import pick
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Outcome
 
+LONG = 10.0  # seconds: how long is said beforehand of what takes longer
 Told = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
@@ -37,7 +38,7 @@ def reproduce(
     output : str or Path, optional
         A folder for the plots: curves, or else the claims beside what is found.
     watch : callable, optional
-        Called with each name before it is run.
+        Called with each name before it is run, and how long it took when recorded, if long.
     done : callable, optional
         Called with what each found, once it has ended.
 
@@ -109,7 +110,8 @@ def _one(
     from schedopt.validation.reproduce.ledger import run
 
     if watch:
-        watch(entry.name)
+        longer = quick == entry.quick and entry.seconds >= LONG
+        watch(f"{entry.name}, {entry.seconds:.0f} s when recorded" if longer else entry.name)
     began = time.perf_counter()
     outcome = run(entry.name, quick)
     entry = told(entry, outcome, quick=quick, seconds=time.perf_counter() - began)

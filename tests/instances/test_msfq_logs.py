@@ -105,13 +105,6 @@ def test_no_digit_is_lost_on_the_way(
         assert known == names
 
 
-def test_jobs_go_along_to_another_process(tmp_path: Path) -> None:
-    queue = load(logged(tmp_path))
-    again = pickle.loads(pickle.dumps(queue))  # noqa: S301 - our own
-    assert again == queue
-    assert again.jobs.submit.tolist() == queue.jobs.submit.tolist()
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -193,11 +186,7 @@ VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
         (VECTORS, {"partitions": PARTS, "resources": {"gpu": 2}}, "resources in each partition"),
         (VECTORS.replace("b,0", "b,1"), {"partitions": PARTS}, "at most 0, all .* partition b"),
         (VECTORS.replace("1,1,5,b", "1,2,5,b"), {"partitions": PARTS}, "at most 1, all servers of"),
-        (
-            VECTORS.replace("b,0", "c,0"),
-            {"partitions": PARTS},
-            "1 jobs of none, the first in row",
-        ),
+        (VECTORS.replace("b,0", "c,0"), {"partitions": PARTS}, "1 jobs of none, the first in row"),
         (VECTORS.replace("b,0", ",0"), {"partitions": PARTS}, "1 jobs of none, the first in row"),
         (VECTORS.replace("a,2", "a,1.5"), {"partitions": PARTS}, "a whole number of gpu"),
         (VECTORS.replace("a,2", "a,-1"), {"partitions": PARTS}, "a need:gpu below 0"),

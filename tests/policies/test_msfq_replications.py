@@ -107,11 +107,7 @@ def interrupted(after: int, jobs: int) -> Any:
             raise KeyboardInterrupt
 
     return evaluate(
-        PAIR,
-        "msfq",
-        options={"arrivals": 4_000_000, "replications": 8},
-        jobs=jobs,
-        watch=watch,
+        PAIR, "msfq", options={"arrivals": 4_000_000, "replications": 8}, jobs=jobs, watch=watch
     )
 
 

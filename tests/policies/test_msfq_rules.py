@@ -98,8 +98,7 @@ def test_a_rule_sees_who_runs_and_since_when() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "says"),
-    [(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")],
+    ("choice", "says"), [(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")]
 )
 def test_a_choice_that_is_none_is_refused(choice: Any, says: str) -> None:
     register(lambda state: choice)

@@ -23,11 +23,7 @@ from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.generate import generate
 
 COMMAND = [sys.executable, "-m", "distributed.cli.dask_"]
-QUIET = {
-    "stdout": subprocess.DEVNULL,
-    "stderr": subprocess.DEVNULL,
-    "start_new_session": True,
-}
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
 
 
 @dataclass

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from builders.cli import invoked, refused, started
 from builders.effort import examples
+from builders.reports import row
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -117,31 +118,12 @@ def test_no_cell_is_a_formula_and_rows_are_read_back(tmp_path: Path) -> None:
 @given(st.text("=+-@'\t\r\n,\"a☃", min_size=1, max_size=6), st.text("=+-@'a;[]\"", max_size=6))
 @settings(max_examples=examples(60))
 def test_any_text_in_a_row_is_read_back(name: str, violation: str) -> None:
-    row = msgspec.convert(
-        {
-            "instance": name,
-            "problem": "dssp",
-            "policy": name,
-            "objective": -1.5,
-            "reference": None,
-            "reference_bound": None,
-            "reference_proven": False,
-            "gap": None,
-            "seconds": 0.0,
-            "seed": 0,
-            "violations": [violation],
-            "message": violation or None,
-            "file": name,
-            "reference_seconds": 0.0,
-            "key": "k",
-            "options": {name: violation},
-        },
-        Row,
-    )
+    told = {"violations": (violation,), "message": violation or None, "options": {name: violation}}
+    mine = row(instance=name, policy=name, objective=-1.5, gap=None, **told)
     for suffix in FORMATS:
         with tempfile.NamedTemporaryFile(suffix=suffix) as file:
-            Path(file.name).write_bytes(table([row], suffix))
-            assert read_rows(file.name) == [row]
+            Path(file.name).write_bytes(table([mine], suffix))
+            assert read_rows(file.name) == [mine]
 
 
 # --- sweep files -----------------------------------------------------------------------------

@@ -48,11 +48,7 @@ CASES = {
         10**6,
     ),
     "two that overrun by a billionth": (
-        night(
-            2.0000000033,
-            [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")],
-            SLACK,
-        ),
+        night(2.0000000033, [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")], SLACK),
         1,
     ),
     "a floor of next to nothing": (

@@ -129,12 +129,7 @@ RULES: list[tuple[Constraint, tuple[str, ...], tuple[str, ...], str]] = [
     (AtMost(jobs=("j0", "j1"), count=1), ("j1",), ("j0", "j1"), "2 selected, at most 1"),
     (AtLeast(by="team", group="fx", count=2), ("j0", "j3"), ("j0",), "1 selected, at least 2"),
     (Seats(capacity=2, use={"j0": 2, "j1": 3}), ("j0",), ("j1",), "j1 holds more than"),
-    (
-        FairShare(by="team", each=HALF),
-        ("j0",),
-        ("j0", "j3"),
-        "fx gets 0.9, at most",
-    ),
+    (FairShare(by="team", each=HALF), ("j0",), ("j0", "j3"), "fx gets 0.9, at most"),
     (
         Resource(name="disk", capacity=3, use={"j0": 2, "j1": 2}),
         ("j0",),

@@ -331,11 +331,7 @@ def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = (instance.jobs[0], msgspec.structs.replace(instance.jobs[1], arrival=2.0))
     late = msgspec.structs.replace(instance, jobs=jobs)
     both = ([0], 2.0), ([0, 1], None)
-    every = [
-        [*both, ([1], None)],
-        [*both, ([0], None)],
-        [([0], None), ([], 2.0), ([1], None)],
-    ]
+    every = [[*both, ([1], None)], [*both, ([0], None)], [([0], None), ([], 2.0), ([1], None)]]
     assert list(timelines(late)) == every
     assert list(timelines(late, [1, 0])) == [every[0], every[2]]
     monkeypatch.setattr("schedopt.validation.hesrpt.prices.MOST", 3)

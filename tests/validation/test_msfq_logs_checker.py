@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import (
-    Instance,
-    Partition,
-    Preempted,
-    Replayed,
-    Started,
-    Windowed,
-)
+from schedopt.instances.msfq import Instance, Partition, Preempted, Replayed, Started, Windowed
 from schedopt.instances.msfq.answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measured

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, compress, zip_longest
+from itertools import chain, zip_longest
 from operator import attrgetter
 
 import msgspec
@@ -156,28 +156,13 @@ class Facts:
             return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
 
-    def known_places(self, names: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return the positions of some jobs, `KeyError` if one is none.
-
-        Where they are those of what was selected last, in order, they are compared with the names
-        of these jobs, which is sooner done than to look them up.
-        """
-        _, tried = self.night.__dict__.get("_placed", (None, None))
-        if tried is not None and len(tried) == len(names) and tried.size:
-            at = np.zeros(len(self.night.jobs), dtype=np.bool_)
-            at[tried] = True
-            if names == tuple(compress(self.night.names, at.tobytes())):
-                return np.flatnonzero(at)
-        return self.places(names)
-
     def earned(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
-        rewards = Whole.of(self._rewards[self.places(names)])
-        return Fraction(rewards.total, rewards.scale)
+        return Fraction(self._rewards.take(self.places(names)).total, self._rewards.scale)
 
     @cached_property
-    def _rewards(self) -> NDArray[np.float64]:
-        return np.array(list(map(attrgetter("reward"), self.night.jobs)), dtype=np.float64)
+    def _rewards(self) -> Whole:
+        return Whole.of(np.array(list(map(attrgetter("reward"), self.night.jobs)), np.float64))
 
     def worths(self, objective: str) -> dict[str, float]:
         """Return each job's value to an objective."""
