@@ -81,7 +81,6 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
         stopped="completed" if known and (solution is None or not enough) else solved.stopped,
         solution=solution,
         bound=flows.cost(solved) if enough else None,
-        options={},
         message=message,
     )
 

@@ -134,7 +134,6 @@ def _handed(
         stopped=stopped,
         solution=known,
         bound=bound,
-        options={},
     )
     if not result.proven:
         return HandOn(result, bound, left)
