@@ -179,6 +179,7 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
     np.add.at(counts, (batch, kinds[done]), 1)
     inside = np.minimum(np.where(np.isnan(ends), stop, ends), stop)
     running = np.where(np.isnan(outcome.starts), stop, outcome.starts)
+    stayed = np.maximum(inside - np.maximum(came, began), 0.0)
     needs = np.array([job.need for job in queue.classes])
     histogram = np.zeros((classes, BUCKETS), np.int64)
     buckets = (responses[done].view(np.int64) >> 45) - LOWEST
@@ -187,7 +188,7 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
         sums=sums,
         counts=counts,
         levels=_inside(came, ends, kinds, classes, first),
-        areas=_sums(kinds, np.maximum(inside - np.maximum(came, began), 0.0), classes),
+        areas=np.bincount(kinds, stayed, classes).astype(np.float64),
         came=np.bincount(kinds[warm:], minlength=classes),
         histogram=histogram,
         phases=np.zeros((2, 5)),
@@ -199,12 +200,6 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
         elapsed=float(stop - (0.0 if run.trace is None else came[0])),
         oldest=_oldest(came, outcome, kinds, classes),
     )
-
-
-def _sums(kinds: Ints, values: Floats, classes: int) -> Floats:
-    sums = np.zeros(classes)
-    np.add.at(sums, kinds, values)
-    return sums
 
 
 def _inside(came: Floats, ends: Floats, kinds: Ints, classes: int, at: Ints) -> Ints:

@@ -191,35 +191,6 @@ def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
 
 
 @compiled
-def _up(place: int, high: int, rest: Any) -> None:
-    for i in range(high, place - 1, -1):
-        for r in range(rest.shape[1]):
-            rest[i, r] = rest[i - 1, r]
-
-
-@compiled
-def _down(place: int, high: int, rest: Any) -> None:
-    for i in range(place, high):
-        for r in range(rest.shape[1]):
-            rest[i, r] = rest[i + 1, r]
-
-
-@compiled
-def _alike(place: int, rest: Any) -> Any:
-    same = True
-    for r in range(rest.shape[1]):
-        same = same and rest[place, r] == rest[place - 1, r]
-    return same
-
-
-@compiled
-def _add(first: int, last: int, sign: int, job: int, more: Any, rest: Any) -> None:
-    for i in range(first, last):
-        for r in range(rest.shape[1]):
-            rest[i, r] += sign * more[job, r]
-
-
-@compiled
 def _cut(time: float, whole: Any, steps: Steps) -> Any:
     """Split the profile at a time, and return that step."""
     times, room, rest = steps.times, steps.room, steps.rest
@@ -230,8 +201,9 @@ def _cut(time: float, whole: Any, steps: Steps) -> Any:
             times[i], room[i] = times[i - 1], room[i - 1]
         place += 1
         times[place], room[place] = time, room[place - 1]
-        if rest.shape[1]:
-            _up(place, high, rest)
+        for r in range(rest.shape[1]):
+            for i in range(high, place - 1, -1):
+                rest[i, r] = rest[i - 1, r]
         whole[HIGH] += 1
     return place
 
@@ -241,15 +213,16 @@ def _join(place: int, whole: Any, steps: Steps) -> None:
     """Join a step to the one before if both are alike."""
     times, room, rest = steps.times, steps.room, steps.rest
     alike = room[place] == room[place - 1]
-    if alike and rest.shape[1]:
-        alike = _alike(place, rest)
+    for r in range(rest.shape[1]):
+        alike = alike and rest[place, r] == rest[place - 1, r]
     if alike:
         whole[HIGH] -= 1
         high = whole[HIGH]
         for i in range(place, high):
             times[i], room[i] = times[i + 1], room[i + 1]
-        if rest.shape[1]:
-            _down(place, high, rest)
+        for r in range(rest.shape[1]):
+            for i in range(place, high):
+                rest[i, r] = rest[i + 1, r]
 
 
 @compiled
@@ -266,8 +239,9 @@ def change(
     need = sign * log.need[job]
     for i in range(first, last):
         steps.room[i] += need
-    if steps.rest.shape[1]:
-        _add(first, last, sign, job, log.more, steps.rest)
+    for r in range(steps.rest.shape[1]):
+        for i in range(first, last):
+            steps.rest[i, r] += sign * log.more[job, r]
     _join(last, whole, steps)
     if first > whole[LOW]:
         _join(first, whole, steps)

@@ -46,7 +46,9 @@ def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple
         if not np.isfinite(pi).all() or not np.isfinite(rewards[0]).all():
             return np.inf, np.inf
         moments = _moments(system, pi, y, rewards)
-        means = _means(pi, y, moments, rewards)
+        basis = np.array([*moments, y])
+        table, tail = rewards
+        means = [table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)]  # over a cycle
     cycle = means[0]
     small, large = means[1] / (system.l1 * cycle), means[2] / (system.lk * cycle)
     if not (np.isfinite(small) and np.isfinite(large) and cycle > 0):
@@ -118,11 +120,3 @@ def _moments(system: System, pi: Any, y: float, rewards: Any) -> tuple[float, fl
     known = l1 * l1 * (table[4] @ pi + second[0] * rest + second[1] * m1 + second[3] * y)
     m2 = (mean + known - left) / (1.0 - l1 * l1 * second[2])
     return rest, m1, m2
-
-
-def _means(pi: Any, y: float, moments: tuple[float, float, float], rewards: Any) -> Any:
-    """Return the mean of each quantity over a cycle."""
-    table, tail = rewards
-    rest, m1, m2 = moments
-    basis = np.array([rest, m1, m2, y])
-    return np.array([table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)])
