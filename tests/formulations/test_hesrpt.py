@@ -7,9 +7,8 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.hesrpt import cluster, common
-from hypothesis import given, settings
 
 import schedopt
 from schedopt.formulations.constraints import FairShare, Shares
@@ -27,8 +26,7 @@ def searched(instance: Instance) -> OneOrder | OrderTree:
     return search
 
 
-@settings(max_examples=examples(200))
-@given(common())
+@tried(200, common())
 def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
     speedup = instance.speedup
     assert isinstance(speedup, Power)
@@ -66,8 +64,7 @@ def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
         assert search.bound == pytest.approx(search.value, rel=1e-9)
 
 
-@settings(max_examples=examples(60))
-@given(common(5))
+@tried(60, common(5))
 def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
     instance: Instance,
 ) -> None:

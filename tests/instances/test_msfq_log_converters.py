@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.refusals import refusal
 from builders.swf import line, saved
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt.instances import files
@@ -295,8 +294,7 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
         convert_swf(path, **{"as": "jobs", "needs": "exact"})
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
+@tried(60, st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
 def test_every_job_is_taken_or_counted(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int, int, int]]
 ) -> None:

@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.refusals import refusal
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt.instances.errors import InputError
@@ -78,15 +77,15 @@ def test_what_is_written_is_read_back(tmp_path: Path, log: str) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {"a.json.gz", log}
 
 
-@settings(max_examples=examples(30), deadline=None)
-@given(
+@tried(
+    30,
     st.lists(
         st.tuples(
             st.floats(0, 1e9), st.integers(1, 9), st.floats(1e-9, 1e9), st.sampled_from("ab ")
         ),
         min_size=1,
         max_size=8,
-    )
+    ),
 )
 def test_no_digit_is_lost_on_the_way(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, int, float, str]]

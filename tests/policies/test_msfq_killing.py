@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import at_load, of_classes, queue_of
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -65,9 +64,11 @@ def test_rules_do_as_their_authors_code(
         assert found.responses.sum() == pytest.approx(total, abs=1e-5)
 
 
-@settings(max_examples=examples(20), deadline=None)
-@given(
-    seed=st.integers(0, 2**31 - 1), run=st.sampled_from(RUNS), needs=st.sampled_from([TWO, FOUR])
+@tried(
+    20,
+    seed=st.integers(0, 2**31 - 1),
+    run=st.sampled_from(RUNS),
+    needs=st.sampled_from([TWO, FOUR]),
 )
 def test_the_runs_that_end_fit_together(seed: int, run: Any, needs: tuple[int, ...]) -> None:
     jobs = trace(needs, seed, 150, 0.95)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.cli import refused, run
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -31,7 +30,6 @@ from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
-LOGS = examples(200)
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -77,8 +75,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
+@tried(200, seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
 def test_compiled_starts_are_those_of_the_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
@@ -150,8 +147,7 @@ def held_within(jobs: Jobs, starts: Any, queue: Instance, quotas: Quotas) -> boo
     return True
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS)
+@tried(200, seed=SEEDS)
 def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) -> None:
     draw = np.random.default_rng(seed)
     for _, _, one in random_parts(seed, 25).parts():
@@ -167,8 +163,8 @@ def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) 
         assert held_within(jobs, starts, one, quotas)
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(
+@tried(
+    200,
     seed=SEEDS,
     name=st.sampled_from(["easy", "easy-sjbf", "sjf", "multifactor", "wfp3"]),
     several=st.booleans(),
@@ -187,8 +183,7 @@ def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bo
     assert starts.tolist() == plain.starts
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
+@tried(200, seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
 def test_who_ran_in_a_jobs_place(
     seed: int, policy: tuple[str, dict[str, Any]], several: bool
 ) -> None:
@@ -259,8 +254,7 @@ def test_weights_are_tuned_on_the_past(tmp_path: Path) -> None:
         halves(queue_of(SMALL, 4), 0.5)
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
+@tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
     machine = play_plainly(jobs, servers, LOG_POLICIES[name].make(), jobs.planned())

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.cli import refused, run
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import examples, tried
 from hypothesis import strategies as st
 from numpy.dtypes import StringDType
 
@@ -44,8 +43,8 @@ def play(queue: Instance, policy: str) -> Floats:
     return started(queue, policy, "given" if queue.jobs.estimated else "exact")
 
 
-@settings(max_examples=examples(60))
-@given(
+@tried(
+    60,
     st.sampled_from(["fcfs", "easy", "easy-sjbf", "first-fit", "sjf", "saf"]),
     st.integers(0, 10**6),
     st.integers(1, 8),

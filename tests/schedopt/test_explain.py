@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 from builders.dssp import best, night
-from builders.effort import examples
+from builders.effort import tried
 from contract.dssp import some_rule
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -166,9 +166,8 @@ def test_a_rule_on_what_has_to_come_along() -> None:
     assert told(farm, two)["j0"] == "rule:one of"
 
 
-@settings(max_examples=examples(120))
 @example([(0, 0), (0, 1), (1, 10)], 0)  # of two rules, only one is broken once others make way
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
+@tried(120, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
 def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: int) -> None:
     instance, draw = night(pairs, 10.0), Random(seed)  # noqa: S311
     count = draw.randint(0, 3) if pairs else 0

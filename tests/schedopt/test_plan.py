@@ -9,8 +9,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, run
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import tried
 from hypothesis import strategies as st
 
 from schedopt.instances import files
@@ -124,8 +123,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         write(table, tmp_path / "plan.xls")
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(st.data())
+@tried(40, st.data())
 def test_times_are_those_of_the_tasks(data: st.DataObject) -> None:
     stage = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=4).map(tuple)
     jobs = data.draw(st.lists(st.lists(stage, min_size=1, max_size=3).map(tuple), max_size=5))

@@ -8,8 +8,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from builders.dssp_delicate import best_exactly, delicate, written
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import tried
 from hypothesis import strategies as st
 
 from schedopt.formulations.dssp.selection import Selection
@@ -82,8 +81,7 @@ def test_answers_that_were_wrong(name: str) -> None:
     assert result.violations == ()
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(st.integers(0, 10**9))
+@tried(60, st.integers(0, 10**9))
 def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
     instance = delicate(seed, most=8)
     result, best = solve(instance), best_exactly(instance)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from builders.dssp_windows import windowed_night
 from builders.effort import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -131,7 +131,6 @@ NUMBERS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(NUMBERS)
 def test_comparable_numbers_are_ordered_as_the_keys_are(keys: list[float]) -> None:
     numbers = comparable(np.array(keys))
@@ -141,7 +140,6 @@ def test_comparable_numbers_are_ordered_as_the_keys_are(keys: list[float]) -> No
     assert np.array_equal(numbers[:, None] < numbers, below)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 20), st.lists(st.tuples(st.integers(0, 19), st.integers(0, 5)), max_size=60))
 def test_the_final_is_won_by_the_first_of_the_least(
     count: int, changes: list[tuple[int, int]]
@@ -160,7 +158,6 @@ def test_the_final_is_won_by_the_first_of_the_least(
         assert without(best, leaf) == min(others, default=NOBODY)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(1, 50), st.integers(0, 9)
 )

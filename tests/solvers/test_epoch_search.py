@@ -2,9 +2,9 @@
 
 import highspy
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 from schedopt.formulations.epoch import Partition
@@ -58,8 +58,7 @@ def fitted(packed: Items) -> list[list[int]]:
     return [held for _, _, held in epochs]
 
 
-@settings(max_examples=examples(150))
-@given(some_packing(most=7, rules=True))
+@tried(150, some_packing(most=7, rules=True))
 def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
     packed = items(instance, instance.constraints)
     assume(instance.inequity > 0 and packed is not None)
@@ -91,8 +90,7 @@ def middling(draw: st.DrawFn) -> Instance:
     return packing(minima, nodes, draw(st.integers(1, 4)))
 
 
-@settings(max_examples=examples(100))
-@given(middling())
+@tried(100, middling())
 def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     minima = instance.minima[instance.descending].tolist()
     least, found = searched(instance)
@@ -104,8 +102,7 @@ def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     assert least == len(found) == best
 
 
-@settings(max_examples=examples(30))
-@given(middling())
+@tried(30, middling())
 def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
     with pytest.MonkeyPatch.context() as patch:
         least, _ = searched(instance)
@@ -114,8 +111,7 @@ def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
         assert searched(instance)[0] == least
 
 
-@settings(max_examples=examples(100))
-@given(some_packing(most=8))
+@tried(100, some_packing(most=8))
 def test_equal_allotments_are_a_shortest_path(instance: Instance) -> None:
     equal = packing(instance.minima.tolist(), instance.nodes, 0)
     minima = equal.minima[equal.descending].tolist()
@@ -139,8 +135,7 @@ def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
         assert is_partition(instance, search.epochs)
 
 
-@settings(max_examples=examples(80))
-@given(some_packing(most=7, rules=True))
+@tried(80, some_packing(most=7, rules=True))
 def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
     """And no epoch of the best partition, nor any other that fits, is worth more than they say."""
     packed = items(instance, instance.constraints)

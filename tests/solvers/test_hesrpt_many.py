@@ -5,9 +5,9 @@ from math import inf
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.hesrpt import cluster, speedups, tables, various
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import schedopt
@@ -61,8 +61,7 @@ def at_large(instance: Instance) -> RentSearch:
     return found
 
 
-@settings(max_examples=examples(40))
-@given(various(5, st.one_of(speedups, tables, st.just(Power(p=1.0)))))
+@tried(40, various(5, st.one_of(speedups, tables, st.just(Power(p=1.0)))))
 def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> None:
     search = order_search(instance)
     while not search.advance(10.0):
@@ -83,8 +82,8 @@ def test_rents_leave_few_orders_of_twenty_jobs() -> None:
     assert count_sets(np.array([2, 1]), 10) == 0
 
 
-@settings(max_examples=examples(20))
-@given(
+@tried(
+    20,
     st.lists(st.floats(0.01, 100), min_size=1, max_size=6),
     st.lists(st.floats(0, 10), min_size=6, max_size=6),
     st.integers(0, 3),
@@ -170,8 +169,7 @@ TEAMS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(15))
-@given(various(5, st.one_of(speedups, tables)), TEAMS)
+@tried(15, various(5, st.one_of(speedups, tables)), TEAMS)
 def test_rents_and_slots_of_teams_hold_beside_the_proven_optimum(
     instance: Instance, rule: FairShare
 ) -> None:

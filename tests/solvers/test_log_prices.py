@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import least, queue_of, random_jobs, random_parts
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 import schedopt
@@ -40,8 +40,7 @@ def values(queue: Instance, starts: Any) -> float:
     return float(np.average(response, weights=weights))
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
+@tried(60, seed=SEEDS, objective=OBJECTIVES, big=st.sampled_from([1.0, 0.1, 1e9, 1 / 3]))
 @example(seed=6795789, objective="mean", big=1.0)
 def test_no_policy_beats_a_bound_and_each_is_re_proved(
     seed: int, objective: str, big: float
@@ -67,8 +66,7 @@ def bound_of(part: Any, resource: str, weighted: bool) -> float:
     return max(value for name, value in found.items() if name != "busy-dates")
 
 
-@settings(max_examples=examples(80), deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES)
+@tried(80, seed=SEEDS, objective=OBJECTIVES)
 def test_no_schedule_of_several_resources_beats_a_bound(seed: int, objective: str) -> None:
     queue = random_parts(seed, 5, objective=objective)
     best = least(queue)
@@ -257,8 +255,7 @@ def priced(ticks: Ticks, known: int, rounds: int = 100) -> Packing:
     return packing
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(seed=SEEDS)
+@tried(40, seed=SEEDS)
 def test_orders_stand_for_the_same_schedule_as_in_the_model(seed: int) -> None:
     queue = crowded(seed, 12)
     ticks = Ticks.of(queue)
@@ -267,8 +264,7 @@ def test_orders_stand_for_the_same_schedule_as_in_the_model(seed: int) -> None:
     assert starts_of(ticks, order).tolist() == theirs.tolist()
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 40))
+@tried(60, seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 40))
 def test_partial_schedules_equal_brute_force(seed: int, objective: str, spare: int) -> None:
     ticks = Ticks.of(crowded(seed, 5, objective))
     best = least_of(ticks)
@@ -293,8 +289,7 @@ def test_partial_schedules_equal_brute_force(seed: int, objective: str, spare: i
             )
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 9))
+@tried(40, seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 9))
 def test_parts_equal_brute_force(seed: int, objective: str, spare: int) -> None:
     ticks = Ticks.of(crowded(seed, 5, objective))
     best = least_of(ticks)

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import Series, at_load, one_or_all
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import solve
@@ -113,8 +112,8 @@ def paper_by_iteration(system: System, l: int) -> tuple[float, float]:
     return small, large
 
 
-@settings(max_examples=examples(25))
-@given(
+@tried(
+    25,
     k=st.integers(2, 12),
     load=st.floats(0.3, 0.95),
     p=st.floats(0.3, 0.95),

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from schedopt import check, evaluate
@@ -140,8 +140,7 @@ def judged(
     return reproved(instance, instance.constraints, given, claim)
 
 
-@settings(max_examples=examples(100))
-@given(some_packing(most=6, rules=True))
+@tried(100, some_packing(most=6, rules=True))
 def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
     best = fewest(instance)
     assume(best is not None)
@@ -189,8 +188,7 @@ def forged(draw: st.DrawFn, instance: Instance) -> dict[str, object]:
     return draw(st.sampled_from([{}, {"kind": "nodes"}, {"kind": "nodes", "x": 1}, {"kind": "x"}]))
 
 
-@settings(max_examples=examples(600))
-@given(some_packing(most=5, rules=True).flatmap(lambda of: st.tuples(st.just(of), forged(of))))
+@tried(600, some_packing(most=5, rules=True).flatmap(lambda of: st.tuples(st.just(of), forged(of))))
 def test_no_forged_certificate_proves_too_much(made: tuple[Instance, dict[str, object]]) -> None:
     instance, given = made
     best = fewest(instance)
@@ -199,8 +197,7 @@ def test_no_forged_certificate_proves_too_much(made: tuple[Instance, dict[str, o
     assert judged(instance, given, (best + 1) * instance.nodes)
 
 
-@settings(max_examples=examples(100))
-@given(some_packing(most=6), st.data())
+@tried(100, some_packing(most=6), st.data())
 def test_tampered_multipliers_prove_no_more_than_there_is(
     instance: Instance, data: st.DataObject
 ) -> None:
@@ -257,8 +254,7 @@ def test_bundles_and_jobs_apart_count() -> None:
     assert judged(packing([1, 1, 1], 8, 1), given, 16.0)
 
 
-@settings(max_examples=examples(60))
-@given(some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
+@tried(60, some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
 def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
     model = Rectangles(instance)
     result = door.solve(model, Limits(threads=1))

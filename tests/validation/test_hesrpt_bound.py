@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import ALL, examples
+from builders.effort import ALL, tried
 from builders.hesrpt import cluster, common, speedups, tables, various
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -42,8 +41,7 @@ def judged(instance: Instance, claim: Document, given_: dict[str, Any] | None) -
     return reproved(instance, instance.constraints, given_ or {}, claim)
 
 
-@settings(max_examples=examples(15))
-@given(various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
+@tried(15, various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
 def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -> None:
     names = [job.name for job in instance.jobs]
     random.shuffle(names)
@@ -54,8 +52,7 @@ def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -
         assert "no option" in str(judged(instance, other, found))
 
 
-@settings(max_examples=examples(25))
-@given(common(6, extreme=False))
+@tried(25, common(6, extreme=False))
 def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
     claim, found = made(instance)
     assert found is not None and found["kind"] == "ranks"
@@ -347,8 +344,7 @@ TEAMS = FairShare(by="team", at_least={"b": 0.6}, at_most={"a": 0.3})
 @pytest.mark.parametrize(
     ("rules", "by", "cost_of_one"), [((), None, 1.0), ((), None, 1e-3), ((TEAMS,), "team", 1.0)]
 )
-@settings(max_examples=examples(20))
-@given(st.randoms(use_true_random=False))
+@tried(20, st.randoms(use_true_random=False))
 def test_passes_leave_the_best_order_and_close_what_costs_less(
     rules: tuple[Any, ...], by: str | None, cost_of_one: float, random: Random
 ) -> None:
