@@ -44,35 +44,29 @@ def night(
     )
 
 
-@given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
-def test_compiled_equals_plain_to_the_last_bit(
-    jobs: list[list[list[float]]], processors: int, data: st.DataObject
-) -> None:
-    instance = night(jobs, processors)
-    run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
-    for name in DISPATCHERS:
-        key = dispatchers.KEYS[name]
-        if name == "random":
-            draws = key(instance, 3)
-            ours, plain = play(instance, run, draws=draws), play_plainly(instance, run, draws=draws)
-        else:
-            keys = key(instance)
-            ours, plain = play(instance, run, keys=keys), play_plainly(instance, run, keys=keys)
-        for a, b in zip(ours, plain, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-@given(seed=st.integers(0, 10_000))
-def test_with_releases_and_seats_too(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    instance = windowed_night(rng, jobs=9, tasks=6, stages=4)
-    run = Held.of(instance).able(np.flatnonzero(rng.random(len(instance.jobs)) < 0.9))
+def expect_alike(instance: Instance, run: np.ndarray) -> None:
     for name in DISPATCHERS:
         key = dispatchers.KEYS[name]
         luck = {"draws": key(instance, 3)} if name == "random" else {"keys": key(instance)}
         ours, plain = play(instance, run, **luck), play_plainly(instance, run, **luck)
         for a, b in zip(ours, plain, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
+def test_compiled_equals_plain_to_the_last_bit(
+    jobs: list[list[list[float]]], processors: int, data: st.DataObject
+) -> None:
+    run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
+    expect_alike(night(jobs, processors), run)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_with_releases_and_seats_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    instance = windowed_night(rng, jobs=9, tasks=6, stages=4)
+    some = np.flatnonzero(rng.random(len(instance.jobs)) < 0.9)
+    expect_alike(instance, Held.of(instance).able(some))
 
 
 def test_edf_and_least_slack_by_hand() -> None:

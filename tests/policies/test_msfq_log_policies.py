@@ -32,44 +32,23 @@ from schedopt.policies.registry import NotApplicableError, forget, registered
 
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
+STOP = {"half_life": 9.0, "fill": "stop"}
+PRIORITIES = (
+    """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4, "qos": 2},
+    "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
+    "qos": {"3": 1.5}, "backfill": "easy"}""",
+    """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1}, "max_age": 20,
+    "backfill": "skip"}""",
+    """{"weights": {"area": -1, "usage": -1},
+    "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}""",
+)
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *[(name, {}) for name in LOG_POLICIES],
     *[(name, {"fill": fill}) for name in ("sjf", "wfp3") for fill in ("skip", "easy")],
     ("saf", {"fill": "easy"}),
-    (
-        "multifactor",
-        {
-            "age": 1.0,
-            "size": 2.0,
-            "fair_share": 3.0,
-            "max_age": 20.0,
-            "half_life": 9.0,
-            "fill": "stop",
-        },
-    ),
+    ("multifactor", {"age": 1.0, "size": 2.0, "fair_share": 3.0, "max_age": 20.0} | STOP),
     ("fair-share-decay", {"half_life": 5.0, "fill": "skip"}),
-    (
-        "weighted",
-        {
-            "priority": """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4,
-        "qos": 2}, "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
-        "qos": {"3": 1.5}, "backfill": "easy"}"""
-        },
-    ),
-    (
-        "weighted",
-        {
-            "priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
-        "max_age": 20, "backfill": "skip"}"""
-        },
-    ),
-    (
-        "weighted",
-        {
-            "priority": """{"weights": {"area": -1, "usage": -1},
-        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""
-        },
-    ),
+    *[("weighted", {"priority": priority}) for priority in PRIORITIES],
     ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
 ]
 

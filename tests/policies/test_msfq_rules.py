@@ -98,31 +98,22 @@ def test_a_rule_sees_who_runs_and_since_when() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "says"), [(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")]
+    ("choice", "says"),
+    [
+        *[(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")],
+        (lambda state: next(iter(state.queued()), None), "waits and fits"),  # it does not fit
+        (
+            lambda state, kept=[]: kept.extend(state.jobs) or next(iter(kept), None),
+            "waits and fits",
+        ),
+    ],
+    ids=range(6),
 )
 def test_a_choice_that_is_none_is_refused(choice: Any, says: str) -> None:
-    register(lambda state: choice)
+    register(choice if callable(choice) else lambda state: choice)
     with pytest.raises(InputError, match=says) as caught:
         evaluate(QUEUE, "mine")
     assert "admission rule mine" in str(caught.value)
-
-
-def test_a_job_that_does_not_fit_is_refused() -> None:
-    register(lambda state: next(iter(state.queued()), None))
-    with pytest.raises(InputError, match="waits and fits"):
-        evaluate(QUEUE, "mine")
-
-
-def test_a_job_that_has_started_is_refused() -> None:
-    kept: list[Job] = []
-
-    def again(state: State) -> Job | None:
-        kept.extend(state.jobs)
-        return kept[0] if kept else None
-
-    register(again)
-    with pytest.raises(InputError, match="waits and fits"):
-        evaluate(QUEUE, "mine")
 
 
 def test_a_rule_that_fails_names_its_line() -> None:

@@ -40,34 +40,20 @@ def night(capacity: float, jobs: Jobs, *rules: Constraint) -> Instance:
 
 
 OVER = [(10.0, 100000001.0, "a"), (1.0, 100000000.1, "a"), (1.0, 100000000.0, "a")]
-CASES = {
-    "one job that is worth more than the two that fit": (night(200000000.7, OVER, SLACK), 10),
-    "the same with a reward of a million": (
+THREE: Jobs = [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")]
+TINY = FairShare(by="team", at_least={"b": 5.6e-10})
+MOST = FairShare(by="team", at_most={"b": 0.7}, of="selected")
+APART = Apart(jobs=("j0", "j1"))
+ONE = "one job that is worth more than the two that fit"
+CASES: dict[str, tuple[Instance, Any]] = {
+    ONE: (night(200000000.7, OVER, SLACK), 10),
+    "with a reward of a million": (
         night(200000000.7, [(1e6, *OVER[0][1:]), *OVER[1:]], SLACK),
         10**6,
     ),
-    "two that overrun by a billionth": (
-        night(2.0000000033, [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")], SLACK),
-        1,
-    ),
-    "a floor of next to nothing": (
-        night(
-            30,
-            [(1, 8, "b"), (1, 4, "b")],
-            FairShare(by="team", at_least={"b": 5.6e-10}),
-            Forbid(jobs=("j1",)),
-        ),
-        1,
-    ),
-    "rewards 13 orders of magnitude apart": (
-        night(
-            100,
-            [(1e-5, 1, "a"), (3e8, 1, "b")],
-            FairShare(by="team", at_most={"b": 0.7}, of="selected"),
-            Apart(jobs=("j0", "j1")),
-        ),
-        Fraction(1, 10**5),
-    ),
+    "two that overrun by a billionth": (night(2.0000000033, THREE, SLACK), 1),
+    "a floor": (night(30, [(1, 8, "b"), (1, 4, "b")], TINY, Forbid(jobs=("j1",))), 1),
+    "rewards apart": (night(100, [(1e-5, 1, "a"), (3e8, 1, "b")], MOST, APART), Fraction(1, 10**5)),
 }
 
 
@@ -154,7 +140,7 @@ def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
 def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     from schedopt.solvers.dssp.selection.binary.engine import Solver
 
-    instance, right = CASES["one job that is worth more than the two that fit"]
+    instance, right = CASES[ONE]
     false = Answer("infeasible", None, None)
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
     result = solve(instance, solver="highs")
