@@ -6,22 +6,17 @@ from typing import Any
 import pytest
 from builders.effort import tried
 from builders.refusals import refusal
-from builders.swf import line, saved
+from builders.swf import line, said, saved
 from hypothesis import strategies as st
 
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, load
-from schedopt.instances.msfq import Instance, swf
+from schedopt.instances.msfq import swf
 from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.swf import convert as convert_swf
 
 REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
-
-
-def said(queue: Instance) -> list[str]:
-    """Return the notes of a description, without its head."""
-    return (queue.description or "").removesuffix(".").split("; ")[1:]
 
 
 def test_every_job_of_a_log(tmp_path: Path) -> None:
