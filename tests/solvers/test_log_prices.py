@@ -328,20 +328,6 @@ def test_annealing_finds_what_is_best_and_keeps_what_it_is_given() -> None:
         assert value == int(ticks.weight @ starts_of(ticks, order.tolist()))
 
 
-def test_an_interruption_keeps_the_schedule_in_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(windows, "improved", interrupted)
-    queue = queue_of(Jobs.of([0, 0, 0], [3, 3, 3], [4, 2, 9]), 5)
-    result = schedopt.solve(Window(queue))
-    assert result.termination == "interrupted"
-    assert result.violations == ()
-    assert result.solution is not None
-    assert result.bound is not None
-    assert result.bound <= (2 + 6 + 15) / 3 <= (result.objective or 0.0) * (1 + 1e-9)
-
-
 def test_a_window_of_many_jobs_that_wait_is_proven() -> None:
     draw = np.random.default_rng(8)
     n = 40
