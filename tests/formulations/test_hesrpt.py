@@ -65,9 +65,7 @@ def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
 
 
 @tried(60, common(5))
-def test_sizes_beyond_the_digits_of_an_interior_point_are_not_called_optimal(
-    instance: Instance,
-) -> None:
+def test_sizes_beyond_an_interior_points_digits_are_not_called_optimal(instance: Instance) -> None:
     best = searched(instance).value
     result = schedopt.solve(instance, solver="clarabel")
     assert result.violations == ()
@@ -248,9 +246,7 @@ def _foreign(model: Allocation) -> None:
         (_foreign, "own variables"),
     ],
 )
-def test_what_cannot_be_solved_is_refused_by_name(
-    change: Callable[[Allocation], None], says: str
-) -> None:
+def test_what_cannot_be_solved_is_refused(change: Callable[[Allocation], None], says: str) -> None:
     model = Allocation(TWO)
     change(model)
     with pytest.raises(InputError, match=says):

@@ -108,7 +108,7 @@ def test_a_field_of_any_name_is_a_grouping_only_if_asked(tmp_path: Path, field: 
 
 
 @pytest.mark.parametrize(("reward", "is_worth"), [("linear", 380), ("size", 9), ("banded", 1000)])
-def test_a_reward_function_stands_in_for_the_column(
+def test_a_reward_function_replaces_the_column(
     tmp_path: Path, reward: str, is_worth: float
 ) -> None:
     for text in (HEADER + LINE, "name,priority,demand,critical_path\na,120,9,7\n"):

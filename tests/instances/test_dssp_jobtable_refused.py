@@ -95,9 +95,7 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
         ("seats:houdini", "two", "a finite number >= 0"),
     ],
 )
-def test_cells_of_times_and_seats(
-    tmp_path: Path, column: str, text: str, expected: str | None
-) -> None:
+def test_times_and_seats(tmp_path: Path, column: str, text: str, expected: str | None) -> None:
     cells = {"name": "a", "reward": "1", "tasks": "1h", column: text}
     lines = "\n".join([",".join(cells), ",".join(cells.values())])
     asked: dict[str, Any] = {"start": "2026-11-22T20:00"}

@@ -156,9 +156,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         ({"log": None}, "a class or more, or a log"),
     ],
 )
-def test_an_instance_of_a_log_is_checked(
-    tmp_path: Path, keys: dict[str, object], words: str
-) -> None:
+def test_an_instance_of_a_log_is_valid(tmp_path: Path, keys: dict[str, object], words: str) -> None:
     path = logged(tmp_path)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     document = msgspec.json.decode(path.read_bytes()) | keys
@@ -195,7 +193,7 @@ VECTORS = "submit,need,run,partition,need:gpu\n0,2,5,a,2\n1,1,5,b,0\n"
         (TABLE, {"partitions": {"b": {"servers": 4}}}, "a column 'partition'"),
     ],
 )
-def test_resources_and_partitions_are_checked(
+def test_resources_and_partitions(
     tmp_path: Path, text: str, keys: dict[str, object], words: str
 ) -> None:
     path = logged(tmp_path, text)

@@ -142,7 +142,7 @@ def test_thousands_of_schedules_keep_the_rules_and_the_bound(part: int) -> None:
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
-def test_no_processor_is_idle_while_a_task_is_runnable(
+def test_no_processor_idles_while_a_task_waits(
     jobs: list[list[list[float]]], processors: int
 ) -> None:
     instance = night(jobs, processors)
@@ -207,7 +207,7 @@ def test_a_job_without_stages_cannot_be_dispatched() -> None:
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
-def test_guaranteed_fill_completes_all_that_is_selected(
+def test_guaranteed_fill_completes_the_selection(
     jobs: list[list[list[float]]], processors: int
 ) -> None:
     """Theorem 4, for any non-delay dispatcher."""
@@ -218,9 +218,7 @@ def test_guaranteed_fill_completes_all_that_is_selected(
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 4))
-def test_maxk_takes_jobs_that_fit_and_not_the_next(
-    jobs: list[list[list[float]]], processors: int
-) -> None:
+def test_maxk_takes_all_that_fit_in_order(jobs: list[list[list[float]]], processors: int) -> None:
     instance = night(jobs, processors)
     for name in ("lcpf", "random", "stcpu"):
         result = evaluate(instance, f"maxk+{name}", seed=5)

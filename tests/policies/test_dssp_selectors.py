@@ -315,7 +315,7 @@ def season(seed: int, rule: dict[str, Any] | None) -> Instance:
 
 @pytest.mark.parametrize("memory", [{}, {"window": 2}, {"window": 9}, {"half_life": 1.5}])
 @pytest.mark.parametrize("seed", range(4))
-def test_none_is_better_than_the_season_and_carried_shares_keep_the_rule(
+def test_none_beats_the_season_and_carried_shares_keep_the_rule(
     memory: dict[str, Any], seed: int
 ) -> None:
     rule = {"each": {"at_most": 0.4}, **memory}

@@ -56,7 +56,7 @@ def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Tra
 
 
 @pytest.mark.parametrize(("name", "options", "two", "four"), RUNS + BY_SIZES)
-def test_rules_do_as_their_authors_code(
+def test_rules_play_as_published(
     name: str, options: dict[str, Any], two: float, four: float
 ) -> None:
     for needs, total in ((TWO, two), (FOUR, four)):
@@ -82,9 +82,7 @@ def test_the_runs_that_end_fit_together(seed: int, run: Any, needs: tuple[int, .
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("name", "options"), [run[:2] for run in RUNS])
-def test_on_a_log_they_start_jobs_as_in_a_queue(
-    name: str, options: dict[str, Any], seed: int
-) -> None:
+def test_on_a_log_they_start_as_in_a_queue(name: str, options: dict[str, Any], seed: int) -> None:
     jobs = trace(FOUR, seed, 200, 0.95)
     log = queue_of(Jobs.of(jobs.times, np.array(FOUR)[jobs.classes], jobs.sizes), 8)
     starts = by_class.started(log, plan(by_class.classes(log), name, **options))

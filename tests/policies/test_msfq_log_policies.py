@@ -163,9 +163,7 @@ def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bo
 
 
 @tried(200, seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
-def test_who_ran_in_a_jobs_place(
-    seed: int, policy: tuple[str, dict[str, Any]], several: bool
-) -> None:
+def test_who_ran_instead(seed: int, policy: tuple[str, dict[str, Any]], several: bool) -> None:
     name, own = policy
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     jobs, row = queue.jobs, seed % len(queue.jobs)

@@ -101,7 +101,7 @@ def test_a_quantile_of_scores_that_are_all_known_is_the_plain_one() -> None:
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
-def test_intervals_hold_about_as_many_starts_as_they_say(
+def test_intervals_hold_as_many_starts_as_said(
     level: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for drawn in ("SCENARIOS", "PAST_SCENARIOS", "MOMENTS"):

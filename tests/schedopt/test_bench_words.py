@@ -33,9 +33,7 @@ from schedopt.sweep.rows import Row, table
 
 
 @given(st.lists(st.floats(0, 1e4), min_size=1, max_size=20), st.sampled_from([0.001, 1.0, 10.0]))
-def test_a_shifted_geometric_mean_is_what_its_definition_says(
-    values: list[float], shift: float
-) -> None:
+def test_a_shifted_geometric_mean_is_its_definition(values: list[float], shift: float) -> None:
     found = shifted_geometric_mean(values, shift)
     product = statistics.fmean(math.log(value + shift) for value in values)
     assert found == pytest.approx(math.exp(product) - shift, rel=1e-6, abs=1e-9)

@@ -115,9 +115,7 @@ def test_selecting_again_is_right(seed: int) -> None:
         assert sum((reward[name] for name in found.solution.selected), Fraction(0)) == best
 
 
-def test_a_certificate_that_proves_too_little_is_not_handed_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_certificate_that_proves_too_little_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "schedopt.validation.hesrpt.bound.reproved", lambda *given: "a price is missing"
     )

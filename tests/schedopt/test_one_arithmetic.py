@@ -246,9 +246,7 @@ def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) 
         assert read_rows(path) == list(rows)
 
 
-def test_papers_and_spreadsheets_have_it_and_one_instance_has_no_profile(
-    rows: RowTable, tmp_path: Path
-) -> None:
+def test_papers_and_spreadsheets_have_it_without_a_profile(rows: RowTable, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
     said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
     assert said.count("no schedule is below") == 1

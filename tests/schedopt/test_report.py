@@ -228,7 +228,7 @@ def test_interrupted_while_drawing_it_is_written_with_what_there_is(
     assert pictures_of(target.read_text(encoding="utf-8")) == ["<svg></svg>"]
 
 
-def test_what_cannot_be_drawn_costs_its_own_picture_alone(
+def test_what_cannot_be_drawn_costs_one_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object, **words: object) -> None:

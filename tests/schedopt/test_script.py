@@ -99,9 +99,7 @@ def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
         ("#: end\n#: each job", "one line"),
     ],
 )
-def test_a_template_that_could_break_a_word_is_refused(
-    block: str, says: str, tmp_path: Path
-) -> None:
+def test_a_template_that_may_break_a_word_is_refused(block: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "own.sh"
     path.write_text(f"#!/bin/sh\n#: each job\n{block}\n#: end\n")
     with pytest.raises(InputError, match=says) as caught:

@@ -63,9 +63,7 @@ def test_a_season_has_something_in_hand_without_any_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["dssp/selection", "dssp/season"])
-def test_where_rows_take_longer_than_there_is_no_engine_is_asked(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_rows_are_given_to_no_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     season = generate("dssp", "season", seed=2, options={"nights": 3, "processors": 100})
     if name == "dssp/selection":
         jobs = tuple(

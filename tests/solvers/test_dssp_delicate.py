@@ -171,9 +171,7 @@ def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPat
     assert "without its presolve" in str(result.message)
 
 
-def test_a_selection_that_is_nearly_proven_is_dispatched_and_said_to_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
     from schedopt.solvers.dssp.selection.binary import engine
 
     draw = np.random.default_rng(5)

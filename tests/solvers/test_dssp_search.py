@@ -141,9 +141,7 @@ def test_comparable_numbers_are_ordered_as_the_keys_are(keys: list[float]) -> No
 
 
 @given(st.integers(1, 20), st.lists(st.tuples(st.integers(0, 19), st.integers(0, 5)), max_size=60))
-def test_the_final_is_won_by_the_first_of_the_least(
-    count: int, changes: list[tuple[int, int]]
-) -> None:
+def test_the_first_of_the_least_wins_the_final(count: int, changes: list[tuple[int, int]]) -> None:
     half = leaves_for(count)
     best, who = np.full(2 * half, NOBODY), np.zeros(2 * half, np.int64)
     begin(best, who)
@@ -161,9 +159,7 @@ def test_the_final_is_won_by_the_first_of_the_least(
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(1, 50), st.integers(0, 9)
 )
-def test_tasks_are_ordered_by_stage_then_key_then_place(
-    widths: list[int], values: int, seed: int
-) -> None:
+def test_tasks_go_by_stage_then_key_then_place(widths: list[int], values: int, seed: int) -> None:
     first = np.concatenate(([0], np.cumsum(widths)))
     keys = np.random.default_rng(seed).integers(0, values, first[-1]).astype(float)
     stage = np.repeat(np.arange(len(widths)), widths)

@@ -170,7 +170,7 @@ TEAMS = st.sampled_from(
 
 
 @tried(15, various(5, st.one_of(speedups, tables)), TEAMS)
-def test_rents_and_slots_of_teams_hold_beside_the_proven_optimum(
+def test_rents_and_slots_of_teams_hold_beside_the_optimum(
     instance: Instance, rule: FairShare
 ) -> None:
     assume(len(instance.jobs) > 1)  # that there are two teams
@@ -216,9 +216,7 @@ def test_something_is_in_hand_without_any_time() -> None:
 
 
 @pytest.mark.parametrize("jobs", [64, 500])
-def test_waves_keep_what_is_recomputed_one_by_one(
-    jobs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waves_are_recomputed_one_by_one(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = many(jobs, 7)
     best = slots._waves(instance)
     solution = best.written()

@@ -134,9 +134,7 @@ def test_the_closed_form_is_the_published_transforms(
 
 @pytest.mark.parametrize("load", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize(("l", "variant"), [(31, "literal"), (8, "literal"), (12, "lazy")])
-def test_exact_values_lie_within_the_simulations_interval(
-    load: float, l: int, variant: str
-) -> None:
+def test_exact_values_lie_in_simulated_intervals(load: float, l: int, variant: str) -> None:
     queue = at_load(32, load)
     model = Threshold(queue, variant=variant)  # type: ignore[arg-type]
     small, large = exact(model.system, l, variant)  # type: ignore[arg-type]

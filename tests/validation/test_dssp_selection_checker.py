@@ -115,7 +115,7 @@ RULES: list[tuple[Constraint, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "keeps", "breaks", "says"), RULES)
-def test_every_kind_of_side_constraint(
+def test_side_constraints_of_every_kind(
     rule: Constraint, keeps: str, breaks: str, says: str
 ) -> None:
     assert check(INSTANCE, choosing(INSTANCE, *keeps.split()), [rule]).ok

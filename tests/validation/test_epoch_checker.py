@@ -198,9 +198,7 @@ def test_no_forged_certificate_proves_too_much(made: tuple[Instance, dict[str, o
 
 
 @tried(100, some_packing(most=6), st.data())
-def test_tampered_multipliers_prove_no_more_than_there_is(
-    instance: Instance, data: st.DataObject
-) -> None:
+def test_tampered_multipliers_prove_no_more(instance: Instance, data: st.DataObject) -> None:
     """Real multipliers with one number changed: what they still prove holds."""
     packed = items(instance, ())
     assume(instance.inequity > 0)

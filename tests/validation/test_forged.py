@@ -210,7 +210,7 @@ def test_what_is_looked_at_first_is_the_threshold_and_beside_it(
     assert any("curve" in violation for violation in report.violations)
 
 
-def test_no_look_is_at_many_more_thresholds_than_the_one_before(
+def test_each_look_is_at_twice_as_many_at_most(
     right: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a few took says little of many: sums of many steps are other work for the machine."""

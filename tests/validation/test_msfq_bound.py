@@ -34,9 +34,7 @@ from schedopt.validation.report import Refuted
     small=st.floats(0.03, 30.0),
     large=st.floats(0.03, 30.0),
 )
-def test_two_exact_methods_agree(
-    k: int, load: float, part: float, small: float, large: float
-) -> None:
+def test_exact_methods_agree(k: int, load: float, part: float, small: float, large: float) -> None:
     queue = one_or_all(k, load * part * k * small, load * (1 - part) * large, small, large)
     system = System.of(queue)
     ours = curve(system)
