@@ -174,7 +174,6 @@ def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
         path = tmp_path / f"plan{ending}"
         write(table, path)
         back = read(path)
-        assert back is not None
         assert back.with_columns(pl.col("reason").fill_null("")).equals(table)
         (axes,) = plot(path).axes
         assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -330,7 +329,6 @@ def spoiled(document: dict[str, Any], how: str) -> None:
 def test_the_checker_finds_what_is_wrong_with_its_schedules(how: str, says: str) -> None:
     instance = season(1)
     run = carried_out(instance, solve(instance))
-    assert run is not None
     document = msgspec.json.decode(msgspec.json.encode(run.document()))
     spoiled(document, how)
     claim = msgspec.convert(document, type(run.document()))

@@ -24,7 +24,6 @@ from schedopt.solvers.result import Limits
 def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
     """Search from one item an epoch down, and from one epoch up."""
     packed = items(instance, instance.constraints)
-    assert packed is not None
     known = [list(jobs) for kind in packed.kinds for jobs in kind.items]
     search = Completion(packed, 1, known)
     assert search.advance(seconds)
@@ -62,7 +61,6 @@ def fitted(packed: Items) -> list[list[int]]:
 def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
     packed = items(instance, instance.constraints)
     assume(instance.inequity > 0 and packed is not None)
-    assert packed is not None
     best = fewest(instance)
     assert packed.impossible() == (best is None)
     if best is None:
@@ -141,11 +139,8 @@ def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
     packed = items(instance, instance.constraints)
     best = fewest(instance)
     assume(instance.inequity > 0 and packed is not None and best is not None)
-    assert packed is not None
-    assert best is not None
     prices = Multipliers(packed, best, first_fit(packed))
     assert prices.advance(10.0)
-    assert prices.best is not None
     assert prices.best.epochs <= best
     worth = {
         j: value

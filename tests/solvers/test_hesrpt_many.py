@@ -128,7 +128,6 @@ def test_bounds_of_single_jobs_are_kept_and_seen() -> None:
     free = schedopt.solve(instance, time_limit=1)
     held = schedopt.solve(instance, constraints=[capped, floored], time_limit=1)
     assert held.violations == () and held.gap is not None and held.gap < 0.02
-    assert free.objective is not None and held.bound is not None
     assert held.bound > free.objective
 
 
@@ -136,7 +135,6 @@ def test_a_bound_by_rents_is_re_proved_and_no_more_than_it() -> None:
     instance = many(61, 3)
     model = Allocation(instance)
     result = solve(model, Limits(time_limit=1.0))
-    assert result.bound is not None
     found = certificate(model, result, Limits(time_limit=20.0))
     assert found is not None and found["kind"] == "rents"
 
@@ -148,12 +146,10 @@ def test_a_bound_by_rents_is_re_proved_and_no_more_than_it() -> None:
     assert line(found, result.bound) is None
     assert "shows" in str(line(found, result.bound * 1.01))
     jobs = found["jobs"]
-    assert isinstance(jobs, list)
     dearer = [{**jobs[0], "cost": jobs[0]["cost"] * (1 + 1e-6)}, *jobs[1:]]
     assert "may cost less" in str(line({**found, "jobs": dearer}, result.bound))
     freer = [{**jobs[0], "beyond": jobs[0]["beyond"] * 9.0}, *jobs[1:]]
     assert "may cost less" in str(line({**found, "jobs": freer}, result.bound))
-    assert isinstance(found["rents"], list)
     rising = found["rents"][::-1]
     assert "never do" in str(line({**found, "rents": rising}, result.bound))
     assert "every job" in str(line({**found, "jobs": jobs[1:]}, result.bound))

@@ -52,7 +52,6 @@ def test_a_season_of_fair_shares_is_one_branch() -> None:
     rule = FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
     result = solve(night, constraints=[rule], certificate=True)
     assert result.bound_checked
-    assert isinstance(result.certificate, dict)
     assert len(result.certificate["nodes"]) == 1
 
 
@@ -65,7 +64,6 @@ def test_a_plain_knapsack_is_re_proved_without_a_branch(seed: int, family: str, 
     result = solve(night, certificate=True)
     given = result.certificate
     assert result.bound_checked
-    assert isinstance(given, dict)
     assert len(given["nodes"]) == 1
     best = Fraction(result.objective or 0.0)
     if best:  # rewards are whole
@@ -253,7 +251,6 @@ def test_a_season_of_nights_is_re_proved(memory: dict[str, Any]) -> None:
     result = solve(night, constraints=[rule], certificate=True)
     assert result.proven and result.bound_checked
     rows = Arrays.of(Season(night).add(rule).program()).keys
-    assert isinstance(result.certificate, dict)
     assert set(result.certificate["rows"]) == set(rows)  # the checker knows each of them
     document = claim(result)
     assert check(night, document).bound == "re-proved"

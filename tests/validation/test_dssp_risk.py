@@ -206,7 +206,6 @@ def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sampled, "WIDE", 0.0)
         search.run()
-    assert best is not None
     assert search.bound >= best * (1 - 1e-12)
     result = schedopt.solve(model, solver="sampled").document()
     given = search.proof()
@@ -265,7 +264,6 @@ def test_schedules_are_played_alike_in_python_compiled_and_by_the_checker(seed: 
     draw = Random(seed)  # noqa: S311
     night, _ = at_risk(draw, some_night(draw, staged=True))
     sample = schedopt.dssp.Schedule(night, risk="mean", scenarios=5, seed=seed % 99).sample
-    assert sample is not None
     jobs = [j for j in range(len(night.jobs)) if draw.random() < 0.8]
     starts = np.array([float(draw.randint(0, 4)) for _ in night.tasks.lengths])
     mask = np.isin(np.arange(len(night.jobs)), jobs)
@@ -298,7 +296,6 @@ def test_scenarios_are_the_same_however_many_are_drawn() -> None:
 def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
     result = schedopt.solve(NIGHT, risk="mean")
     run = carried_out(NIGHT, result)
-    assert run is not None
     assert run.checked and not run.violations
     columns = {c.title: c.cells for c in problem("dssp").plan(NIGHT, result, run)}
     told = dict(zip(columns["job"], columns["chance"], strict=True))

@@ -144,13 +144,11 @@ def judged(
 def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
     best = fewest(instance)
     assume(best is not None)
-    assert best is not None
     model = Partition(instance)
     result = door.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits(time_limit=5.0))
     if given is None:
         return
-    assert result.bound is not None
     assert judged(instance, given, result.bound) is None
     assert judged(instance, given, (best + 1) * instance.nodes)
     assert judged(instance, given, result.bound + 0.5)
@@ -193,7 +191,6 @@ def test_no_forged_certificate_proves_too_much(made: tuple[Instance, dict[str, o
     instance, given = made
     best = fewest(instance)
     assume(best is not None)
-    assert best is not None
     assert judged(instance, given, (best + 1) * instance.nodes)
 
 
@@ -202,12 +199,9 @@ def test_tampered_multipliers_prove_no_more(instance: Instance, data: st.DataObj
     """Real multipliers with one number changed: what they still prove holds."""
     packed = items(instance, ())
     assume(instance.inequity > 0)
-    assert packed is not None
     best = fewest(instance)
-    assert best is not None
     prices = Multipliers(packed, best, first_fit(packed))
     prices.advance(5.0)
-    assert prices.best is not None
     rows = zip(packed.kinds, prices.best.multipliers, strict=True)
     sizes = [[kind.top, value] for kind, value in rows]
     real = {"kind": "multipliers", "sizes": sizes, "jobs": [], "most": prices.best.most}
