@@ -68,9 +68,7 @@ documents = st.recursive(
 
 
 @given(st.dictionaries(keys, documents, max_size=4), st.booleans())
-def test_no_document_without_a_repeated_key_is_taken_for_one(
-    document: dict[str, Any], escaped: bool
-) -> None:
+def test_no_other_document_has_a_repeated_key(document: dict[str, Any], escaped: bool) -> None:
     text = json.dumps(document, ensure_ascii=escaped)
     assert decoding.decode(text.encode(), dict[str, Any]) == document
 

@@ -57,9 +57,7 @@ TEXTS: list[tuple[str | bytes, str]] = [
 
 
 @mark.parametrize(("text", "says"), TEXTS, ids=range(len(TEXTS)))
-def test_what_is_no_document_is_refused_in_a_line(
-    text: str | bytes, says: str, tmp_path: Path
-) -> None:
+def test_what_is_no_document_is_refused(text: str | bytes, says: str, tmp_path: Path) -> None:
     path = tmp_path / "night.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     said = str(refusal(files.load, path))

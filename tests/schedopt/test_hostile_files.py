@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, started
-from builders.effort import examples
+from builders.effort import examples, tried
 from builders.reports import row
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -227,10 +227,10 @@ def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
             yield node, key
 
 
-@settings(max_examples=examples(150))
 @example(name="greedy-trap", places=[5, 1, 1, 1], values=[5e-324, 0, 0, 3])
 @example(name="greedy-trap", places=[5, 0, 2, 0], values=[5e-324, 0, 1e308, 3])
-@given(
+@tried(
+    150,
     name=st.sampled_from(BUNDLED),
     places=st.lists(st.integers(0, 200), min_size=1, max_size=4),
     values=st.lists(st.sampled_from(EXTREMES), min_size=4, max_size=4),
@@ -262,7 +262,6 @@ def test_extreme_numbers(name: str, places: list[int], values: list[float]) -> N
             v.startswith(("capacity", "deadline", "objective")) for v in result.violations
         )
         if not night.constraints and result.objective is not None:
-            assert default.bound is not None
             assert result.objective <= default.bound * (1 + 1e-9)
 
 
