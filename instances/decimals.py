@@ -85,6 +85,8 @@ class Whole(Sequence[Fraction]):
         """Return decimals in their largest common unit, or one a little smaller."""
         if len(numbers) <= FEW and (small := _integers(numbers.tolist())) is not None:
             return cls(np.array(small, dtype=np.int64), 1)
+        if (summed := whole_total(numbers)) is not None and summed < SAFE and numbers.min() >= 0:
+            return cls(numbers.astype(np.int64), 1)
         scale = scale_of(numbers)
         if scale:
             whole = np.rint(numbers * scale).astype(np.int64)

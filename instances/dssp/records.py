@@ -218,16 +218,31 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def _floats(self, numbers: Iterable[float]) -> Floats:
         return np.fromiter(numbers, np.float64, len(self.jobs))
 
+    def column(self, field: str) -> Floats:
+        """Return a number of each job as given, shape (J,), read-only; NaN where there is none."""
+        if field not in self._columns:
+            given = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
+            given.flags.writeable = False
+            self._columns[field] = given
+        return self._columns[field]
+
     @cached_property
+    def _columns(self) -> dict[str, Floats]:
+        return {}
+
+    @property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return self._floats(job.reward for job in self.jobs)
+        return self.column("reward")
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
+        given = self.column("demand")
+        if not np.isnan(given).any():
+            return given
         return self._floats(
-            job.planned_demand if (given := job.demand) is None else given for job in self.jobs
+            job.planned_demand if job.demand is None else job.demand for job in self.jobs
         )
 
     @cached_property
@@ -235,16 +250,16 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """T_∞(j) as planned, shape (J,), in time."""
         return self._floats(job.planned_critical_path for job in self.jobs)
 
-    @cached_property
+    @property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return self._floats(map(attrgetter("release"), self.jobs))
+        return self.column("release")
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
-        own = list(map(attrgetter("deadline"), self.jobs))
-        return self._floats([self.deadline if d is None else d for d in own])
+        own = self.column("deadline")
+        return np.where(np.isnan(own), self.deadline, own)
 
     @cached_property
     def windowed(self) -> bool:
@@ -279,7 +294,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def planned(self) -> Planned:
         """T_1 and T_∞ of each job as planned, exactly."""
-        return Planned.of(self.jobs)
+        return Planned.of(self.jobs, self.column("demand"), self.column("critical_path"))
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
