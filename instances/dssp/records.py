@@ -7,7 +7,7 @@ Rendering", SPAA 2005, section 2.
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
 from typing import Annotated
@@ -31,7 +31,7 @@ from schedopt.instances.constraints import (
     Together,
     check_rules,
 )
-from schedopt.instances.decimals import as_written, rounded_total
+from schedopt.instances.decimals import as_written, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
@@ -50,6 +50,8 @@ from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
+PART = 4096
+"""Names that are taken at once: so many stay in a processor's cache."""
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Instance": {
         "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
@@ -250,6 +252,11 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """T_∞(j) as planned, shape (J,), in time."""
         return self._floats(job.planned_critical_path for job in self.jobs)
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether rewards and demands are whole, and sum to less than 2^52 each."""
+        return None not in (whole_total(self.rewards), whole_total(self.demands))
+
     @property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
@@ -385,7 +392,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         if isinstance(solution, Scheduled):
             done = zip(rewards.tolist(), run.tolist(), solution.selected, strict=True)
             return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
-        return rounded_total(rewards)
+        return rounded_total(rewards, whole=self.whole)
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the position of each job that is run, in the order of `selected`."""
@@ -405,7 +412,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def named(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Return names and positions of some jobs, and remember them: a million take a second."""
         places = np.flatnonzero(chosen)
-        names = tuple(self._labels[places].tolist())
+        parts = (places[i : i + PART] for i in range(0, places.size, PART))
+        names = tuple(chain.from_iterable(self._labels[part].tolist() for part in parts))
         places.flags.writeable = False
         self.__dict__["_named"] = names, places
         return names, places

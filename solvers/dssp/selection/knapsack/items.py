@@ -128,7 +128,8 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     room = min(room, 2 * demands.total)
     unit = 1 << max(0, room.bit_length() - 53)
     if unit == 1:
-        return numbers.astype(np.float64), float(room), True
+        whole = demands.floats if demands.scale == 1 else numbers.astype(np.float64)
+        return whole, float(room), True
     if not generous:
         return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
     weights = numbers // unit
