@@ -142,6 +142,6 @@ class Selection(Declared):
         """Turn values of the variables into a selection."""
         return self.selected(self._whole(value))
 
-    def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> Selected:
-        """Return the solution record of the jobs at these positions."""
-        return selected(self.instance, np.asarray(positions, dtype=np.int64), self.fill)
+    def selected(self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]) -> Selected:
+        """Return the solution record of the jobs at these positions, or under a mask."""
+        return selected(self.instance, chosen, self.fill)

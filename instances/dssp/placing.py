@@ -48,7 +48,7 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
         shares[by] = {g: fsum(part) / capacity for g, part in zip(groups, parts, strict=True)}
     return Selected(
         selected=names,
-        demand=rounded_total(demands),
+        demand=rounded_total(demands, whole=night.whole),
         capacity=capacity,
         shares=shares,
         objectives=UNSET if len(night.objectives) < 2 else worths(night, picked.tolist()),

@@ -7,7 +7,7 @@ Rendering", SPAA 2005, section 2.
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
 from typing import Annotated
@@ -31,7 +31,7 @@ from schedopt.instances.constraints import (
     Together,
     check_rules,
 )
-from schedopt.instances.decimals import as_written, rounded_total
+from schedopt.instances.decimals import as_written, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
@@ -50,6 +50,8 @@ from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
+PART = 4096
+"""Names that are taken at once: so many stay in a processor's cache."""
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Instance": {
         "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
@@ -218,16 +220,31 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def _floats(self, numbers: Iterable[float]) -> Floats:
         return np.fromiter(numbers, np.float64, len(self.jobs))
 
+    def column(self, field: str) -> Floats:
+        """Return a number of each job as given, shape (J,), read-only; NaN where there is none."""
+        if field not in self._columns:
+            given = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
+            given.flags.writeable = False
+            self._columns[field] = given
+        return self._columns[field]
+
     @cached_property
+    def _columns(self) -> dict[str, Floats]:
+        return {}
+
+    @property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return self._floats(job.reward for job in self.jobs)
+        return self.column("reward")
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
+        given = self.column("demand")
+        if not np.isnan(given).any():
+            return given
         return self._floats(
-            job.planned_demand if (given := job.demand) is None else given for job in self.jobs
+            job.planned_demand if job.demand is None else job.demand for job in self.jobs
         )
 
     @cached_property
@@ -236,15 +253,20 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return self._floats(job.planned_critical_path for job in self.jobs)
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether rewards and demands are whole, and sum to less than 2^52 each."""
+        return None not in (whole_total(self.rewards), whole_total(self.demands))
+
+    @property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return self._floats(map(attrgetter("release"), self.jobs))
+        return self.column("release")
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
-        own = list(map(attrgetter("deadline"), self.jobs))
-        return self._floats([self.deadline if d is None else d for d in own])
+        own = self.column("deadline")
+        return np.where(np.isnan(own), self.deadline, own)
 
     @cached_property
     def windowed(self) -> bool:
@@ -279,7 +301,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def planned(self) -> Planned:
         """T_1 and T_∞ of each job as planned, exactly."""
-        return Planned.of(self.jobs)
+        return Planned.of(self.jobs, self.column("demand"), self.column("critical_path"))
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
@@ -370,7 +392,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         if isinstance(solution, Scheduled):
             done = zip(rewards.tolist(), run.tolist(), solution.selected, strict=True)
             return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
-        return rounded_total(rewards)
+        return rounded_total(rewards, whole=self.whole)
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the position of each job that is run, in the order of `selected`."""
@@ -390,7 +412,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def named(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
         """Return names and positions of some jobs, and remember them: a million take a second."""
         places = np.flatnonzero(chosen)
-        names = tuple(self._labels[places].tolist())
+        parts = (places[i : i + PART] for i in range(0, places.size, PART))
+        names = tuple(chain.from_iterable(self._labels[part].tolist() for part in parts))
         places.flags.writeable = False
         self.__dict__["_named"] = names, places
         return names, places

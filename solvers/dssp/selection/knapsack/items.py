@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import copysign, floor, inf
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ class Items:
         if asked.total is not None:  # mostly there is no unit to look for,
             limit = float(min(floor(room), 2 * asked.total))
             if worth.least > 0 < asked.least and asked.most <= limit:  # and all are worth a look
-                everyone, none = np.arange(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
+                everyone, none = _first(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
                 with np.errstate(over="ignore", under="ignore"):
                     ratios = rewards / demands
                 return cls(rewards, demands, limit, ratios, everyone, none, exact=True)
@@ -117,6 +117,14 @@ class Items:
         return mask
 
 
+@lru_cache(1)
+def _first(count: int) -> NDArray[np.intp]:
+    """Return the first whole numbers, which nobody may change."""
+    numbers = np.arange(count)
+    numbers.flags.writeable = False
+    return numbers
+
+
 def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
     """Return demands and room as whole doubles below 2^53, and whether nothing was rounded.
 
@@ -128,7 +136,8 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     room = min(room, 2 * demands.total)
     unit = 1 << max(0, room.bit_length() - 53)
     if unit == 1:
-        return numbers.astype(np.float64), float(room), True
+        whole = demands.floats if demands.scale == 1 else numbers.astype(np.float64)
+        return whole, float(room), True
     if not generous:
         return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
     weights = numbers // unit

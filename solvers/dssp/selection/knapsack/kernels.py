@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Array = Any  # numba gives its own types to what these kernels hand to one another
 Cursor = Any
 Items = tuple[Floats, Floats, Floats]

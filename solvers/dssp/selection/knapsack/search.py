@@ -29,9 +29,9 @@ __all__ = ["Core", "CoreMemoryError"]
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
-_NEAR: Final = 512  # the same, where not all items are sorted
+_NEAR: Final = 256  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
-_WINDOW_STEPS: Final = 2  # so many of these are spent on a window where not all items are sorted
+_WINDOW_STEPS: Final = 4  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
 _LONGER: Final = 8  # times as long are the lists when light items are tried again
 
