@@ -21,25 +21,23 @@ def nothing_better(weights: Integers, profits: Integers, capacity: int, value: i
     heavy = [(zero, most[k : k + 1]) for k in range(weights.size + 1)]  # at most, of the first k
     backwards = slice(None, None, -1)
     for length in (1 << size for size in range(13, 19)):
-        light = _lists(weights[backwards], profits[backwards], heavy, capacity, value, length)
+        light = _lists((weights[backwards], profits[backwards]), heavy, capacity, value, length)
         if not light:
             return True
-        heavy = _lists(weights, profits, light, capacity, value, length)
+        heavy = _lists((weights, profits), light, capacity, value, length)
         if not heavy:
             return True
     return False
 
 
-def _lists(
-    weights: Integers, profits: Integers, others: list[List], capacity: int, value: int, most: int
-) -> list[List]:
+def _lists(items: List, others: list[List], capacity: int, value: int, most: int) -> list[List]:
     """List what the first k items weigh and are worth, for each k; nothing once none is left.
 
     `others`: the same of the other items, by how many they are. What no longer matters is dropped.
     """
     used, worth = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     lists = [(used, worth)]
-    for k, (weight, profit) in enumerate(zip(weights, profits, strict=True), 1):
+    for k, (weight, profit) in enumerate(zip(*items, strict=True), 1):
         used, worth = np.append(used, used + weight), np.append(worth, worth + profit)
         rising = np.lexsort((-worth, used))
         used, worth = used[rising], worth[rising]
