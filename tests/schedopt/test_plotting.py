@@ -126,6 +126,7 @@ def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
     groups = len(night.groups["team"])
     assert bars == [groups * (len(policies) + 1)]  # and what was asked for
     (tmp_path / "a.json").write_bytes(encode(found[0].document()))
+    assert "at most" in legend(plot(tmp_path / "a.json"))  # its night is among the examples
     (tmp_path / "b.json").write_bytes(encode([result.document() for result in found[1:]]))
     night_file = NIGHT.absolute()
     words = ["a.json", "b.json", "--instance", night_file, "--output", "all.pdf"]

@@ -128,11 +128,10 @@ def test_the_kernels_say_what_the_process_says(k: int, load: float, p1: float, s
     box = (2 * k, 3)
     values = np.random.default_rng(seed).random((box[1] + 1, k + 2, box[0] + 1))
     tail = from_below(process, box, (1.0, 2.0))
-    best, out = np.zeros((box[1] + 2, k + 2, box[0] + 2)), np.empty_like(values)
-    decisions = np.zeros((box[1] + 1, k, box[0] + 1), np.int8)
-    costs = process.small_cost, process.large_cost
-    improvement.at_events(values, best, decisions, True, tail.top, tail.side)
-    improvement.residuals(values, best, process.system.rates, costs, out)
+    decisions, out = np.zeros((box[1] + 1, k, box[0] + 1), np.int8), np.empty_like(values)
+    known = improvement.Box.of(process, values, decisions, tail, free=True)
+    improvement.at_events(known)
+    improvement.residuals(known, out)
     for j, c, i in np.ndindex(values.shape):
         state = State(c, i, j)
         if i == box[0] or j == box[1]:
