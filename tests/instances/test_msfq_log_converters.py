@@ -318,3 +318,9 @@ def test_logs_of_the_archive(tmp_path: Path) -> None:
     assert (len(nasa.jobs), nasa.servers, nasa.jobs.estimated) == (18_066, 128, False)
     dump(nasa, tmp_path / "nasa.json")
     assert len(load(tmp_path / "nasa.json").jobs) == 18_066
+
+
+def test_what_is_no_time_among_numbers_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("submit,need,run\n1,2,3\n2,2,1\nx,1,1\n")
+    error = refusal(convert, tmp_path / "log.csv", processors=4)
+    assert (error.place, error.found) == ("line 4, column 'submit'", "'x'")
