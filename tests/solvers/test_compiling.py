@@ -209,16 +209,17 @@ def test_a_kernel_that_takes_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -
         return x + 1.0
 
     @njit(plain=small(4))
-    def kernel(of: np.ndarray, times: int) -> None:
+    def kernel(of: np.ndarray, kept: np.ndarray, times: int) -> None:
         for _ in range(times):
             of[0] = step(of[0])
 
-    numbers = np.zeros(3)
-    kernel(numbers, 5)
+    numbers, kept = np.zeros(3), np.zeros(1)
+    kept.flags.writeable = False  # and so need not be restored
+    kernel(numbers, kept, 5)
     assert numbers[0] == 5.0
     assert "dispatcher" not in vars(kernel), "it was run as Python"
     python.spent = COMPILING - 1e-3
-    kernel(numbers, 10**7)
+    kernel(numbers, kept, 10**7)
     assert numbers[0] == 5.0 + 10**7
     assert "dispatcher" in vars(kernel)
     assert "dispatcher" not in vars(step), "callers have their own copy"
