@@ -21,6 +21,7 @@ from schedopt.instances.errors import InputError
 from schedopt.solvers.dssp.selection.binary.engine import Solver
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.crossing.search import Annealed
+from schedopt.solvers.mip.named import SOLVERS
 from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
@@ -168,3 +169,4 @@ def test_annealing_beside_the_optimum_where_rules_cross(rules: str, seed: int) -
     ours = solve(night, threads=1, certificate=seed == 1)
     assert ours.proven
     assert ours.objective == best.objective
+    assert ours.proved_by == ("scip" if SOLVERS["scip"].available else "highs")
