@@ -17,8 +17,7 @@ from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-SECONDS = 1.0
-"""How long each instance is solved; the clock stands still while kernels are compiled."""
+SECONDS = 1.0  # how long each instance is solved; the clock stands still while kernels are compiled
 
 
 class Warmed(msgspec.Struct, frozen=True):
@@ -62,7 +61,6 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
 
 
 def _runs(record: Problem) -> Iterator[Callable[[], None]]:
-    """Yield what compiles kernels of a problem."""
     from schedopt.instances.examples import examples
 
     for name in record.formulation_homes:
