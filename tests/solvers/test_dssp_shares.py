@@ -19,6 +19,7 @@ from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.mip.named import SOLVERS
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -161,3 +162,4 @@ def test_annealing_beside_the_optimum_where_rules_cross(rules: str, seed: int) -
     ours = solve(night, threads=1, certificate=seed == 1)
     assert ours.proven
     assert ours.objective == best.objective
+    assert ours.proved_by in ("scip" if SOLVERS["scip"].available else "highs", "tree")
