@@ -27,7 +27,7 @@ SECONDS = 1.0
 """How long each instance is solved; the clock stands still while kernels are compiled."""
 
 
-MOST_MB = 280
+MOST_MB = 250
 """Memory from which on another process goes on, where this one may be copied."""
 
 
