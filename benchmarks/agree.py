@@ -27,8 +27,7 @@ from benchmarks.tables import Measured, kept, measurement, out, resumed, row
 from schedopt.instances.decimals import as_written
 
 TESTS = str(Path(__file__).parent.parent / "tests")
-PART = 50
-"""Instances between two lines of the file."""
+PART = 50  # instances between two lines of the file
 CONTRACT = {
     "epoch/partition": 50,
     "epoch/rectangles": 50,
@@ -41,16 +40,14 @@ CONTRACT = {
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
 RARE = {**CONTRACT, **dict.fromkeys(attacked.SORTS, 50)}
 """Kinds that take long: one part of theirs to so many of another."""
-NEAR = 1e-6
-"""What optima in floating point may differ by."""
-SECONDS = 60.0
-"""What either method may take; what is not proven by then is withheld."""
+NEAR = 1e-6  # what optima in floating point may differ by
+SECONDS = 60.0  # what either method may take; what is not proven by then is withheld
 WORDS = ("agreed", "infeasible", "withheld", "disagreed")
 KINDS = ("none", *agreeing.RULES, "windows", "solvers", *RARE)
 
 
 def verdict(kind: str, seed: int) -> str:
-    """Solve an instance by two methods: ``agreed``, ``infeasible``, ``withheld`` or a quarrel."""
+    """Solve an instance by two methods; return one of `WORDS`, or how they disagree."""
     from schedopt import solve
     from schedopt.problems import problem, problem_of
     from schedopt.solvers.result import Limits
@@ -149,7 +146,7 @@ def _same(instance: Any, first: Any, second: Any) -> bool:
 
 
 def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
-    """Return the verdicts on some instances of a kind, counted; quarrels with their seeds."""
+    """Count the verdicts on some instances of a kind; disagreements come with their seeds."""
     warnings.simplefilter("ignore")
     counts: Counter[str] = Counter()
     quarrels = []
@@ -189,7 +186,7 @@ def agreed(done: Sequence[dict[str, Any]]) -> Measured:
 
 
 def told(done: Sequence[dict[str, Any]]) -> int:
-    """Print the counts and the quarrels; return how many disagreements there were."""
+    """Print the counts and the disagreements; return how many of these there were."""
     every = agreed(done)[-1]
     for one in done:
         for seed, said in one["quarrels"]:

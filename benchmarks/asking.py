@@ -37,7 +37,7 @@ ROWS = ("dssp", "epoch", "hesrpt", "msfq")
 
 
 class Question(NamedTuple):
-    """What is asked: the index of an instance of a row, and what of it."""
+    """A question: the index of an instance of a row, the formulation, options and added rules."""
 
     row: str
     instance: int
@@ -57,7 +57,7 @@ class Question(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What is forged: an answer to a question, or what a policy gets on its instance."""
+    """The origin of a forgery: the answer to a question, or a policy's result on its instance."""
 
     question: Question
     policy: str = ""
@@ -240,7 +240,7 @@ def questions(row: str) -> tuple[Question, ...]:
 
 @cache
 def sources(row: str) -> tuple[Source, ...]:
-    """Return what is forged of a row: an answer to each question, and every policy's."""
+    """Return the origins of a row: an answer to each question, and every policy's result."""
     found = [Source(question) for question in questions(row)]
     found += [Source(q, solver="crossing") for q in questions(row) if crosses(q)]
     few = {question.instance: question for question in reversed(questions(row))}
@@ -264,7 +264,7 @@ def crosses(question: Question) -> bool:
 
 @cache
 def answer(source: Source) -> Tree | None:
-    """Return what is forged as a document, None where there is none."""
+    """Return the document of an origin, None where there is none."""
     question = source.question
     try:
         if source.policy:

@@ -1,4 +1,4 @@
-"""Answers held against other methods: many jobs by SCIP, prices by trial, bounds by policies.
+"""Answers compared with other methods: SCIP on many jobs, trial on prices, policies on bounds.
 
 `SORTS` are kinds of `benchmarks.agree`: a function of a seed to ``agreed``, ``infeasible``,
 ``withheld`` or a quarrel.
@@ -19,8 +19,7 @@ from schedopt.instances import dssp, msfq
 from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.decimals import as_written
 
-SECONDS = 10.0
-"""What either method may take; what is not proven by then is withheld."""
+SECONDS = 10.0  # what either method may take; what is not proven by then is withheld
 BLIND = (
     "adaptive-quickswap",
     "class-thresholds",
@@ -36,7 +35,7 @@ BLIND = (
 
 
 def many(seed: int) -> str:
-    """Solve 60 to 200 jobs under rules by our engines and by SCIP: neither finds more, or none."""
+    """Solve 60 to 200 jobs under rules by our engines and by SCIP, which must not contradict."""
     from schedopt import solve
 
     draw = Random(f"many {seed}")  # noqa: S311
@@ -67,7 +66,7 @@ def many(seed: int) -> str:
 
 
 def _compared(one: Any, other: Any) -> str:
-    """Compare two results: no solution is better than a bound, no optimum than another."""
+    """Compare two results: no solution may beat the other's bound, and proven optima are equal."""
     ends = {one.termination, other.termination}
     if ends == {"infeasible"}:
         return "infeasible"

@@ -27,25 +27,16 @@ from schedopt.solvers.result import Limits
 from schedopt.validation.msfq.transforms import curve
 from schedopt.verbs.solve import modelled
 
-MAKING, CHECKING = 3.0, 1.0
-"""What making, and checking, may take of the solve."""
-
-ENOUGH = 0.95
-"""Of generated instances: how many are to be re-proved."""
-
-LIMIT = 60.0
-"""Seconds for a solve, and for the making of a certificate."""
+MAKING, CHECKING = 3.0, 1.0  # what making, and checking, may take of the solve
+ENOUGH = 0.95  # of generated instances: how many are to be re-proved
+LIMIT = 60.0  # seconds for a solve, and for the making of a certificate
 
 
 def _shared(night: Any) -> FairShare:
-    """Return a rule by which teams may each have a little less than they would take."""
+    """Cap each team at nine tenths of the share that it takes without a rule."""
     solution: Any = solve(night).solution
     shares = solution.shares["team"]
     return FairShare(by="team", at_most={team: 0.9 * share for team, share in shares.items()})
-
-
-def _over_nights(_: Any) -> FairShare:
-    return FairShare(by="team", each=Each(at_most=0.3), window=2)
 
 
 class Kind(NamedTuple):
@@ -66,6 +57,7 @@ class Kind(NamedTuple):
 
 
 TEAMS = {"teams": 20, "stages": False, "nights": 56}
+FAIR = FairShare(by="team", each=Each(at_most=0.3), window=2)
 KINDS = (
     *(
         Kind(f"{family}, {jobs:,} jobs", "dssp", family, {"jobs": jobs})
@@ -75,7 +67,7 @@ KINDS = (
     Kind("fair share, a night", "dssp", None, {"teams": 3, "stages": False}, rule=_shared),
     Kind("fair share, 2,388 jobs, 20 teams", "dssp", None, TEAMS, rule=_shared),
     *(
-        Kind(f"season, {nights} nights", "dssp", "season", {"nights": nights}, rule=_over_nights)
+        Kind(f"season, {nights} nights", "dssp", "season", {"nights": nights}, rule=lambda _: FAIR)
         for nights in (2, 3)
     ),
     Kind("a schedule", "dssp", formulation="schedule"),

@@ -10,7 +10,6 @@ NIGHT = Path("instances") / "dssp" / "night.json.gz"
 HERE = Path("build") / "demo"
 REPORT = Path("build") / "report.html"
 
-
 SELECTORS = "greedy,greedy-half,greedy-three-quarters,dp-profits,fptas,core"
 DISPATCHERS = "priority,lcpf,greedy+priority,greedy+stcpu,greedy+cpa,greedy+lcpf,selection+lcpf"
 

@@ -70,8 +70,7 @@ SIZES = ((100, 1_000, 100, 3, 0.001), (1_000, 10_000, 100, 3, 0.0005))
 REWARDS = {"size": 0.007, "linear": 0.002, "banded": 1e-6}
 """The same for the paper's season with rewards of three kinds."""
 
-SLOW = 0.05
-"""Seconds below which nobody is called slower."""
+SLOW = 0.05  # seconds below which nobody is called slower
 
 
 def _drawn(family: str, jobs: int) -> Any:
@@ -154,7 +153,6 @@ def hard() -> Measured:
 
 
 def _core(night: Any) -> None:
-    """Solve to the end, the build included."""
     search = Core(night.rewards, night.demands, float(night.room()))
     while not search.advance(1.0):
         pass

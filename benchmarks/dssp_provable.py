@@ -10,8 +10,7 @@ from schedopt.verbs.solve import solve
 
 SIZES = ((20, 200, 20), (40, 400, 40), (40, 600, 40), (20, 1_000, 50), (80, 800, 80))
 SEEDS, LIMIT, WORKERS = 10, 60.0, 2
-DEMAND = 1.3
-"""How much of the capacity all jobs together ask for."""
+DEMAND = 1.3  # how much of the capacity all jobs together ask for
 
 
 def night(jobs: int, tasks: int, processors: int, seed: int) -> Instance:

@@ -27,10 +27,8 @@ from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-LIMIT = 60.0
-"""Seconds after which an alternative is stopped."""
-PART = 10.0
-"""Seconds for a selection under rules that cross."""
+LIMIT = 60.0  # seconds after which an alternative is stopped
+PART = 10.0  # seconds for a selection under rules that cross
 CROSSING = {200: 0.0, 500: 2e-4, 2_000: 2e-4, 20_000: 5e-5}
 """Jobs under rules that cross, and the gap that is asked for."""
 OURS = "schedopt"

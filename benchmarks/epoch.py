@@ -36,7 +36,6 @@ RECTANGLES, RECTANGLES_LIMIT = ((16, 6), (16, 8), (16, 12), (32, 8), (32, 10)), 
 
 
 def _solved(instance: Any, limit: float | None = None, **asked: Any) -> tuple[float, Any]:
-    """Return the seconds of a run, and its result."""
     return best_of(1, partial(solve, instance, threads=WORKERS, time_limit=limit, **asked))
 
 
@@ -92,10 +91,7 @@ def tight() -> Measured:
 
 
 def _many(epochs: int, k: int) -> tuple[tuple[list[float], ...], list[int]]:
-    """Return all seeds' seconds without rules, with ten that fit and with any ten, and the proofs.
-
-    A run that is proven infeasible is one.
-    """
+    """Return seconds by seed without rules, with ten that fit and with any ten; and the proofs."""
     times: tuple[list[float], ...] = ([], [], [])
     proven = [0, 0, 0]
     options = {"epochs": epochs, "inequity": k}

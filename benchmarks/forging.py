@@ -106,7 +106,7 @@ def _fewer(night: Any, result: Any) -> Tree | None:
 
 
 def _dressed(right: Tree, other: Any) -> Tree:
-    """Return a policy's result in the clothes of the optimum."""
+    """Return the optimum's result with a policy's solution and objective in it."""
     told = plain(other)
     clothed = {**right, "solution": told["solution"], "objective": told["objective"]}
     clothed.update(bound=told["objective"], gap=0.0)
@@ -172,7 +172,7 @@ MADE: dict[str, tuple[Callable[[], Iterator[Case]], ...]] = {
 
 
 def _scaled(document: Tree, by: float) -> Tree:
-    """Return a result whose objective, bound and every time is another."""
+    """Return a result whose objective, bound and times are all multiplied by a number."""
 
     def times(node: Any) -> Any:
         if isinstance(node, dict):
@@ -195,8 +195,7 @@ STRANGE: tuple[Any, ...] = (
 )
 """What a number, or a list, of a certificate may be replaced by: all of it read somewhere."""
 
-KEPT = ("selected", "order", "threshold", "nodes", "share")
-"""What of a solution is no time."""
+KEPT = ("selected", "order", "threshold", "nodes", "share")  # what of a solution is no time
 
 
 def document(tree: Tree) -> Any:
@@ -254,7 +253,6 @@ def pretended(worse: Tree, draw: Random, row: str = "") -> Tree:
 
 
 def _meddle(certificate: Tree, draw: Random) -> None:
-    """Change something in a certificate."""
     if not certificate:
         return
     where, key = draw.choice(list(places(certificate)))
@@ -311,10 +309,9 @@ def judged(case: Case, forged: Tree) -> str:
 def of_questions(
     count: int, rows: tuple[str, ...] = questions.ROWS
 ) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
-    """Forge so many answers, an eighth of them for an archive.
+    """Forge so many answers, an eighth of them for an archive; return their fates by row and part.
 
-    Those that are true all the same are not counted, and others made in their place. Return what
-    became of them by row, and by what was rewritten.
+    Forgeries that happen to be true are not counted; others take their place.
     """
     by_row: Counter[tuple[str, str]] = Counter()
     by_part: Counter[tuple[str, str]] = Counter()

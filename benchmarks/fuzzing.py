@@ -23,8 +23,7 @@ from typing import Any
 from benchmarks.tables import out
 
 BUNDLED = Path(__file__).parent.parent / "instances"
-PATIENCE = 60
-"""Seconds after which a verb, told to solve for one, counts as hanging."""
+PATIENCE = 60  # seconds after which a verb, told to solve for one, counts as hanging
 STATUSES = {"solve": (0, 2, 3, 4), "evaluate": (0, 2), "check": (0, 1, 2)}
 """What each verb may end with. Status 1, that a check failed, is for results from elsewhere."""
 POLICIES = {

@@ -26,28 +26,20 @@ from schedopt.policies.hesrpt.simulator import hesrpt_times
 from schedopt.sweep.sources import generated
 
 PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"
-LIMIT = 60.0
-"""Seconds that one point may take; a series ends with the first that takes more."""
-LEAST = 1e-4
-"""Seconds below which a time says more about overheads than about growth."""
-BEND = 0.35
-"""Change of the exponent, from one decade to the next, that is worth a word."""
-
-
+LIMIT = 60.0  # seconds that one point may take; a series ends with the first that takes more
+LEAST = 1e-4  # seconds below which a time says more about overheads than about growth
+BEND = 0.35  # change of the exponent, from one decade to the next, that is worth a word
 FIXED = "a call's own cost up to there"
 Work = Callable[[], Any]
 
 
 class Kind(NamedTuple):
-    """A kind of work: what its sizes count, which there are, and what prepares one of a size.
-
-    ``why`` says what makes its exponent change, where it does.
-    """
+    """A kind of work: its sizes, the unit that they count, and a function that prepares a size."""
 
     unit: str
     sizes: tuple[int, ...]
     prepare: Callable[[int], Work]
-    why: str = FIXED
+    why: str = FIXED  # why its exponent changes, where it does
 
 
 class Point(NamedTuple):

@@ -168,7 +168,9 @@ def orders() -> Measured:
         x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
         dp, (bound, _) = best_of(1, partial(best_by_subsets, x, w, 0.5, 100.0))
         tried, best = best_of(1, partial(_enumerated, x, w))
-        spent, search = best_of(1, partial(_searched, weighted(x, w, _nearly([0.5] * jobs))))
+        # Speedups that the search must not take for one and the same.
+        nearly = [Power(p=0.5 * (1 - 1e-13 * i)) for i in range(jobs)]
+        spent, search = best_of(1, partial(_searched, weighted(x, w, nearly)))
         agree(bound, best)
         agree(search.value, best)
         for method, seconds, nodes in (
@@ -225,11 +227,6 @@ def _unlike(jobs: int, kind: str, seed: int) -> Instance:
         for j, job in enumerate(made.jobs)
     )
     return msgspec.structs.replace(made, jobs=teams, constraints=rules.get(kind, ()))
-
-
-def _nearly(powers: list[float]) -> list[Speedup]:
-    """Return speedups that the search may not take for one and the same."""
-    return [Power(p=p * (1 - 1e-13 * i)) for i, p in enumerate(powers)]
 
 
 def _enumerated(x: Any, w: Any) -> float:

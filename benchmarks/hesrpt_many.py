@@ -1,4 +1,4 @@
-"""Jobs of unequal speedups: the gap that is left, and the search beside known optima."""
+"""Jobs of unequal speedups: the remaining gap, and the search beside known optima."""
 
 from functools import partial
 
@@ -23,8 +23,7 @@ MANY = (
     (200, "mixed"),
 )
 MORE = ((500, "mixed"), (1000, "mixed"))
-SEEDS, LIMIT, MOST_GAP = (1, 2), 10.0, 0.01
-"""Instances of each row, and seconds for each."""
+SEEDS, LIMIT, MOST_GAP = (1, 2), 10.0, 0.01  # instances of each row, and seconds for each
 FEW, FEW_SEEDS = (12, 14, 16), range(1, 6)
 ALIKE = (100, 300, 1000)
 MOST_OFF = 0.001
@@ -78,7 +77,7 @@ def gaps() -> Measured:
 
 @measurement
 def known() -> Measured:
-    """Search as many jobs are searched where the optimum is known another way."""
+    """Compare the search for many jobs with optima that are known another way."""
     yield "(h4) the search for many jobs beside proven optima: how far above"
     for jobs, by in (*((n, "diagrams") for n in FEW), *((n, "shortest first") for n in ALIKE)):
         some = [alike(jobs)]

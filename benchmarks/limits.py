@@ -1,4 +1,4 @@
-"""What a time limit is worth at every size: seen against asked (``python -m benchmarks.limits``).
+"""How far solves overrun their time limit, by size (``python -m benchmarks.limits``).
 
 For each formulation, at 10^3 to 10^6 of what makes it large, a solve under a limit of 1 and 10 s:
 how long it took from the instance in memory to the checked answer told, and what is in hand then. A
@@ -27,12 +27,10 @@ SIZES = (10**3, 10**4, 10**5, 10**6)
 LIMITS = (1.0, 10.0)
 OVER, SHARE = 1.0, 0.1
 """What a run may take beyond its limit: seconds, or a share of it, whichever is more."""
-PATIENCE = 90.0
-"""Seconds beyond the limit after which a run is ended."""
+PATIENCE = 90.0  # seconds beyond the limit after which a run is ended
 SMALL, COMPILED = 40, 2000
 """The sizes that are solved before the clock starts: of so few kernels may run as Python."""
-GENERATED = 10**5
-"""Jobs of one draw; of more there are several."""
+GENERATED = 10**5  # jobs of one draw; of more there are several
 
 
 def drawn(problem: str, generator: str, **options: Any) -> Any:
@@ -139,36 +137,18 @@ KINDS = {
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What came of a run.
-
-    Attributes
-    ----------
-    kind, size, limit : str, int, float
-        What was asked.
-    seconds, cpu : float
-        By the clock, compiling aside, and of the processor; the clock's are None of a run that was
-        ended.
-    steps : dict of str to float
-        What the result says of its seconds.
-    told : float
-        Of them, what it took to tell the answer.
-    found : str
-        What is in hand, and why it stopped.
-    gap : float or None
-    memory : float
-        The most, in MB.
-    """
+    """What came of a run of a kind at a size under a limit."""
 
     kind: str
     size: int
     limit: float
-    seconds: float | None = None
+    seconds: float | None = None  # by the clock, compiling aside; None of a run that was ended
     cpu: float = 0.0
-    steps: dict[str, float] = {}
-    told: float = 0.0
-    found: str = ""
+    steps: dict[str, float] = {}  # the result's own seconds
+    told: float = 0.0  # the seconds that telling the answer took
+    found: str = ""  # the answer in hand, and why the run stopped
     gap: float | None = None
-    memory: float = 0.0
+    memory: float = 0.0  # the most, in MB
 
 
 Cell = tuple[str, int, float]

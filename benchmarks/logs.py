@@ -41,8 +41,7 @@ POLICIES = (
     "fcfs",
 )
 SWF = {"HPC2N": "hpc2n-2002-part", "NASA": "nasa-ipsc-1993"}
-FEW = 100
-"""Jobs up to which a cluster is left out."""
+FEW = 100  # jobs up to which a cluster is left out
 HOST, LOAD = 8, 0.95
 """GPUs of a host of Philly, and the load that a cluster is taken to carry at the most."""
 

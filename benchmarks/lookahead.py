@@ -34,7 +34,6 @@ AHEAD = {"looking ahead": "lookahead 0", "runtimes off": "lookahead 0.5"}
 
 
 def _replayed(folder: str) -> list[dict[str, Any]]:
-    """Return what has been replayed, all of it."""
     if not KEPT.exists() or len(KEPT.read_text().splitlines()) < REAL + MADE_UP:
         KEPT.parent.mkdir(exist_ok=True)
         numbers = str(REAL), str(MADE_UP)

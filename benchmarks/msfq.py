@@ -105,7 +105,6 @@ def thresholds() -> Measured:
 
 
 def _jobs() -> Iterator[tuple[float, int, tuple[tuple[float]]]]:
-    """Yield the jobs of M/M/32."""
     draw = random.Random(1)  # noqa: S311 - a simulation, no secret
     now = 0.0
     for _ in range(FEW):

@@ -23,10 +23,8 @@ from benchmarks.msfq import at_load
 from benchmarks.tables import Measured, all_of, measurement, out, resumed, row
 from benchmarks.timing import best_of, spent
 
-SMALL = 0.9
-"""The part of the jobs that needs one server."""
-NEAR = 1e-4
-"""The relative gap that is asked for."""
+SMALL = 0.9  # the part of the jobs that needs one server
+NEAR = 1e-4  # the relative gap that is asked for
 ARRIVALS = 2_000_000
 PLAYED = {
     "first-fit": ARRIVALS,
@@ -37,21 +35,17 @@ PLAYED = {
 }
 """Policies that are played, and with how many arrivals: fewer of those in plain Python."""
 
-Key = tuple[int, float, str, float]
-"""Servers, load, objective and time limit."""
+Key = tuple[int, float, str, float]  # servers, load, objective and time limit
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """What a system gave: the optimum's interval, and policies' means with their half-widths.
-
-    Finding the optimum took ``seconds`` by the clock, ``work`` of the processor.
-    """
+    """The optimum's interval of a system, and policies' means with their half-widths."""
 
     key: Key
     least: float
     most: float
-    seconds: float
-    work: float
+    seconds: float  # by the clock, for the optimum
+    work: float  # of the processor, likewise
     others: dict[str, tuple[float, float]]
 
     @property

@@ -30,8 +30,7 @@ RATES = (
 )
 """Policies, jobs, jobs a second that are asked for, and GPUs, which two jobs in five need."""
 LOADS = (0.8, 0.9, 0.95)
-BESIDE, MOST = 5_000, 10_000_000
-"""Jobs that the others replay, and the most that we do."""
+BESIDE, MOST = 5_000, 10_000_000  # jobs that the others replay, and the most that we do
 
 
 def log(size: int, load: float = 0.8, gpus: int = 0) -> Instance:

@@ -27,9 +27,7 @@ from schedopt.instances.msfq.log_converters import convert
 LOGS = Path(__file__).parents[1].parent / "shared" / "data" / "swf"
 COUNT = 40
 TARGET = 0.9
-
-Key = tuple[str, int, float]
-"""Log, first row and time limit."""
+Key = tuple[str, int, float]  # log, first row and time limit
 
 
 class Cell(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""How much of the checkers the tests would miss: one change at a time, and the tests run again.
+"""Mutation tests of the checkers: one change at a time, and the tests run again.
 
 ``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--quick]
 [--file FILE]``: so many changes (20) drawn for each module of a room of ``validation`` (dssp,
@@ -51,40 +51,21 @@ FURTHER = {
 }
 """Tests of a checker that do not name it."""
 ENOUGH = 0.95
-SWAPPED: dict[type, type] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-}
-CALLED = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "maximum": "minimum",
-    "minimum": "maximum",
-    "floor": "ceil",
-    "ceil": "floor",
-}
-Codes = dict[tuple[str, int], CodeType]
-"""By qualified name and first line."""
+PAIRS: tuple[tuple[type, type], ...] = (
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Eq, ast.NotEq),
+    (ast.In, ast.NotIn),
+    (ast.Is, ast.IsNot),
+    (ast.Add, ast.Sub),
+    (ast.Mult, ast.Div),
+    (ast.And, ast.Or),
+    (ast.BitAnd, ast.BitOr),
+)
+SWAPPED = dict(PAIRS) | {b: a for a, b in PAIRS} | {ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult}
+NAMES = {"min": "max", "any": "all", "maximum": "minimum", "floor": "ceil"}
+CALLED = NAMES | {b: a for a, b in NAMES.items()}
+Codes = dict[tuple[str, int], CodeType]  # by qualified name and first line
 
 
 class Change(NamedTuple):

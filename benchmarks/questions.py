@@ -134,7 +134,7 @@ def _as_rectangles(solution: Tree) -> Tree:
 
 
 def _as_optimal(tree: Tree, draw: Random) -> None:
-    """Call what is in hand optimal."""
+    """Claim that the solution is optimal."""
     tree.update(solution_status="optimal", termination="optimal", gap=0.0)
     tree["bound"] = tree["objective"]
     if draw.random() < 0.3:
@@ -254,7 +254,7 @@ SHAPES = {
 def _held(
     document: Document, report: Report, formulation: str, options: Tree, best: float | None
 ) -> str:
-    """Tell what a claim is worth where the optimum is known, None where nothing can be one."""
+    """Judge a claim by the known optimum, which is None where there can be none."""
     objective, bound = document.objective, document.bound
     if objective is None:
         return "true"
@@ -285,13 +285,14 @@ def attempt(seed: int, rows: tuple[str, ...] = ROWS) -> Became:
 
 @contextlib.contextmanager
 def an_archive(rows: tuple[str, ...] = ROWS) -> Iterator[dict[str, Question]]:
-    """Make an archive of weak entries, one for each instance that has a file of its own."""
+    """Make an archive of entries with weak bounds, one for each instance with a file of its own."""
     before = os.environ.get(archived.PLACE)
     with tempfile.TemporaryDirectory() as folder:
         home, known = Path(folder), {}
-        for question in _archived(rows):
-            tree = None if question.of.name in known else answer(Source(question))
-            if tree is not None:
+        for question in (question for row in rows for question in questions(row)):
+            if question.rules or getattr(question.of, "log", None) is not None:
+                continue
+            if question.of.name not in known and (tree := answer(Source(question))) is not None:
                 _enter(home / f"{question.row}-{question.of.name}", question, deepcopy(tree))
                 known[question.of.name] = question
         os.environ[archived.PLACE] = folder
@@ -303,15 +304,8 @@ def an_archive(rows: tuple[str, ...] = ROWS) -> Iterator[dict[str, Question]]:
                 os.environ[archived.PLACE] = before
 
 
-def _archived(rows: tuple[str, ...]) -> Iterator[Question]:
-    for row in rows:
-        for question in questions(row):
-            if not question.rules and getattr(question.of, "log", None) is None:
-                yield question
-
-
 def _enter(folder: Path, question: Question, tree: Tree) -> None:
-    """Make a group of one entry: the optimum, not known to be one, under a bound far off."""
+    """Make a group of one open entry: the optimum, with a bound far off."""
     apart = 0.5 if tree["sense"] == "minimize" else 2.0
     tree.update(solution_status="feasible", termination="completed")
     tree["bound"] = apart * tree["objective"]

@@ -19,8 +19,7 @@ import typer
 from benchmarks.weight import ROOT, built, environment
 
 PYTHONS = tuple(f"python3.{minor}" for minor in range(11, 14))
-MOST_WHEEL = 2_000_000
-"""Bytes of the wheel: instances and code."""
+MOST_WHEEL = 2_000_000  # bytes of the wheel: instances and code
 
 
 def commands() -> list[str]:

@@ -1,4 +1,4 @@
-"""Workflows that are run again under a scheduler: who starts is asked as Snakemake asks.
+"""Replays of workflows under several schedulers, which are asked as Snakemake asks them.
 
 Run in an environment that has Snakemake and the plug-in (`make plugin-test` makes one), as
 ``python -m benchmarks.replays FOLDER 40 13 FILE``: so many WfCommons instances in FOLDER, and
@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 CORES, SCARCE = 8, 0.75
-FEWEST = 15
-"""Tasks of the smallest workflow that is run."""
+FEWEST = 15  # tasks of the smallest workflow that is run
 ERROR = 0.5
 """Standard deviation of the logarithm of what is stated, where runtimes are not known exactly."""
 

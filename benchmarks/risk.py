@@ -1,4 +1,4 @@
-"""What uncertain run times cost: gaps of 2,388 jobs, and what plans earn that know more or less.
+"""The price of uncertain run times: gaps of 2,388 jobs, and what informed plans earn.
 
 ``python -m benchmarks.risk [LOG.swf ...]``: nights of logs go beside the rest. There a job's run
 time is guessed from what its user asked for, or where the log does not say from the last two jobs
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from benchmarks.tables import Measured, measurement, row, run
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
-from schedopt.instances.dssp.planned import Floats, Ints
+from schedopt.instances.dssp.planned import Ints
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 from schedopt.instances.swf import Entry, read_log
 from schedopt.problems import problem
@@ -33,14 +33,13 @@ MEASURES = ("mean", "cvar:0.9", "chance:0.95")
 SPREADS = {"±30%": 0.3, "lognormal 0.5": Lognormal(sigma=0.5)}
 NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 """Nights of the second table, scenarios that decide, and those that the clairvoyant is asked of."""
-SECONDS = 20.0
-"""For each choice under risk of the second table."""
+SECONDS = 20.0  # for each choice under risk of the second table
 JOBS, LOGGED, LEARNED = 40, 4, 500
 """Jobs of a night of a log, how many such nights, and jobs before the first of them."""
 
 
 class Night(NamedTuple):
-    """A night, which factors happen (drawn ones if none), and a factor that is on the safe side."""
+    """A night, the factors that happen (drawn ones if none), and a cautious factor."""
 
     night: Instance
     happens: Ints | None = None
@@ -87,7 +86,7 @@ def worth(nights: Sequence[tuple[str, Sequence[Night]]]) -> Measured:
 
 
 def planned(night: Instance, longer: float) -> Iterator[tuple[str, Result]]:
-    """Yield who would be selected: by planned times, by such longer ones, and under risk."""
+    """Yield selections: by planned times, by these made longer, and under risk."""
     options = {"scenarios": SCENARIOS}
     safe = tuple(_longer(job, longer) for job in night.jobs)
     yield "by means", solve(night)
@@ -150,11 +149,8 @@ def of_log(path: str) -> Iterator[Night]:
         )
         runs_of = np.array([entry.run for entry, _ in jobs])
         happened = runs_of / night.tasks.longest * MILLION
-        yield Night(night, np.rint(happened).astype(np.int64)[None], _safe(ratios) / mean)
-
-
-def _safe(ratios: Floats) -> float:
-    return float(np.quantile(ratios, 0.9))
+        safe = float(np.quantile(ratios, 0.9)) / mean
+        yield Night(night, np.rint(happened).astype(np.int64)[None], safe)
 
 
 def _longer(job: Job, factor: float) -> Job:

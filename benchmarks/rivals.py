@@ -1,4 +1,4 @@
-"""What several tables are held against: HiGHS alone, and a cluster in SimPy."""
+"""Rivals in several tables: HiGHS alone, and a cluster in SimPy."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ Stages = Sequence[Sequence[float]]
 
 
 def highs(**options: object) -> highspy.Highs:
-    """Return a silent HiGHS with gap 0; what an earlier run said of threads is forgotten."""
+    """Return a silent HiGHS with gap 0; an earlier run's number of threads is forgotten."""
     highspy.Highs.resetGlobalScheduler(True)
     engine = highspy.Highs()
     engine.silent()

@@ -1,4 +1,4 @@
-"""Seasons: what deciding night by night costs, and what fairness costs, by its memory.
+"""The price of deciding night by night, and of fairness by the length of its memory.
 
 ``python -m benchmarks.seasons [--log FILE ...] [--file FILE]``: each season is a line of a file
 (build/seasons.jsonl), written as it is done; run again, it goes on where it stopped, and prints the
@@ -18,11 +18,9 @@ import typer
 from benchmarks.tables import Measured, measurement, out, resumed, row
 from benchmarks.timing import machine
 
-SHARE = 0.3
-"""What each team or user gets at most."""
+SHARE = 0.3  # what each team or user gets at most
 NIGHTS = (7, 14, 28)
-NIGHT = 6 * 3600.0
-"""Seconds that a night of a log has."""
+NIGHT = 6 * 3600.0  # seconds that a night of a log has
 PATIENCE = 2
 """Nights that a job of a log can wait; so long can those of `generate dssp --generator season`."""
 MEMORIES: tuple[tuple[str, dict[str, int]], ...] = (
@@ -56,10 +54,7 @@ class Cell(NamedTuple):
 
 
 def measured(limit: float, cell: Cell) -> dict[str, Any]:
-    """Return what a season brings, by memory: the clairvoyant's best and bound, and the policies'.
-
-    The limit is the seconds for each clairvoyant optimum, of one thread.
-    """
+    """Return a season's rewards by memory: the clairvoyant's best and bound, and the policies'."""
     import schedopt
     from schedopt.formulations.dssp import Season
     from schedopt.instances.constraints import FairShare
@@ -105,8 +100,8 @@ def _best(season: Any, rules: list[Any], known: list[Any]) -> Any:
 def tightened(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return rows with the bounds that others imply.
 
-    What is worth more than no rule allows is worth too much with one; and what keeps the share in
-    every 7 nights keeps it in all of 7, 14 or 28, and in every 7 what keeps it on every night.
+    A bound without a rule holds with one. A season that keeps the share in every 7 nights keeps it
+    over all of its 7, 14 or 28; and one that keeps it on every night keeps it in every 7.
     """
     for name in ("window 30", "window 7", "window 1", *(name for name, _ in MEMORIES)):
         less = {"window 7": "window 30", "window 1": "window 7"}.get(name, FREE)
@@ -115,7 +110,7 @@ def tightened(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def lifted(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return rows whose best without a rule is at least what any other season is worth."""
+    """Return rows whose best without a rule is raised to the best found under any rule."""
     worths = [
         row[key]
         for row in rows.values()
@@ -126,7 +121,7 @@ def lifted(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def interval(low: float, high: float) -> str:
-    """Return a percentage, or from where to where it is where that is not known."""
+    """Return a percentage, or its range where only bounds on it are known."""
     first, last = (f"{100 * max(end, 0.0):.1f}" for end in (low, high))
     return f"{first}%" if first == last else f"{first} to {last}%"
 
@@ -148,7 +143,7 @@ def summed_up(seasons: Sequence[dict[str, Any]], name: str) -> dict[str, object]
 
 
 def _between(here: Sequence[tuple[dict[str, Any], Any]], policy: str) -> tuple[float, float]:
-    """Return from where to where it is what a policy loses, of the clairvoyant's optimum."""
+    """Return bounds on the part of the clairvoyant's optimum that a policy loses."""
     low = _mean([1 - one[policy] / one["best"] for one, _ in here])
     return low, _mean([1 - one[policy] / one["bound"] for one, _ in here])
 

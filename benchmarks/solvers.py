@@ -1,6 +1,7 @@
 """Which solver is best at what (``make solvers``): the same models in every solver that is here."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import schedopt
@@ -9,9 +10,7 @@ from benchmarks.timing import agree
 from schedopt.solvers.door import engines
 from schedopt.verbs.generate import generate
 
-LIMIT = 20.0
-"""Seconds that a solver gets for one model."""
-
+LIMIT = 20.0  # seconds that a solver gets for one model
 Case = tuple[Any, tuple[Any, ...]]
 
 
@@ -24,12 +23,8 @@ def _season(seed: int) -> Case:
     return night, (schedopt.FairShare(by="team", at_most=caps),)
 
 
-def _plain(seed: int) -> Case:
-    return generate("dssp", "uncorrelated", seed=seed, options={"jobs": 10_000}), ()
-
-
-def _strong(seed: int) -> Case:
-    return generate("dssp", "strongly-correlated", seed=seed, options={"jobs": 1_000}), ()
+def _drawn(family: str, jobs: int, seed: int) -> Case:
+    return generate("dssp", family, seed=seed, options={"jobs": jobs}), ()
 
 
 def _logic(seed: int) -> Case:
@@ -54,12 +49,10 @@ def _logic(seed: int) -> Case:
 
 CASES: dict[str, Callable[[int], Case]] = {
     "season, 2,388 jobs, 20 capped teams": _season,
-    "plain knapsack, 10,000 jobs": _plain,
-    "strongly correlated, 1,000 jobs": _strong,
+    "plain knapsack, 10,000 jobs": partial(_drawn, "uncorrelated", 10_000),
+    "strongly correlated, 1,000 jobs": partial(_drawn, "strongly-correlated", 1_000),
     "400 jobs, pairs, budgets": _logic,
 }
-
-
 SEEDS = (1, 2, 3)
 
 

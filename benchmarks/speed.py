@@ -3,16 +3,7 @@
 ``python -m benchmarks.speed [TABLE ...]`` prints some of the tables.
 """
 
-from benchmarks import (
-    dssp,
-    dssp_shares,
-    epoch,
-    hesrpt,
-    msfq,
-    msfq_replay,
-    ready_jobs,
-    verbs,
-)
+from benchmarks import dssp, dssp_shares, epoch, hesrpt, msfq, msfq_replay, ready_jobs, verbs
 from benchmarks import hesrpt_many as many
 from benchmarks.hesrpt_regret import regret
 from benchmarks.tables import run

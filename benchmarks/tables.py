@@ -23,19 +23,14 @@ PACKAGES = ("highspy", "ortools", "pyomo", "numba")
 
 
 class Row(NamedTuple):
-    """A measurement.
-
-    ``seen``: the number, or what is to be said in its place; ``asked``: what is asked of it; empty
-    where nothing is; ``met``: whether it is as asked; ``beside``: by their headings what it was
-    before, what others take, and whatever else belongs to it.
-    """
+    """A measurement."""
 
     what: str
-    seen: object
+    seen: object  # the number, or words in its place
     unit: str
-    asked: str
-    met: bool | None
-    beside: dict[str, object]
+    asked: str  # the target; empty where there is none
+    met: bool | None  # whether the target is met
+    beside: dict[str, object]  # further columns by heading: the earlier value, rivals' and so on
 
 
 Measured = Iterator[str | Row]
@@ -56,10 +51,7 @@ def row(
     before: float | None = None,
     **beside: object,
 ) -> Row:
-    """Return a measurement of which at most, or at least, so much is asked; ``before`` it was that.
-
-    Of the headings of what stands beside it, underscores are blanks.
-    """
+    """Return a measurement with its target and its earlier value; in headings ``_`` is a blank."""
     asked, met = "", None
     if isinstance(seen, int | float):
         if most is not None:
@@ -79,7 +71,7 @@ def judged(what: str, met: bool) -> Row:
 
 
 def all_of(what: str, done: int, count: int, **beside: object) -> Row:
-    """Return a measurement of which all are asked for."""
+    """Return a count of which all are asked for."""
     beside = {heading.replace("_", " "): value for heading, value in beside.items()}
     return Row(what, done, f"of {count}", "all", done == count, beside)
 
@@ -174,9 +166,9 @@ def resumed(
     *,
     jobs: int = 1,
 ) -> dict[K, T]:
-    """Do what a file does not hold yet, a line for each as it is done, and return all by key.
+    """Do the work that a file does not hold yet, append a line for each, and return all by key.
 
-    A last line that was cut short counts for nothing. With ``jobs`` the work is done by processes.
+    A last line that was cut short is ignored. ``jobs`` is the number of processes.
     """
     done = {key(row): row for row in kept(file, kind)}
     left = [one for one in todo if one not in done]

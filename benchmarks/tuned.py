@@ -34,17 +34,12 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
         for fill in ("easy", "skip", "stop")
     },
 }
-GAP = 0.10
-"""What is asked of the tuned policy on most logs."""
-CLASSES = ((1, 1), (2, 8), (9, 2**31))
-"""Sizes of jobs, in servers."""
+GAP = 0.10  # what is asked of the tuned policy on most logs
+CLASSES = ((1, 1), (2, 8), (9, 2**31))  # sizes of jobs, in servers
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """What came of a log's second half: over the bound by policy, users and sizes by tuned/EASY.
-
-    ``hindsight`` is that of weights tuned on the second half itself.
-    """
+    """The results on a log's second half; pairs are of the tuned policy and of EASY."""
 
     log: str
     jobs: int
@@ -52,11 +47,11 @@ class Cell(msgspec.Struct, frozen=True):
     train: float
     bound: float
     proved: bool
-    gaps: dict[str, float]
-    hindsight: float
-    worst: tuple[float, float]
-    users: tuple[int, int]
-    sizes: dict[str, float]
+    gaps: dict[str, float]  # over the bound, by policy
+    hindsight: float  # the gap of weights tuned on the second half itself
+    worst: tuple[float, float]  # the mean slowdown of the worst user
+    users: tuple[int, int]  # users that fare better when tuned, and worse
+    sizes: dict[str, float]  # mean response by size, tuned over EASY
 
 
 def judged(queue: Instance, evaluations: int, seed: int) -> Cell:

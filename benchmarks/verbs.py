@@ -16,20 +16,13 @@ STARTS = 5
 INSTALLED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 """Modules are compiled once and kept, ours as numpy's, as in every installation by pip."""
 
-FIRST = 4.0
-"""CPU seconds that the first solve on a machine may take once `schedopt warm` has run."""
-
+FIRST = 4.0  # CPU seconds that the first solve on a machine may take once `schedopt warm` has run
 COLD, SMALL = 3.0, 0.5
 """CPU seconds asked of bundled examples where nothing is compiled, and of what is tiny."""
-WARM, WARM_MB = 60.0, 500.0
-"""CPU seconds and memory asked of `schedopt warm`."""
-
-FASTER = {200: 1.5, 3000: 1.8}
-"""How many times faster two processes are asked to be, by instances."""
-
+WARM, WARM_MB = 60.0, 500.0  # CPU seconds and memory asked of `schedopt warm`
+FASTER = {200: 1.5, 3000: 1.8}  # how many times faster two processes are asked to be, by instances
 INSTANCES, RUNS = 1000, 3
-WANTED = {"one process": 1500.0, "two processes": 2800.0}
-"""Instances a second."""
+WANTED = {"one process": 1500.0, "two processes": 2800.0}  # instances a second
 
 
 @measurement

@@ -6,9 +6,7 @@ from pathlib import Path
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick
 
-PREFIX = "archive:"
-"""The prefix of ``archive:GROUP`` and ``archive:GROUP/NAME`` in place of a path."""
-
+PREFIX = "archive:"  # the prefix of ``archive:GROUP`` and ``archive:GROUP/NAME`` in place of a path
 PLACE = "SCHEDOPT_ARCHIVE"
 """The environment variable with the folder of the archive, if that is not beside the packages."""
 

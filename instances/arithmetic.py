@@ -1,9 +1,21 @@
 """Arithmetic on whole numbers that several problems need."""
 
+from __future__ import annotations
+
 from math import isqrt
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def divisors(number: int) -> list[int]:
     """Return the divisors of a positive whole number, the largest first."""
     small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
     return sorted({*small, *(number // d for d in small)}, reverse=True)
+
+
+def summed(numbers: NDArray[np.int64]) -> int:
+    """Return the sum of whole numbers, which may have more than 64 bits."""
+    return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())

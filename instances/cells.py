@@ -206,12 +206,9 @@ class PolarsFrame(_Titled, Protocol):
         """Yield the rows."""
 
 
-CELL = 64
-"""Bytes that a cell of text takes."""
-
+CELL = 64  # bytes that a cell of text takes
 Frame = PandasFrame | PolarsFrame
-Source = str | Path | Frame
-"""Where a table is: a file, or a frame in memory."""
+Source = str | Path | Frame  # where a table is: a file, or a frame in memory
 
 
 @dataclass(frozen=True)

@@ -66,19 +66,10 @@ def written(columns: Mapping[str, Iterable[str | float | None]]) -> bytes:
     return as_csv(columns, zip(*told, strict=True)).encode()
 
 
-def guarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table with these columns of text escaped for cells."""
-    return _each(table, columns, guarded)
-
-
-def unguarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Return a table with these columns of text unescaped from cells."""
-    return _each(table, columns, unguarded)
-
-
-def _each(
-    table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str]
+def guarded_columns(
+    table: pl.DataFrame, columns: Iterable[str], change: Callable[[str], str] = guarded
 ) -> pl.DataFrame:
+    """Return a table with these columns of text escaped for cells, or changed otherwise."""
     import polars as pl
 
     for name in columns:
@@ -87,3 +78,8 @@ def _each(
             texts = [None if text is None else change(text) for text in column.to_list()]
             table = table.with_columns(pl.Series(name, texts, dtype=pl.String))
     return table
+
+
+def unguarded_columns(table: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+    """Return a table with these columns of text unescaped from cells."""
+    return guarded_columns(table, columns, unguarded)

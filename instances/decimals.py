@@ -27,17 +27,10 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
-Integers = NDArray[Any]
-"""Whole numbers: of 64 bits if their sum fits, else Python's own."""
-
-SAFE = 10.0**15
-"""Integers below this, divided by a power of ten, round-trip through a double."""
-
-LARGEST = 2**52
-"""Whole numbers up to this, and sums up to twice it, are exact in double precision."""
-
-FEW = 32
-"""Most numbers for which Python's own arithmetic is faster than numpy."""
+Integers = NDArray[Any]  # whole numbers: of 64 bits if their sum fits, else Python's own
+SAFE = 10.0**15  # integers below this, divided by a power of ten, round-trip through a double
+LARGEST = 2**52  # whole numbers up to this, and sums up to twice it, are exact in double precision
+FEW = 32  # most numbers for which Python's own arithmetic is faster than numpy
 
 
 @lru_cache(4096)
@@ -85,6 +78,8 @@ class Whole(Sequence[Fraction]):
         """Return decimals in their largest common unit, or one a little smaller."""
         if len(numbers) <= FEW and (small := _integers(numbers.tolist())) is not None:
             return cls(np.array(small, dtype=np.int64), 1)
+        if (summed := whole_total(numbers)) is not None and summed < SAFE and numbers.min() >= 0:
+            return cls(numbers.astype(np.int64), 1)
         scale = scale_of(numbers)
         if scale:
             whole = np.rint(numbers * scale).astype(np.int64)
@@ -117,7 +112,7 @@ class Whole(Sequence[Fraction]):
             return np.asarray(self.numbers / self.scale, dtype=np.float64)
         return np.array([number / self.scale for number in self.numbers.tolist()], dtype=np.float64)
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Their sum, exactly, in their unit."""
         if self.numbers.dtype != object:
@@ -163,8 +158,13 @@ def whole_total(numbers: Floats) -> int | None:
     return int(total) if total < LARGEST and np.array_equal(np.rint(numbers), numbers) else None
 
 
-def rounded_total(numbers: Floats) -> float:
-    """Return what `math.fsum` does of numbers that are not negative, whole ones sooner."""
+def rounded_total(numbers: Floats, *, whole: bool = False) -> float:
+    """Return what `math.fsum` does of numbers that are not negative, whole ones sooner.
+
+    ``whole``: whether they are known to be whole, and to sum to less than 2^52.
+    """
+    if whole:
+        return float(np.add.reduce(numbers))
     total = whole_total(numbers)
     return fsum(numbers.tolist()) if total is None else float(total)
 
@@ -187,8 +187,7 @@ def _integers(numbers: Sequence[float]) -> list[int] | None:
 
 
 EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"
-WHOLE = 2**53
-"""All whole numbers up to this are exact as doubles."""
+WHOLE = 2**53  # all whole numbers up to this are exact as doubles
 _KINDS = bytes(
     ord("0")
     if chr(byte).isascii() and chr(byte).isdigit()

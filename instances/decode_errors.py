@@ -14,8 +14,7 @@ from schedopt.instances.errors import InputError, joined, listing, shown, sugges
 
 _AT = re.compile(r" - at (`key` in )?`\$(.*)`$", re.DOTALL)
 _TOKEN = re.compile(r"\[\.\.\.\]|\[(\d+)\]|\.([^.\[]+)")
-MOST_DIGITS = 4000
-"""Digits of a whole number beyond which Python refuses to read it."""
+MOST_DIGITS = 4000  # digits of a whole number beyond which Python refuses to read it
 MOST_WHOLE = 10**100
 """The largest whole number in a record, so that products of a few stay within doubles."""
 TOO_DEEP = "brackets nested thousands deep"

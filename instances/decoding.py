@@ -14,8 +14,7 @@ from schedopt.instances.decode_errors import explained, lost_number, repeated_ke
 from schedopt.instances.errors import placed
 
 T = TypeVar("T")
-LARGE = 100_000
-"""From this length in bytes, looking for repeated keys by the record type is faster."""
+LARGE = 100_000  # from this length in bytes, looking for repeated keys by the record type is faster
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
 _WHOLE = re.compile(r"Expected `[^`]*\bint\b[^`]*`, got `float`")
 

@@ -15,8 +15,7 @@ ACTING = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udff
 MOST_FILE, MOST_PLACE, MOST_FOUND, MOST_EXPECTED = 400, 200, 200, 700
 """Characters of each part of a message: together less than a screen of 80 by 24."""
 
-LONG_INTEGER = 1000
-"""Longer whole numbers, in bits, are described in messages, not written out."""
+LONG_INTEGER = 1000  # longer whole numbers, in bits, are described in messages, not written out
 
 
 class _Short(reprlib.Repr):

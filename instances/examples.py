@@ -11,8 +11,7 @@ from schedopt.instances import archived
 from schedopt.instances.decoding import decode_part
 from schedopt.instances.naming import pick
 
-PREFIX = "example:"
-"""The prefix of ``example:NAME``, a bundled instance in place of a path."""
+PREFIX = "example:"  # the prefix of ``example:NAME``, a bundled instance in place of a path
 
 
 @dataclass(frozen=True)

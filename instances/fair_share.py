@@ -20,8 +20,7 @@ from schedopt.instances.errors import InputError, expect, shown
 LEAST_HALF_LIFE, MOST_HALF_LIFE = 1e-3, 1e9
 """Nights; with shorter half-lives all is forgotten at once, with longer ones nothing ever."""
 
-FINE = 2**40
-"""Weights of nights are whole multiples of 1/FINE, about 1e-12, so that they are exact."""
+FINE = 2**40  # weights of nights are whole multiples of 1/FINE, about 1e-12, so that they are exact
 
 
 class Each(Given, kw_only=True):

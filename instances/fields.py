@@ -9,8 +9,7 @@ from msgspec import inspect
 
 from schedopt.instances.docstrings import told_of
 
-FEW = 3
-"""Fields are listed by name for objects with at most this many."""
+FEW = 3  # fields are listed by name for objects with at most this many
 
 
 @dataclass(frozen=True)

@@ -53,11 +53,8 @@ MOST_BYTES = 256 * 2**20
 """The largest file that is read, unpacked: about ten million tasks; it stops compression bombs."""
 MOST_PACKED = 1100
 """Bytes that one byte of gzip unpacks to at most (1032 by its format), with room to spare."""
-MOST_TABLE = 2**30
-"""The largest log, or unpacked table, in bytes."""
-SHORT = 2**16
-"""Bytes of the first read of a file; each further read doubles what there is."""
-
+MOST_TABLE = 2**30  # the largest log, or unpacked table, in bytes
+SHORT = 2**16  # bytes of the first read of a file; each further read doubles what there is
 _FIRST = re.compile(rb'\s*\{\s*"problem"\s*:\s*"([a-z]+)"')
 
 
@@ -83,7 +80,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     path, most = located(path), most_read(most)
     with _refused(path):
         check_kind(path)
-        with path.open("rb", buffering=0) as file:  # once: what comes through a pipe comes once
+        with path.open("rb", buffering=0) as file:  # once: a pipe cannot be read again
             data = _read(file, most)
         if data.startswith(b"\x1f\x8b"):
             said = int.from_bytes(data[-4:], "little")  # where it is whole and of one piece
@@ -96,7 +93,7 @@ def read_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def _refused(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be read why."""
+    """Turn a failure to read a file into an `InputError` that says why."""
     try:
         yield
     except InputError as error:
@@ -111,13 +108,7 @@ def _refused(path: Path) -> Iterator[None]:
 
 
 def head_of(path: str | Path, most: int = 4096) -> bytes:
-    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing.
-
-    Raises
-    ------
-    InputError
-        If it is not there, not a file, or not readable.
-    """
+    """Return how a file begins, unpacked; of a pipe, which can be read once, nothing."""
     path = located(path)
     with _refused(path):
         check_kind(path)
@@ -325,7 +316,7 @@ def keep(read: Iterable[str | Path], target: str | Path) -> None:
     there = None
     try:
         with suppress(OSError):
-            there = Path(os.path.realpath(target)).stat()  # as it is written, whatever it is called
+            there = Path(os.path.realpath(target)).stat()  # the file behind any links
     except ValueError:  # no path at all
         return
     for path in read:

@@ -3,17 +3,19 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
 from math import inf, isfinite
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
-Options = Mapping[str, Any]
-"""Values of options by name; what a value may be each `Option` says."""
+P = ParamSpec("P")
+T = TypeVar("T")
+Options = Mapping[str, Any]  # values of options by name; what a value may be each `Option` says
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,7 @@ class OptionsWith(dict[str, Option]):
         raise KeyError(key)
 
 
-ALL = 60
-"""Options that a message names: all there are."""
+ALL = 60  # options that a message names: all there are
 
 
 def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -> dict[str, Any]:
@@ -88,9 +89,24 @@ def checked(given: Mapping[str, Any], known: Mapping[str, Option], whose: str) -
     return dict(given)
 
 
-def check_given(whose: str, known: Mapping[str, Option], /, **options: Any) -> None:
-    """Check options as `checked` does, except those that are None."""
-    checked({key: value for key, value in options.items() if value is not None}, known, whose)
+def taking(whose: str, known: Mapping[str, Option]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that checks keywords of a function, except those that are None.
+
+    Keywords that are no options, such as callbacks, are the function's own.
+    """
+
+    def decorated(convert: Callable[P, T]) -> Callable[P, T]:
+        own = signature(convert).parameters.keys() - known.keys()
+
+        @wraps(convert)
+        def checking(*args: P.args, **given: P.kwargs) -> T:
+            told = {key: value for key, value in given.items() if key not in own}
+            checked({k: value for k, value in told.items() if value is not None}, known, whose)
+            return convert(*args, **given)
+
+        return checking
+
+    return decorated
 
 
 def split(pairs: Iterable[str]) -> dict[str, Any]:

@@ -179,8 +179,7 @@ def _kinds(numbers: Floats) -> tuple[Floats, Positions]:
 
 
 NAME = "name"
-MOST = 2**52
-"""Largest number of a column, in its common unit."""
+MOST = 2**52  # largest number of a column, in its common unit
 
 
 class Jobs(NamedTuple):

@@ -23,8 +23,7 @@ class Tabled(Protocol):
         """Return the table, None where it holds none."""
 
 
-Cell = str | int | float | bool | None
-"""What a cell holds; a list within a row is its JSON."""
+Cell = str | int | float | bool | None  # what a cell holds; a list within a row is its JSON
 
 
 class Framed:

@@ -2,16 +2,15 @@
 
 A float's bits, read as a whole number, rise with it. The last of them make room for the key's own
 place, so that a plain sort of whole numbers, of which processors compare many at a time, carries
-places along and keeps equal keys as they are. What differs in the bits that were given up alone
-is mended afterwards: mostly few keys do. Where many do, floats are sorted, of which processors
-compare many at a time too, and equal ones are put back in order.
+places along and keeps equal keys as they are. Keys that differ only in the bits that were given up
+are put in order afterwards: mostly these are few. Where they are many, the floats themselves are
+sorted, unstably, and equal ones are put back in order.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 256
-"""For so many keys a stable sort is faster."""
+FEW = 256  # for so many keys a stable sort is faster
 SIGN = np.int64(-(2**63))
 MANY, ROUNDS = 64, 16
 """Repair is given up if more than 1/MANY of all pairs are out of order, or after ROUNDS rounds."""

@@ -8,23 +8,13 @@ COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
 
 class Start(Record, kw_only=True):
-    """When one waiting job will start, in the log's unit.
+    """When one waiting job will start, in the log's unit: an interval of the level asked for."""
 
-    Attributes
-    ----------
-    job : str
-        Its name, or its row in the log from 0.
-    earliest, median, latest : float
-        The interval at the level that was asked for, and its middle.
-    requested : float
-        What requested run times alone would say.
-    """
-
-    job: str
+    job: str  # its name, or its row in the log from 0
     earliest: float
     median: float
     latest: float
-    requested: float
+    requested: float  # what requested run times alone would say
 
 
 class StartTimes(msgspec.Struct, frozen=True):
@@ -36,87 +26,40 @@ class StartTimes(msgspec.Struct, frozen=True):
 
 
 class InItsPlace(Record, kw_only=True):
-    """A job that started while another waited.
-
-    Attributes
-    ----------
-    job : str
-    start : float
-    need : int
-    held : float
-        Its servers times how long it held them before the other started.
-    rule : str
-        ``order`` if it came first in the policy's order then, ``passed`` if it went past the other.
-    why : str
-        In words: priorities, or why the other did not start.
-    """
+    """A job that started while another waited."""
 
     job: str
     start: float
     need: int
-    held: float
-    rule: str
-    why: str
+    held: float  # its servers times how long it held them before the other started
+    rule: str  # ``order`` if it came first in the policy's order, ``passed`` if it overtook
+    why: str  # in words: priorities, or why the other did not start
 
 
 class Sooner(Record, kw_only=True):
-    """The outcome had a job been first in line from its submit on.
+    """The outcome had a job been first in line from its submit on."""
 
-    Attributes
-    ----------
-    start : float
-        Its own.
-    later : int
-        How many others would have started later.
-    delay, gain : float
-        By how much together; and how much others would have gained.
-    most_delayed : str
-    longest : float
-        The job that would have been delayed the most, and by how much.
-    change : float
-        Of the mean response time of all jobs.
-    """
-
-    start: float
-    later: int
-    delay: float
-    gain: float
-    most_delayed: str
-    longest: float
-    change: float
+    start: float  # the job's own
+    later: int  # how many others would have started later
+    delay: float  # by how much, summed over those
+    gain: float  # by how much others would have started sooner, summed
+    most_delayed: str  # the job that would have been delayed the most
+    longest: float  # by how much it would have been
+    change: float  # of the mean response time of all jobs
 
 
 class Because(Record, kw_only=True):
-    """Why a job started no earlier under a policy.
+    """Why a job started no earlier under a policy."""
 
-    Attributes
-    ----------
-    job : str
-        Its name, or its row in the log from 0.
-    policy : str
-    submit, start : float
-    need : int
-    planned : float
-        How long the policy believed that it would run.
-    running, held : int
-        How many jobs ran when it came, and on how many servers.
-    alone : float
-        When it had started if nobody else had since.
-    in_its_place : tuple of InItsPlace
-        Who started while it waited.
-    first : Sooner, optional
-        What an earlier start had cost; not known where a policy keeps reservations, or is plain
-        Python.
-    """
-
-    job: str
+    job: str  # its name, or its row in the log from 0
     policy: str
     submit: float
     start: float
     need: int
-    planned: float
-    running: int
-    held: int
-    alone: float
-    in_its_place: tuple[InItsPlace, ...]
+    planned: float  # how long the policy believed that it would run
+    running: int  # jobs that ran when it came
+    held: int  # the servers that those held
+    alone: float  # when it would have started if nobody else had since
+    in_its_place: tuple[InItsPlace, ...]  # those that started while it waited
+    # The price of an earlier start; unknown where a policy keeps reservations, or is plain Python.
     first: Sooner | None

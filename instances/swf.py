@@ -29,10 +29,8 @@ from schedopt.instances.options import Option, is_count, number, text, whole
 FIELDS, EXTENDED = 18, 21
 MOST_PROCESSORS = 2**31 - 1
 NUMBER, SUBMIT, WAIT, RUN, USED, ASKED, PLANNED, STATUS = 0, 1, 2, 3, 4, 7, 8, 10
-MEMORY, USER, GROUP, QUEUE, PARTITION, NODES = 9, 11, 12, 14, 15, 20
-"""Positions of fields, from 0."""
-PARTIAL = (2.0, 3.0, 4.0)
-"""Statuses of lines for parts of a job, which also has a line as a whole."""
+MEMORY, USER, GROUP, QUEUE, PARTITION, NODES = 9, 11, 12, 14, 15, 20  # positions of fields, from 0
+PARTIAL = (2.0, 3.0, 4.0)  # statuses of lines for parts of a job, which also has a line as a whole
 ASKED_FOR = "with the processors asked for, since those used are unknown"
 _REMARK = re.compile(r";\s*(\w+):\s*(.*?)\s*$")
 _CHUNK = 2**18
@@ -248,7 +246,6 @@ def read_log(
 
 
 def _check_order(log: Fields, data: bytes) -> None:
-    """Refuse the first line whose number or submit time is invalid, repeated or out of order."""
     number, submit, status = log.cells[[NUMBER, SUBMIT, STATUS]]
     before = np.concatenate([[0.0], submit[:-1]])
     whole = np.flatnonzero(~np.isin(status, PARTIAL))  # parts have the number of their job

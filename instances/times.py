@@ -16,11 +16,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.errors import InputError, shown
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-"""Seconds in each unit."""
-
-WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-"""What units are called."""
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}  # seconds in each unit
+WORDS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}  # what units are called
 
 SPELLED = {
     spelling: unit
@@ -41,8 +38,7 @@ _COMMA = re.compile(r"[+-]?\d+,\d+[a-z]*", re.ASCII)
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*([a-zA-Z]+)\s*", re.ASCII)
 _HMS = re.compile(r"(\d{1,6}):([0-5]\d):([0-5]\d(?:\.\d+)?)", re.ASCII)
 LENGTH = "a finite number >= 0, or a time such as 90m, 1.5h or 1:30:00"
-MOST = 60
-"""Characters of a time: more would make whole numbers of thousands of digits."""
+MOST = 60  # characters of a time: more would make whole numbers of thousands of digits
 
 
 def comma(text: str) -> str:
@@ -76,8 +72,7 @@ _ZONED = re.compile(r"(.+)\[([A-Za-z0-9_+/-]+)\]", re.ASCII)
 EXPECTED = (
     "an ISO time with its zone, such as 2026-11-22T20:00+01:00 or 2026-11-22T20:00[Europe/Berlin]"
 )
-UNITS = (1, 60, 3600, 86400)
-"""Seconds in the units that files may be in."""
+UNITS = (1, 60, 3600, 86400)  # seconds in the units that files may be in
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def concluded(
     """
     selection: Any = model
     if solution is None and decided.best is not None:
-        solution = selection.selected(np.flatnonzero(decided.best[: selection.width] == 1))
+        solution = selection.selected(decided.best[: selection.width] == 1)
     result = make_result(
         model,
         run,

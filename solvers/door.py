@@ -7,7 +7,7 @@ accepts. The last row, ``model``, is the declared native model, solved as it sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
@@ -261,7 +261,7 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
         raise unmet([engine.needs], engine.name)
     read = engine.accepts(model)
     if read is None or read is False:
-        others = listing([one.name for one in _accepting(table, model)])
+        others = listing([one.name for one in table if one.available and one.accepts(model)])
         rules = [*model.side(), *(["native changes"] if model.changed else [])]
         raise InputError(
             f"{engine.when}, or another engine{others}",
@@ -269,12 +269,6 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
             place=f"solver {solver}",
         )
     return engine, read
-
-
-def _accepting(table: Sequence[Engine], model: Formulation) -> Iterator[Engine]:
-    for engine in table:
-        if engine.available and engine.accepts(model):
-            yield engine
 
 
 def _told(model: Formulation, result: Result, name: str, start: Start) -> Result:

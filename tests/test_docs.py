@@ -134,9 +134,7 @@ def test_every_name_that_list_lists_stands_in_the_reference(reference: dict[str,
 
 
 @pytest.mark.parametrize("problem", ["dssp", "hesrpt", "epoch", "msfq"])
-def test_every_field_of_a_format_stands_in_the_reference(
-    problem: str, reference: dict[str, str]
-) -> None:
+def test_every_field_is_in_the_reference(problem: str, reference: dict[str, str]) -> None:
     """The fields are those of the published schema, which is made apart from these pages."""
     schema = json.loads((ROOT / "instances" / problem / "schema.json").read_text())
     instance = reference["formats"].split(f"## An instance of {problem}\n")[1]

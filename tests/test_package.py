@@ -106,9 +106,7 @@ def run_without(
 
 
 @pytest.mark.parametrize("extra", NEEDING)
-def test_what_an_extra_opens_says_so_in_one_line_before_any_work(
-    extra: str, tmp_path: Path
-) -> None:
+def test_what_an_extra_opens_says_so_before_any_work(extra: str, tmp_path: Path) -> None:
     packages = [package for package, brings in EXTRAS.items() if brings == extra]
     done = run_without(packages, COMMAND, *NEEDING[extra].split(), folder=tmp_path)
     (line,) = done.stderr.splitlines()
@@ -117,9 +115,7 @@ def test_what_an_extra_opens_says_so_in_one_line_before_any_work(
     assert (done.returncode, done.stdout, [*tmp_path.iterdir()]) == (2, "", [])
 
 
-def test_the_base_solves_checks_and_simulates_small_instances_of_every_problem(
-    tmp_path: Path,
-) -> None:
+def test_the_base_solves_checks_and_simulates_every_problem(tmp_path: Path) -> None:
     farm = Path(__file__).parents[1] / "instances" / "dssp" / "farm.csv"
     done = run_without(list(EXTRAS), BASE, str(farm), folder=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -22,8 +22,7 @@ from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
 
-LARGE = 2**20
-"""Bytes of a solution from which its check is skipped where no time is left for it."""
+LARGE = 2**20  # bytes of a solution from which its check is skipped where no time is left for it
 OF_ENCODING = 10.0
 """How many times as long as encoding a solution takes reading, checking and telling it, unless a
 checker says another number as its own ``OF_ENCODING``."""
@@ -38,27 +37,9 @@ def check(
 ) -> Report:
     """Recompute a result from the raw instance, without any solver.
 
-    Parameters
-    ----------
-    instance : Instance
-        What was solved.
-    result : Document
-        The document.
-    constraints : sequence of Constraint, optional
-        The side constraints beyond the instance's; read from the document where not given.
-    seconds : float, optional
-        What it may take; what cannot be recomputed in that time is believed, and the report says
-        so.
-
-    Returns
-    -------
-    Report
-        What is wrong with it.
-
-    Raises
-    ------
-    InputError
-        If the document is of another instance, or its parts cannot be read.
+    Side constraints beyond the instance's are read from the document where they are not given. The
+    report says what could not be recomputed in the ``seconds`` that there are. `InputError` if the
+    document is of another instance, or cannot be read.
     """
     for what in ("problem", "name"):
         ours = type(instance).__struct_config__.tag if what == "problem" else instance.name
@@ -84,7 +65,7 @@ def check(
         report.bound = f"believed, from {result.solver}"
     if result.solution_status != "none":
         began = time.perf_counter()
-        plain = _of_fields(checker, result) if report.until is None else None
+        plain = _of_fields(checker, instance, result) if report.until is None else None
         text = msgspec.json.encode(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
@@ -184,7 +165,6 @@ def _further(rules: Sequence[Constraint], own: Sequence[Constraint]) -> list[str
 
 
 def _called(rule: Constraint) -> str:
-    """Return a side constraint's name for messages."""
     return f"{rule.kind()} {shown(rule.name)}" if rule.name else str(rule.kind())
 
 
@@ -288,20 +268,24 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     return convert(raw, kind if kind in answers else answers[0], "solution")
 
 
-def _of_fields(checker: Any, result: Document) -> Any | None:
+def _of_fields(checker: Any, instance: Any, result: Document) -> Any | None:
     """Return a solution made anew of its fields, each checked, where these hold no records.
 
-    None where that is not so, or one is wrong: what is wrong is said of the text.
+    None where that is not so, or one is wrong: what is wrong is said of the text. Names that the
+    instance itself made of positions are its own, and stay.
     """
     solution: Any = result.solution
     kind = type(solution)
-    if kind not in getattr(checker, "PLAIN", ()):
+    named = getattr(checker, "PLAIN", {}).get(kind)
+    if named is None:
         return None
     if kind not in getattr(checker, "ANSWERS", {}).get(result.formulation or "", (kind,)):
         return None
     fields = structs.asdict(solution)
+    own = {named: fields[named]} if instance.made(fields[named]) else {}
     with suppress(msgspec.ValidationError):
-        return msgspec.convert({k: v for k, v in fields.items() if v is not UNSET}, kind)
+        given = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
+        return structs.replace(msgspec.convert(given, kind), **own)
     return None
 
 

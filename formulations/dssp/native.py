@@ -169,7 +169,8 @@ class Native:
             for columns in row.lifting:
                 run = _dot([1.0] * len(columns), [self.x[j] for j in columns])
                 model.side[name, row.what, columns[0]] = (None, lifted - run, 0.0)
-            body += _most_negative(row) * -lifted
+            least = fsum(float(c) for c in row.coefficients if c < 0)
+            body += min(0.0, least - float(row.lower)) * -lifted  # how far the row can fall short
         model.side[name, row.what] = (_bound(row.lower), body, _bound(row.upper))
 
     def side(self) -> Side:
@@ -231,8 +232,3 @@ def _terms(body: Any) -> tuple[object, ...]:
 
 def _bound(value: Number) -> float | None:
     return float(value) if isfinite(value) else None
-
-
-def _most_negative(row: Row) -> float:
-    """Return how far the row can fall below its lower bound, which waiving it must make up for."""
-    return min(0.0, fsum(float(c) for c in row.coefficients if c < 0) - float(row.lower))

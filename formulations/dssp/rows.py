@@ -246,7 +246,8 @@ def window_rows(
     those that could be broken are there, with jobs up to ``longest`` times as long.
     """
     due, part = np.flatnonzero(night.due), as_written(fill)
-    rows = [_row(night, "capacity", due, night.exact_capacity(fill))]
+    demands = night.planned.demands.take(due)
+    rows = [Row("capacity", due.tolist(), demands, upper=night.exact_capacity(fill))]
     if night.windowed:
         there = night.machine.total.mapped(lambda amount: part * amount)
         whole = (0.0, night.deadline)
@@ -327,7 +328,3 @@ def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
         own = tuple(machine.of_job(night.jobs[j])), night.releases[j], night.deadlines[j]
         fits[j] = demands[j] <= fill * room(*own)
     return fits
-
-
-def _row(night: Instance, what: str, jobs: NDArray[np.intp], room: Fraction) -> Row:
-    return Row(what, jobs.tolist(), night.planned.demands.take(jobs), upper=room)

@@ -266,15 +266,15 @@ class Schedule(WholeModel):
         return opened
 
     def _earned(self, j: int) -> Variable:
-        """Return what a job earns: R_j x_j, where being run means completing by the deadline."""
+        """Return what a job earns: R_j x_j, where being run means completing by the deadline.
+
+        Where late jobs are paid too it is U_D of the completion, in units, rounded down along the
+        slopes of ``late``.
+        """
         reward, x, night = self.rewards[j], self._x[j], self.instance
         if len(night.late) < 2:
             return reward * x
-        return self._earned_late(j, reward, x)
-
-    def _earned_late(self, j: int, reward: int, x: cp_model.IntVar) -> Variable:
-        """Return U_D of a job's completion, in units, rounded down along the slopes of ``late``."""
-        model, grid, night = self.model, self.grid, self.instance
+        model, grid = self.model, self.grid
         earned = model.new_int_var(0, reward, f"earned[{j}]")
         in_time = model.new_bool_var(f"in time[{j}]")
         deadline = int(grid.deadlines[j])

@@ -97,9 +97,12 @@ class Season(Declared):
         """Turn values of the variables into a selection for each night."""
         return self.selected(self._whole(value))
 
-    def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> SelectedNights:
-        """Return the solution record in which these columns are 1."""
-        at = np.asarray(positions, dtype=np.intp)
+    def selected(
+        self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]
+    ) -> SelectedNights:
+        """Return the solution record in which these columns are 1, positions or a mask."""
+        at = np.asarray(chosen)
+        at = np.flatnonzero(at) if at.dtype == np.bool_ else at.astype(np.intp)
         jobs, nights = self.calendar.jobs[at], self.calendar.nights[at]
         tonight = [jobs[here] for here in split(nights - 1, self.instance.nights)]
         return selected_nights(self.instance, tonight, self.fill)

@@ -134,12 +134,14 @@ class Selection(Declared):
         night, positions = self.instance, np.flatnonzero(self.open)
         demands = night.planned.demands
         room = demands.down(night.room(self.fill))
+        if positions.size == self.width:
+            return Knapsack(night.rewards, demands, room, positions)
         return Knapsack(night.rewards[positions], demands.take(positions), room, positions)
 
     def decode(self, value: Value) -> Selected:
         """Turn values of the variables into a selection."""
         return self.selected(self._whole(value))
 
-    def selected(self, positions: Sequence[int] | NDArray[np.intp]) -> Selected:
-        """Return the solution record of the jobs at these positions."""
-        return selected(self.instance, np.asarray(positions, dtype=np.int64), self.fill)
+    def selected(self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]) -> Selected:
+        """Return the solution record of the jobs at these positions, or under a mask."""
+        return selected(self.instance, chosen, self.fill)

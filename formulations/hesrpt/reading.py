@@ -197,7 +197,10 @@ def replayed(
         until = instance.arrivals[job] if what == "arrival" else np.inf
         if until <= now:
             continue
-        source = e if durations[e] > least or not len(long) else _nearest(long, e)
+        source = e
+        if durations[e] <= least and len(long):  # the last of the long epochs before, or the first
+            before = long[long < e]
+            source = int(before[-1] if len(before) else long[0])
         shares = used[source] / max(durations[source], 1e-300)
         mine = shares[here]
         if what == "completion" and shares[job] <= 0:  # nothing for it: all alike, then
@@ -218,12 +221,6 @@ def replayed(
             lasting.append((now, until, here[:0], mine[:0]))
             now = until
     return allocated(instance, completion, lasting)
-
-
-def _nearest(long: Jobs, e: int) -> int:
-    """Return the last of the long epochs before e, or else the first."""
-    before = long[long < e]
-    return int(before[-1] if len(before) else long[0])
 
 
 def _step(instance: Instance, here: Jobs, shares: Floats, left: Floats) -> tuple[float, Bools]:

@@ -68,7 +68,10 @@ class Ticks:
         if exact:
             submit, run = (np.rint(of * plain).astype(np.int64) for of in (jobs.submit, jobs.run))
         else:
-            submit, run = (_down(of, scale) for of in (jobs.submit, jobs.run))
+            submit, run = (
+                np.array([floor(as_written(time) * scale) for time in of.tolist()], np.int64)
+                for of in (jobs.submit, jobs.run)
+            )
         need = jobs.need.astype(np.int64)
         total = Fraction(len(jobs))
         if weighted:
@@ -94,10 +97,6 @@ class Ticks:
         """Return the lower bound on the mean response time that a weighted sum in ticks implies."""
         lost = 0 if self.exact else int(self.weight.sum())
         return (total - lost) / (self.total * self.scale)
-
-
-def _down(times: NDArray[np.float64], scale: Fraction) -> Ticks64:
-    return np.array([floor(as_written(time) * scale) for time in times.tolist()], dtype=np.int64)
 
 
 @dataclass

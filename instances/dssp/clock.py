@@ -172,9 +172,7 @@ def _stamp(text: str) -> datetime:
 
 # --- tasks --------------------------------------------------------------------------------------
 
-MOST_TASKS = 1_000_000
-"""Tasks of one job: more are a slip of the finger."""
-
+MOST_TASKS = 1_000_000  # tasks of one job: more are a slip of the finger
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
 SPREAD = "a number from 0 to below 1, or such as lognormal 0.5, or ratios such as 0.9;1.1;1.6"
 _SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)

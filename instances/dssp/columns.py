@@ -28,8 +28,7 @@ MEANT = dict.fromkeys(("due", "due_date", "end"), "deadline") | dict.fromkeys(
     ("arrival", "earliest", "not_before", "start", "submit"), "release"
 )
 """Titles of other tables, and the field that they probably are; taken for it they are not."""
-NEAR = 0.85
-"""Similarity from which a title counts as a misspelling of one of `TIMES`."""
+NEAR = 0.85  # similarity from which a title counts as a misspelling of one of `TIMES`
 
 _FIELDS = frozenset(
     {*Job.__struct_fields__, *Instance.__struct_fields__} | {*MEANT, "seats", "size", "weight"}

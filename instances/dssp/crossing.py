@@ -22,12 +22,9 @@ from schedopt.instances.recipes import Recipe, numbered, stream
 
 Ints = NDArray[np.int64]
 KINDS = ("shares", "all")
-LARGEST, MOST_REWARD = 10**6, 1000
-"""Demands and rewards are whole and uniform from 1 to these."""
-RESOURCES, USERS = 2, 0.3
-"""Resources, and the part of the jobs that uses each."""
-FEW = 50
-"""Jobs per set of three apart, per pair together and per implication."""
+LARGEST, MOST_REWARD = 10**6, 1000  # demands and rewards are whole and uniform from 1 to these
+RESOURCES, USERS = 2, 0.3  # resources, and the part of the jobs that uses each
+FEW = 50  # jobs per set of three apart, per pair together and per implication
 
 
 def _crossing(seed: int, values: Mapping[str, Any]) -> Instance:

@@ -25,10 +25,8 @@ Counts = NDArray[np.int64]
 NIGHTS, JOBS, PROCESSORS, DEADLINE = 56, 2388, 1000, 13 * 3600.0
 """The trace's nights and jobs, and the cluster's processors and deadline (seconds)."""
 TEAMS = ("lighting", "fx", "animation", "layout", "crowds", "matte")
-STEP = 10
-"""Lengths are rounded to this fraction of a second, so that files stay small."""
-PATIENCE = (0.5, 0.3, 0.2)
-"""Fractions of a season's jobs that can wait 0, 1 and 2 more nights."""
+STEP = 10  # lengths are rounded to this fraction of a second, so that files stay small
+PATIENCE = (0.5, 0.3, 0.2)  # fractions of a season's jobs that can wait 0, 1 and 2 more nights
 
 
 # --- render nights ---------------------------------------------------------------------------

@@ -10,12 +10,7 @@ from msgspec.structs import replace
 from schedopt.instances.cells import Cells
 from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import of_checked
-from schedopt.instances.dssp.clock import (
-    MOST_TASKS,
-    SPREAD,
-    Clock,
-    planned_of,
-)
+from schedopt.instances.dssp.clock import MOST_TASKS, SPREAD, Clock, planned_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
 from schedopt.instances.errors import InputError, placed, shown
@@ -23,12 +18,8 @@ from schedopt.instances.options import is_number
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
 T = TypeVar("T")
-
-RECENT = 200
-"""Rows of a history that count: the last ones."""
-
-SAID = 5
-"""Most omitted rows that are named one by one."""
+RECENT = 200  # rows of a history that count: the last ones
+SAID = 5  # most omitted rows that are named one by one
 
 
 def _named(jobs: list[str]) -> str:
@@ -276,7 +267,6 @@ class _TableRow:
         return value
 
     def count(self, column: str, least: int) -> int:
-        """Return a whole number."""
         value = self.number(column, least)
         if not value.is_integer() or value > 10**9:
             raise self.wrong(column, f"a whole number from {least} to 1,000,000,000")

@@ -42,14 +42,7 @@ from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
-from schedopt.instances.options import (
-    Option,
-    OptionsWith,
-    check_given,
-    is_number,
-    one_of,
-    text,
-)
+from schedopt.instances.options import Option, OptionsWith, is_number, one_of, taking, text
 from schedopt.instances.times import NUMBER, SPELLED
 
 OPTIONS = OptionsWith(
@@ -88,10 +81,10 @@ OPTIONS = OptionsWith(
 ``holds:NAME`` say how much there is of what a column of that title holds, ``pool:NAME`` how many
 processors of a pool."""
 
-Tell = Callable[[str], None]
-"""Called with each line about what became of the file."""
+Tell = Callable[[str], None]  # called with each line about what became of the file
 
 
+@taking("table", OPTIONS)
 def convert(
     path: Source,
     *,
@@ -157,23 +150,6 @@ def convert(
     InputError
         With the file, the line and the column, what was found and what was expected.
     """
-    check_given(
-        "table",
-        OPTIONS,
-        name=name,
-        processors=processors,
-        deadline=deadline,
-        start=start,
-        unit=unit,
-        reward=reward,
-        groups=groups,
-        capacity=capacity,
-        down=down,
-        end=end,
-        history=history,
-        priority=priority,
-        **held,
-    )
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
     clock, due = _clock(start, unit, deadline, processors or sizes or None)
     machine = _machine(clock, capacity, sizes, down, end)
@@ -287,7 +263,6 @@ def _size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[flo
 
 
 def _down(clock: Clock, given: str) -> Iterator[Down]:
-    """Yield reservations."""
     for i, part in enumerate(given.split(",")):
         span, _, away = part.rpartition("=")
         start, dots, end = span.partition("..")

@@ -19,8 +19,7 @@ from schedopt.instances.declarations import Given, Name, NonNegative
 from schedopt.instances.dssp.jobs import Job, Night, Processors
 
 NONE, ONE = Fraction(0), Fraction(1)
-Instance = Any
-"""`records.Instance`, which is made of what stands here."""
+Instance = Any  # `records.Instance`, which is made of what stands here
 
 
 class Down(Given, kw_only=True, omit_defaults=True):

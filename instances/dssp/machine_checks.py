@@ -33,8 +33,7 @@ OF_JOBS: dict[str, Callable[[Job], object]] = {
     "processors": lambda job: job.processors > 1,
 }
 """Keys beyond jobs on an unchanging machine, and how a job shows each."""
-Instance = Any
-"""`records.Instance`, which asks for these checks."""
+Instance = Any  # `records.Instance`, which asks for these checks
 NAMES = {"changes": "capacity"}
 
 

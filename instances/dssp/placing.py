@@ -1,7 +1,6 @@
 """From positions of jobs to the record of a selection, and from start times to a schedule's."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress
 from math import fsum, inf, nextafter
 from types import MappingProxyType
 
@@ -37,26 +36,22 @@ def selected(night: Instance, chosen: object, fill: float = 1.0) -> Selected:
     fill : float
         The selection parameter r, of whose capacity shares are taken.
     """
-    given = np.asarray(chosen)
-    picked = np.flatnonzero(given) if given.dtype == np.bool_ else given.astype(np.intp)
-    if (np.diff(picked) <= 0).any():
-        picked = np.unique(picked)
-    at = np.zeros(len(night.jobs), dtype=np.bool_)
-    at[picked] = True
+    at = np.asarray(chosen)
+    if at.dtype != np.bool_:
+        at, given = np.zeros(len(night.jobs), dtype=np.bool_), at.astype(np.intp)
+        at[given] = True
+    names, picked = night.named(at)
     demands, capacity = night.demands[picked], night.capacity(fill)
     shares: dict[str, dict[str, float]] = {}
     for by, (groups, codes) in night.codes.items():
         parts = (demands[own].tolist() for own in split(codes[picked], len(groups)))
         shares[by] = {g: fsum(part) / capacity for g, part in zip(groups, parts, strict=True)}
-    return night.placed(
-        picked,
-        Selected(
-            selected=tuple(compress(night.names, at.tobytes())),
-            demand=rounded_total(demands),
-            capacity=capacity,
-            shares=shares,
-            objectives=UNSET if len(night.objectives) < 2 else worths(night, picked.tolist()),
-        ),
+    return Selected(
+        selected=names,
+        demand=rounded_total(demands, whole=night.whole),
+        capacity=capacity,
+        shares=shares,
+        objectives=UNSET if len(night.objectives) < 2 else worths(night, picked.tolist()),
     )
 
 

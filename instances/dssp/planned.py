@@ -108,9 +108,9 @@ class Planned:
     paths: Whole  # T_∞ in time, shape (J,)
 
     @classmethod
-    def of(cls, jobs: Sequence[Job]) -> Planned:
-        """Add up what each job asks for."""
-        if (work := predicted(jobs, "demand")) is None:
+    def of(cls, jobs: Sequence[Job], demands: Floats, paths: Floats) -> Planned:
+        """Add up what each job asks for; ``demands``, ``paths``: predicted, or NaN."""
+        if np.isnan(demands).any():
             work = _sums(
                 [
                     (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
@@ -120,7 +120,9 @@ class Planned:
             wide = [1 if job.demand is not None else job.processors for job in jobs]
             if max(wide, default=1) > 1:
                 work = Whole.of_fractions(map(mul, work.fractions, wide))
-        if (longest := predicted(jobs, "critical_path")) is None:
+        else:
+            work = Whole.of(demands)
+        if np.isnan(paths).any():
             longest = _sums(
                 [
                     (job.critical_path,)
@@ -129,6 +131,8 @@ class Planned:
                     for job in jobs
                 ]
             )
+        else:
+            longest = Whole.of(paths)
         if set(map(attrgetter("max_processors"), jobs)) - {None}:
             least = [
                 path if job.max_processors is None else max(path, demand / job.widest)
@@ -147,12 +151,6 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
     longest = Fraction(int(paths.numbers[inside].max(initial=0)), paths.scale)
     others = Fraction(processors - 1, processors)
     return float(1 - others * longest / as_written(deadline))
-
-
-def predicted(jobs: Sequence[Job], field: str) -> Whole | None:
-    """Return a number that all jobs predict, in one unit; None where one does not."""
-    given = list(map(attrgetter(field), jobs))
-    return None if None in given else Whole.of(np.array(given, dtype=np.float64))
 
 
 def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:

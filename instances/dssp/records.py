@@ -7,10 +7,10 @@ Rendering", SPAA 2005, section 2.
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -31,7 +31,7 @@ from schedopt.instances.constraints import (
     Together,
     check_rules,
 )
-from schedopt.instances.decimals import as_written, rounded_total
+from schedopt.instances.decimals import as_written, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
@@ -50,7 +50,8 @@ from schedopt.instances.options import Option, is_count, is_number
 from schedopt.instances.protocol import BaseInstance
 
 Floats = NDArray[np.float64]
-Answered = TypeVar("Answered", bound=Selected | SelectedNights)
+PART = 4096
+"""Names that are taken at once: so many stay in a processor's cache."""
 SCHEMA: Mapping[str, Mapping[str, object]] = {
     "Instance": {
         "oneOf": [{"required": ["processors"]}, {"required": ["pools"]}],
@@ -219,16 +220,31 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def _floats(self, numbers: Iterable[float]) -> Floats:
         return np.fromiter(numbers, np.float64, len(self.jobs))
 
+    def column(self, field: str) -> Floats:
+        """Return a number of each job as given, shape (J,), read-only; NaN where there is none."""
+        if field not in self._columns:
+            given = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
+            given.flags.writeable = False
+            self._columns[field] = given
+        return self._columns[field]
+
     @cached_property
+    def _columns(self) -> dict[str, Floats]:
+        return {}
+
+    @property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return self._floats(job.reward for job in self.jobs)
+        return self.column("reward")
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
+        given = self.column("demand")
+        if not np.isnan(given).any():
+            return given
         return self._floats(
-            job.planned_demand if (given := job.demand) is None else given for job in self.jobs
+            job.planned_demand if job.demand is None else job.demand for job in self.jobs
         )
 
     @cached_property
@@ -237,15 +253,20 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return self._floats(job.planned_critical_path for job in self.jobs)
 
     @cached_property
+    def whole(self) -> bool:
+        """Whether rewards and demands are whole, and sum to less than 2^52 each."""
+        return None not in (whole_total(self.rewards), whole_total(self.demands))
+
+    @property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return self._floats(map(attrgetter("release"), self.jobs))
+        return self.column("release")
 
     @cached_property
     def deadlines(self) -> Floats:
         """By when each job must complete, shape (J,): its own deadline, else the file's."""
-        own = list(map(attrgetter("deadline"), self.jobs))
-        return self._floats([self.deadline if d is None else d for d in own])
+        own = self.column("deadline")
+        return np.where(np.isnan(own), self.deadline, own)
 
     @cached_property
     def windowed(self) -> bool:
@@ -280,7 +301,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     @cached_property
     def planned(self) -> Planned:
         """T_1 and T_∞ of each job as planned, exactly."""
-        return Planned.of(self.jobs)
+        return Planned.of(self.jobs, self.column("demand"), self.column("critical_path"))
 
     def exact_capacity(self, fill: float = 1.0) -> Fraction:
         """Return r·P·D, exactly."""
@@ -371,19 +392,45 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         if isinstance(solution, Scheduled):
             done = zip(rewards.tolist(), run.tolist(), solution.selected, strict=True)
             return fsum(r * self.worth(j, solution.completion[name]) for r, j, name in done)
-        return rounded_total(rewards)
+        return rounded_total(rewards, whole=self.whole)
 
     def positions(self, solution: Selected | SelectedNights) -> NDArray[np.intp]:
         """Return the position of each job that is run, in the order of `selected`."""
         known: tuple[object, NDArray[np.intp]] | None = self.__dict__.get("_placed")
         if known is not None and known[0] is solution:
             return known[1]
-        return np.array([self.index[name] for name in solution.selected], dtype=np.intp)
+        names = solution.selected
+        if (places := self.places_of(names)) is not None:
+            return places
+        return np.fromiter(map(self.index.__getitem__, names), np.intp, len(names))
 
-    def placed(self, positions: NDArray[np.intp], solution: Answered) -> Answered:
-        """Cache the positions of the last selection: a million names take a second."""
+    def placed(self, positions: NDArray[np.intp], solution: SelectedNights) -> SelectedNights:
+        """Cache the positions of the last selection of several nights."""
         self.__dict__["_placed"] = solution, positions
         return solution
+
+    def named(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+        """Return names and positions of some jobs, and remember them: a million take a second."""
+        places = np.flatnonzero(chosen)
+        parts = (places[i : i + PART] for i in range(0, places.size, PART))
+        names = tuple(chain.from_iterable(self._labels[part].tolist() for part in parts))
+        places.flags.writeable = False
+        self.__dict__["_named"] = names, places
+        return names, places
+
+    def made(self, names: object) -> bool:
+        """Tell whether names are the very ones that `named` returned last."""
+        return names is self.__dict__.get("_named", (None, None))[0] is not None
+
+    def places_of(self, names: tuple[str, ...]) -> NDArray[np.intp] | None:
+        """Return the positions, ascending, of what `named` returned last; None of other names."""
+        known, places = self.__dict__.get("_named", ((), None))
+        return places if names is known or names == known else None
+
+    @cached_property
+    def _labels(self) -> NDArray[np.object_]:
+        """The names, to take many at once."""
+        return np.array(self.names, dtype=object)
 
     @cached_property
     def tasks(self) -> Tasks:

@@ -22,21 +22,13 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.options import Option, checked, whole
 from schedopt.instances.recipes import stream
 
-MILLION = 1_000_000
-"""Factors are in units of one part of it."""
-
-THOUSANDFOLD = 1_000 * MILLION
-"""The largest factor that is drawn."""
-
+MILLION = 1_000_000  # factors are in units of one part of it
+THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
 DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
 
-JUDGES = 1_000
-"""Scenarios that judge a decision."""
-
-SCENARIOS = whole(100, 1, 10_000)
-"""How many scenarios decide."""
-
+JUDGES = 1_000  # scenarios that judge a decision
+SCENARIOS = whole(100, 1, 10_000)  # how many scenarios decide
 Spread = float | Lognormal | History | None
 
 

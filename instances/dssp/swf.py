@@ -8,19 +8,10 @@ from msgspec.structs import replace
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import (
-    Option,
-    check_given,
-    is_count,
-    number,
-    one_of,
-    truth,
-    whole,
-)
+from schedopt.instances.options import Option, is_count, number, one_of, taking, truth, whole
 from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
-DAY = 86_400.0
-"""Seconds."""
+DAY = 86_400.0  # seconds
 
 OPTIONS = WINDOW | {
     "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),
@@ -34,6 +25,7 @@ OPTIONS = WINDOW | {
 """The options of `convert`; ``deadline`` has no default."""
 
 
+@taking("swf", OPTIONS)
 def convert(
     path: str | Path,
     *,
@@ -72,17 +64,6 @@ def convert(
     InputError
         With the file, the line, what was found and what was expected.
     """
-    check_given(
-        "swf",
-        OPTIONS,
-        name=name,
-        deadline=deadline,
-        reward=reward,
-        predicted=predicted,
-        nights=nights,
-        patience=patience,
-        **window,
-    )
     if deadline is None:
         raise InputError("option 'deadline', which a log cannot tell", place="option")
     if patience and nights == 1:

@@ -27,7 +27,7 @@ from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, placed, shown, suggestion
 from schedopt.instances.files import read, stem
 from schedopt.instances.naming import refuse_twice
-from schedopt.instances.options import check_given, is_number, number, one_of, text
+from schedopt.instances.options import is_number, number, one_of, taking, text
 
 OPTIONS = {
     "name": text("a name"),
@@ -82,29 +82,16 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 class Workflow(msgspec.Struct, frozen=True):
-    """A workflow, checked: tasks by position, in topological order within `order`.
+    """A checked workflow, its tasks by position."""
 
-    Attributes
-    ----------
-    name : str or None
-        The name that the file gives.
-    system : str or None
-        The workflow system that ran it, such as ``Pegasus``.
-    runtimes : tuple of float
-        Each task's runtime, in seconds.
-    parents : tuple of tuple of int
-        Each task's predecessors.
-    order : tuple of int
-        The tasks, predecessors first.
-    """
-
-    name: str | None
-    system: str | None
-    runtimes: tuple[float, ...]
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
+    name: str | None  # as the file gives it
+    system: str | None  # the workflow system that ran it, such as ``Pegasus``
+    runtimes: tuple[float, ...]  # of each task, in seconds
+    parents: tuple[tuple[int, ...], ...]  # the predecessors of each task
+    order: tuple[int, ...]  # the tasks, predecessors first
 
 
+@taking("wfformat", OPTIONS)
 def convert(
     paths: str | Path | Iterable[str | Path],
     *,
@@ -139,8 +126,6 @@ def convert(
     InputError
         With the file, the place, what was found and what was expected.
     """
-    given = {"name": name, "processors": processors, "deadline": deadline, "reward": reward}
-    check_given("wfformat", OPTIONS, **given)
     if processors is None or deadline is None:
         missing = "processors" if processors is None else "deadline"
         raise InputError(f"option {missing!r}, which a workflow cannot tell", place="option")
@@ -167,13 +152,7 @@ def convert(
 
 
 def load(path: str | Path) -> Workflow:
-    """Read one WfFormat file and check its graph.
-
-    Raises
-    ------
-    InputError
-        If a runtime is missing, a reference leads nowhere or the graph has a cycle; with the place.
-    """
+    """Read one WfFormat file; `InputError` where its graph has a cycle, or something is missing."""
     document: _Document = read(path, _Document)
     with placed(file=path):
         tasks, place = _listed(document.workflow)

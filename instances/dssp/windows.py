@@ -19,8 +19,7 @@ from schedopt.instances.errors import InputError, expect
 if TYPE_CHECKING:
     from schedopt.instances.dssp.records import Instance
 
-MOST = 20_000_000
-"""Most jobs that the windows of an instance may list in all."""
+MOST = 20_000_000  # most jobs that the windows of an instance may list in all
 
 
 class Window(NamedTuple):

@@ -22,9 +22,7 @@ from schedopt.instances.protocol import BaseInstance
 
 Ints = NDArray[np.int64]
 SideConstraint = Together | Apart
-
-MOST_NODES = 10**6
-"""No machine has more; sums of allotments stay far below 2^31 for every solver."""
+MOST_NODES = 10**6  # no machine has more; sums of allotments stay far below 2^31 for every solver
 
 
 class Job(Given, kw_only=True):

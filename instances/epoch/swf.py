@@ -6,7 +6,7 @@ from typing import Unpack
 
 from schedopt.instances.epoch.records import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, check_given
+from schedopt.instances.options import Option, taking
 from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
 OPTIONS = WINDOW | {
@@ -17,6 +17,7 @@ OPTIONS = WINDOW | {
 }
 
 
+@taking("swf", OPTIONS)
 def convert(
     path: str | Path,
     *,
@@ -34,7 +35,6 @@ def convert(
     ``inequity`` is k of the instance; ``window`` is as in `instances.swf.read_log`. `InputError`
     names the file and the line.
     """
-    check_given("swf", OPTIONS, name=name, at=at, inequity=inequity, **window)
     log = read_log(path, **window)
     time = busiest(log.entries) if at is None else float(at)
     present = [e for e in log.entries if e.submit <= time < _left(e)]

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm, log2
 
-MOST_UNITS = 1 << 26
-"""The finest grid, in units of the quantum, on which sums are enumerated."""
+MOST_UNITS = 1 << 26  # the finest grid, in units of the quantum, on which sums are enumerated
 
 
 def possible_widths(nodes: int, jobs: int, least: int) -> list[int]:

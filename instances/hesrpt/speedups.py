@@ -16,8 +16,7 @@ from schedopt.instances.errors import InputError, expect, shown
 
 Floats = NDArray[np.float64]
 Point = tuple[NonNegative, NonNegative]
-MOST_POINTS = 1_000_000
-"""Servers up to which a speedup on whole servers is written out as points."""
+MOST_POINTS = 1_000_000  # servers up to which a speedup on whole servers is written out as points
 
 
 class _Speedup(Given, kw_only=True, tag_field="kind"):

@@ -162,8 +162,7 @@ class Simulated(Answer, kw_only=True):
     note: str | UnsetType = UNSET
 
 
-MOST = 10**8
-"""The most times that are unpacked."""
+MOST = 10**8  # the most times that are unpacked
 
 
 def packed(starts: Floats) -> bytes:

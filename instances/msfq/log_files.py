@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 NEEDED = ("submit", "need", "run")
 TEXTS = (*GROUPINGS, "name")
 COLUMNS = (*NEEDED, "estimate", *TEXTS)
-OF = "need:"
-"""Prefix of the titles of resource columns."""
+OF = "need:"  # prefix of the titles of resource columns
 ENDINGS = (".parquet", ".csv", ".csv.gz", ".parquet.gz")
 _CHUNK = 2**18
 

@@ -24,10 +24,8 @@ Names = NDArray[np.generic]
 MOST_NEED = 2**31 - 1
 MOST_AMOUNT = 2**53 - 1
 """Largest amount of a resource: JSON numbers and table cells hold it exactly."""
-MOST_SUM = 2**62
-"""Limit on the sum of all needs of a resource, so that no partial sum overflows."""
-GROUPINGS = ("user", "group", "queue", "partition")
-"""Columns that name a job's owner or place."""
+MOST_SUM = 2**62  # limit on the sum of all needs of a resource, so that no partial sum overflows
+GROUPINGS = ("user", "group", "queue", "partition")  # columns that name a job's owner or place
 
 
 class Labels(NamedTuple):

@@ -40,8 +40,7 @@ Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Servers = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 SideConstraint = ResponseTime
 AnyShape = Exponential | Deterministic | Hyperexponential | Lognormal | BoundedPareto | Empirical
-LEAST, MOST = 1e-30, 1e30
-"""The range of rates."""
+LEAST, MOST = 1e-30, 1e30  # the range of rates
 Rate = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": LEAST, "maximum": MOST})]
 MOST_SERVERS = 10**7
 """The most servers with classes: formulations and simulators hold an entry for each."""

@@ -20,17 +20,14 @@ SERIAL, POWER_OF_TWO = 0.244, 0.576
 SMALLEST, BELOW_LARGEST, SMALL = 0.8, 2.5, 0.86
 """Of the two-stage uniform of log2(need): its least, how far its middle lies below its largest, and
 the share below the middle."""
-SHORT, LONG = (4.2, 0.94), (312.0, 0.03)
-"""Shape and scale of the two gammas of ln(run)."""
-SLOPE, LEVEL = -0.0054, 0.78
-"""The chance of the first of them is slope * need + level."""
+SHORT, LONG = (4.2, 0.94), (312.0, 0.03)  # shape and scale of the two gammas of ln(run)
+SLOPE, LEVEL = -0.0054, 0.78  # the chance of the first of them is slope * need + level
 RUSH, ALL_DAY = (10.2303, 0.4871), 1.0225
 """Shape and scale of ln(time between arrivals) at rush hour; what the shape is multiplied by."""
 DAY = (8.1737, 3.9631)
 """Shape and scale of the half hour of the day at which jobs come, from `DAWN` on."""
 DAWN, BUCKETS, BUCKET = 11, 48, 1800.0
-LONGEST_RUN, LONGEST_GAP = 12.0, 13.0
-"""Of ln(seconds): what is above is drawn again."""
+LONGEST_RUN, LONGEST_GAP = 12.0, 13.0  # of ln(seconds): what is above is drawn again
 
 OPTIONS = {
     "jobs": Option(5000, "a whole number from 1 to 10^7", lambda v: is_count(v, 10**7)),

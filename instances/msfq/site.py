@@ -20,121 +20,60 @@ MOST_LEVELS = 16
 
 
 class Weights(Record, kw_only=True, omit_defaults=True):
-    """The weight of each factor of a job; a negative one reverses it.
+    """The weight of each factor of a job; a negative one reverses it."""
 
-    Attributes
-    ----------
-    age : float
-        Of the waiting time over ``max_age``, at most 1.
-    wait : float
-        Of the waiting time over ``max_age``, however long.
-    stretch : float
-        Of the waiting time over the planned run time.
-    size : float
-        Of the servers that it needs, as a part of all.
-    need, run, area : float
-        Of the logarithms to base 10 of its servers, its planned run time, and their product.
-    fair_share : float
-        Of 2 to the power of minus what its user has used over the user's share.
-    usage : float
-        Of the part that its user has in what all have used.
-    qos : float
-        Of its quality of service.
-    """
-
-    age: float = 0.0
-    wait: float = 0.0
-    stretch: float = 0.0
-    size: float = 0.0
-    need: float = 0.0
-    run: float = 0.0
-    area: float = 0.0
-    fair_share: float = 0.0
-    usage: float = 0.0
-    qos: float = 0.0
+    age: float = 0.0  # of the waiting time over ``max_age``, at most 1
+    wait: float = 0.0  # of the waiting time over ``max_age``, however long
+    stretch: float = 0.0  # of the waiting time over the planned run time
+    size: float = 0.0  # of the servers that it needs, as a part of all
+    need: float = 0.0  # of the logarithm to base 10 of its servers
+    run: float = 0.0  # of that of its planned run time
+    area: float = 0.0  # of that of their product
+    fair_share: float = 0.0  # of 2 to the power of minus its user's usage over the user's share
+    usage: float = 0.0  # of its user's part in the usage of all
+    qos: float = 0.0  # of its quality of service
 
 
 class Limit(Record, kw_only=True):
-    """The most of the machine that long jobs may hold together.
+    """The most of the machine that long jobs may hold together."""
 
-    Attributes
-    ----------
-    longer_than : float
-        The planned run time beyond which a job is long, in the log's unit.
-    most : float
-        The part of the servers that all those jobs together may hold; one that needs more counts as
-        if it needed that.
-    """
-
+    # The planned run time beyond which a job is long, in the log's unit.
     longer_than: Annotated[float, msgspec.Meta(ge=0)]
+    # The part of the servers that all those jobs together may hold; one that needs more counts as
+    # if it needed that.
     most: Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class Priority(Record, kw_only=True, omit_defaults=True):
-    """A job's priority, highest first: a weighted sum of factors, recomputed at each event.
-
-    Attributes
-    ----------
-    weights : Weights
-    backfill : {"easy", "skip", "stop"}
-        Whether jobs may pass the first that does not fit: if they do not delay it, always, never.
-    max_age : float
-        The waiting time that counts 1, in the log's unit.
-    half_life : float
-        The time after which what was used counts half.
-    by : {"user", "group", "queue"}
-        Whose usage and shares these are.
-    shares : dict of str to float
-        Of each of them; 1 for whoever is not named.
-    qos : dict of str to float
-        The quality of service of jobs; 0 for those not named.
-    qos_by : {"queue", "user", "group"}
-        The column that has these names.
-    limits : tuple of Limit
-        What long jobs may hold, for each length that matters; EASY counts with them.
-    """
+    """A job's priority, highest first: a weighted sum of factors, recomputed at each event."""
 
     weights: Weights = Weights()
+    # Whether jobs may pass the first that does not fit: if they do not delay it, always, never.
     backfill: Literal["easy", "skip", "stop"] = "easy"
-    max_age: Positive = WEEK
-    half_life: Positive = WEEK
-    by: Grouping = "user"
-    shares: dict[Name, Positive] = msgspec.field(default_factory=dict)
+    max_age: Positive = WEEK  # the waiting time that counts 1, in the log's unit
+    half_life: Positive = WEEK  # the time after which usage counts half
+    by: Grouping = "user"  # whose usage and shares these are
+    shares: dict[Name, Positive] = msgspec.field(default_factory=dict)  # 1 for whoever is not named
+    # The quality of service of jobs, by the names in a column; 0 for those not named.
     qos: dict[Name, float] = msgspec.field(default_factory=dict)
     qos_by: Grouping = "queue"
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[Limit, ...] = ()  # on long jobs, for each length that matters; EASY obeys them
 
 
 class Cohort(Record, kw_only=True, omit_defaults=True):
-    """Queues, and cohorts, that lend each other what they do not use.
+    """Queues, and cohorts, that lend each other what they do not use."""
 
-    Attributes
-    ----------
-    nominal : dict of str to int
-        Its own quota of ``servers`` and of each resource, beside that of its members; 0 where it
-        is not named.
-    borrowing_limit : dict of str to int
-        How much more it may use of what its parent's other members leave; any amount where it is
-        not named.
-    cohort : str, optional
-        Its parent.
-    """
-
+    # Its own quota of ``servers`` and of each resource, beside that of its members; 0 if not named.
     nominal: dict[Name, Amount] = msgspec.field(default_factory=dict)
+    # How much more it may use of what its parent's other members leave; any amount if not named.
     borrowing_limit: dict[Name, Amount] = msgspec.field(default_factory=dict)
-    cohort: str | None = None
+    cohort: str | None = None  # its parent
 
 
 class Queue(Cohort, kw_only=True, omit_defaults=True):
-    """A queue and the quota that its jobs share.
+    """A queue and the quota that its jobs share."""
 
-    Attributes
-    ----------
-    strict : bool
-        Whether nobody may pass the first of the queue (StrictFIFO).
-    """
-
-    strict: bool = False
+    strict: bool = False  # whether nobody may pass the first of the queue (StrictFIFO)
 
 
 class Tree(NamedTuple):
@@ -147,24 +86,13 @@ class Tree(NamedTuple):
 
 
 class Quotas(Record, kw_only=True, omit_defaults=True):
-    """Quotas of queues, and of cohorts in which queues borrow.
-
-    Attributes
-    ----------
-    queues : dict of str to Queue
-    cohorts : dict of str to Cohort
-        A cohort that a queue names need not stand here.
-    by : {"queue", "user", "group"}
-        The column that has the names of queues.
-    priority : dict of str to float
-        Of jobs, the greatest first; 0 for those not named.
-    priority_by : {"group", "queue", "user"}
-        The column that has these names.
-    """
+    """Quotas of queues, and of cohorts in which queues borrow."""
 
     queues: dict[Name, Queue] = msgspec.field(default_factory=dict)
+    # A cohort that a queue names need not stand here.
     cohorts: dict[Name, Cohort] = msgspec.field(default_factory=dict)
-    by: Grouping = "queue"
+    by: Grouping = "queue"  # the column with the names of queues
+    # The priority of jobs by the names in a column, the greatest first; 0 for those not named.
     priority: dict[Name, float] = msgspec.field(default_factory=dict)
     priority_by: Grouping = "group"
 

@@ -11,7 +11,7 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, OptionsWith, check_given, checked, one_of
+from schedopt.instances.options import Option, OptionsWith, checked, one_of, taking
 from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
 
 CLASSES = WINDOW | {
@@ -48,6 +48,7 @@ def convert(
     return made
 
 
+@taking("swf", CLASSES)
 def classes(
     path: str | Path,
     *,
@@ -68,7 +69,6 @@ def classes(
     policies' option ``trace``; ``window`` is as in `instances.swf.read_log`. `InputError` names the
     file and the line.
     """
-    check_given("swf", CLASSES, name=name, needs=needs, sizes=sizes, trace=trace, **window)
     if trace is not None:
         keep([path], trace)
     log = read_log(path, **window)

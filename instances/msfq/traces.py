@@ -21,10 +21,8 @@ from schedopt.instances.msfq.records import Instance
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
 
 COLUMNS = ("time", "need", "size")
-LINE = 128
-"""Bytes that a line takes at least, as text and as numbers."""
-Row = tuple[str, float, float, float]
-"""A line's number, and its time, need and size."""
+LINE = 128  # bytes that a line takes at least, as text and as numbers
+Row = tuple[str, float, float, float]  # a line's number, and its time, need and size
 
 
 class Trace(NamedTuple):
@@ -85,7 +83,7 @@ def _csv(data: bytes) -> Iterator[Row]:
 
 
 def _swf(lines: list[str]) -> Iterator[Row]:
-    """Yield the jobs of a log that ran; no more is asked of a line than the fields it needs."""
+    """Yield the jobs of a log that ran; only the fields that are needed have to be there."""
     for number, line in enumerate(lines, 1):
         cells = line.split()
         if not cells or cells[0].startswith(";"):

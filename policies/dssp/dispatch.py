@@ -50,29 +50,21 @@ def play(
     starts = np.full(len(tasks.lengths), np.nan)
     places = np.full(len(tasks.lengths), -1, dtype=np.int64)
     completion = np.full(len(night.jobs), np.nan)
-    jobs, held = np.asarray(jobs, dtype=np.int64), Held.of(night)
-    unhindered = not len(held.capacity) and not (night.releases[jobs] > 0).any()
-    plain = unhindered and by_task is not None
-    choice: Any = draws if by_task is None else by_task[order]
-    kernel: Any = held_kernels.by_draw
-    until: tuple[Any, ...] = ()
-    if by_task is not None:
-        kernel = kernels.by_key if plain else held_kernels.by_key_until
-        until = () if plain else (np.inf, tasks.first_stage)
-    by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
-    kernel(
+    jobs = np.asarray(jobs, dtype=np.int64)
+    of = kernels.Dispatch(
         tasks.lengths[order],
-        choice,
         tasks.first_task,
         tasks.first_stage,
-        by_release,
         min(night.processors, max(1, len(tasks.lengths))),
-        *(() if plain else (night.releases, *held)),
-        starts,
-        places,
-        completion,
-        *until,
+        night.releases,
+        *Held.of(night),
     )
+    record = kernels.Record(starts, places, completion)
+    if by_task is not None:
+        held_kernels.by_least_key(of, by_task[order], jobs, record)
+    elif draws is not None:
+        by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
+        held_kernels.by_draw(of, draws, by_release, record)
     if isinstance(order, slice):
         return Played(starts, places, completion)
     played = Played(np.empty_like(starts), np.empty_like(places), completion)

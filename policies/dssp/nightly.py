@@ -72,7 +72,8 @@ def nightly(
             if job.first_night <= n <= (job.last_night or season.nights) and job.name not in done
         ]
         if how == "greedy":
-            ran.append(_greedy(season, n, waiting, r))
+            night = one_night(season, [job.name for job in waiting], (), n)
+            ran.append(list(registered("dssp")["greedy"].run(night, fill=r).selected))
             continue
         kept = rules if how == "carried" else alone
         if how == "alone":  # each night is then the first that there is
@@ -85,12 +86,6 @@ def nightly(
     nights = [[season.index[name] for name in night] for night in ran]
     found = selected_nights(season, nights, r)
     return msgspec.structs.replace(found, note=note) if note else found
-
-
-def _greedy(season: Instance, n: int, waiting: Sequence[Job], fill: float) -> list[str]:
-    night = one_night(season, [job.name for job in waiting], (), n)
-    chosen: tuple[str, ...] = registered("dssp")["greedy"].run(night, fill=fill).selected
-    return list(chosen)
 
 
 def _optimal(

@@ -12,7 +12,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, Pace, fault
+from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, fault
 from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
 LOOK = 256
@@ -30,23 +30,12 @@ class Times:
         self.stop, self.most = 0.0, 0
 
 
-def times(
-    queue: Instance,
-    name: str,
-    rule: Rule,
-    trace: Trace,
-    *,
-    to_the_end: bool,
-    seed: int = 0,
-    estimates: bool = False,
-    replication: int = 0,
-    pace: Pace | None = None,
-) -> Times:
-    """Simulate jobs under a fresh rule; ``to_the_end`` until none can start."""
+def _times(queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment) -> Times:
+    """Simulate jobs under a fresh rule; where ``each`` counts, until none can start."""
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
     due: dict[int, float] = {}
-    clock = _Clock(rule, seed, replication)
+    clock = _Clock(rule, run.seed, run.replication)
     arrived, inside, count = 0, 0, len(trace.times)
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while True:
@@ -56,7 +45,7 @@ def times(
         end = ends[0][0] if ends else np.inf
         now = min(arrival, end)
         turn = clock.next < now
-        if (not turn and now == np.inf) or (arrived == count and not (inside and to_the_end)):
+        if (not turn and now == np.inf) or (arrived == count and not (inside and run.each)):
             break
         state.now = clock.next if turn else now
         if turn:
@@ -69,12 +58,12 @@ def times(
             inside -= 1
         else:
             kind, job = kinds[arrived], arrived
-            known = sizes[job] if estimates else None
+            known = sizes[job] if run.estimates else None
             state.arrive(Job(job, kind, state.needs[kind], arrival, known))
             arrived, inside = arrived + 1, inside + 1
             outcome.most = max(outcome.most, inside)
-            if pace and arrived % LOOK == 0:
-                pace(arrived)
+            if run.pace and arrived % LOOK == 0:
+                run.pace(arrived)
         while True:
             started = asked(name, rule, state)
             while state.killed:
@@ -147,18 +136,7 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Mea
     else:
         n = run.arrivals
         trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
-    outcome = times(
-        queue,
-        name,
-        rule,
-        trace,
-        to_the_end=run.each,
-        seed=run.seed,
-        estimates=run.estimates,
-        replication=run.replication,
-        pace=run.pace,
-    )
-    return _counted(queue, trace, outcome, run)
+    return _counted(queue, trace, _times(queue, name, rule, trace, run), run)
 
 
 def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
@@ -179,15 +157,19 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
     np.add.at(counts, (batch, kinds[done]), 1)
     inside = np.minimum(np.where(np.isnan(ends), stop, ends), stop)
     running = np.where(np.isnan(outcome.starts), stop, outcome.starts)
+    stayed = np.maximum(inside - np.maximum(came, began), 0.0)
     needs = np.array([job.need for job in queue.classes])
     histogram = np.zeros((classes, BUCKETS), np.int64)
     buckets = (responses[done].view(np.int64) >> 45) - LOWEST
     np.add.at(histogram, (kinds[done], np.clip(buckets, 0, BUCKETS - 1)), 1)
+    seen, samples = run.grid[run.grid < stop], np.zeros((len(run.grid), classes), np.int64)
+    before = np.searchsorted(came, seen, side="right") - 1
+    samples[: len(seen)] = _inside(ends, kinds, classes, before, seen)
     return Measured(
         sums=sums,
         counts=counts,
-        levels=_inside(came, ends, kinds, classes, first),
-        areas=_sums(kinds, np.maximum(inside - np.maximum(came, began), 0.0), classes),
+        levels=_inside(ends, kinds, classes, first, came[first]),
+        areas=np.bincount(kinds, stayed, classes).astype(np.float64),
         came=np.bincount(kinds[warm:], minlength=classes),
         histogram=histogram,
         phases=np.zeros((2, 5)),
@@ -195,39 +177,19 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
         busy=float(needs[kinds] @ np.maximum(inside - np.maximum(running, began), 0)),
         most=outcome.most,
         responses=responses if run.each else np.empty(0),
-        samples=_sampled(came, ends, kinds, classes, run.grid, stop),
+        samples=samples,
         elapsed=float(stop - (0.0 if run.trace is None else came[0])),
         oldest=_oldest(came, outcome, kinds, classes),
     )
 
 
-def _sums(kinds: Ints, values: Floats, classes: int) -> Floats:
-    sums = np.zeros(classes)
-    np.add.at(sums, kinds, values)
-    return sums
-
-
-def _inside(came: Floats, ends: Floats, kinds: Ints, classes: int, at: Ints) -> Ints:
-    """Return the jobs in the system by class just after each of some arrivals, by number."""
-    numbers = np.zeros((len(at), classes), np.int64)
+def _inside(ends: Floats, kinds: Ints, classes: int, last: Ints, times: Floats) -> Ints:
+    """Return the jobs in the system by class at some times, up to each one's last arrival."""
+    numbers = np.zeros((len(times), classes), np.int64)
     for c in range(classes):
         mine = np.flatnonzero(kinds == c)
-        arrived = np.searchsorted(mine, at, side="right")
-        gone = np.searchsorted(np.sort(ends[mine]), came[at], side="right")
-        numbers[:, c] = arrived - gone
-    return numbers
-
-
-def _sampled(  # noqa: PLR0917
-    came: Floats, ends: Floats, kinds: Ints, classes: int, grid: Floats, stop: float
-) -> Ints:
-    """Return the jobs in the system by class at each time of a grid before the stop."""
-    numbers = np.zeros((len(grid), classes), np.int64)
-    seen = grid[grid < stop]
-    for c in range(classes):
-        mine = kinds == c
-        gone = np.searchsorted(np.sort(ends[mine]), seen, side="right")
-        numbers[: len(seen), c] = np.searchsorted(came[mine], seen, side="right") - gone
+        gone = np.searchsorted(np.sort(ends[mine]), times, side="right")
+        numbers[:, c] = np.searchsorted(mine, last, side="right") - gone
     return numbers
 
 

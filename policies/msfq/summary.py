@@ -50,6 +50,7 @@ def summary(
             f"too short a run for a confidence interval: it counts as {overall.independent:.0f} "
             f"independent observations, of {ENOUGH:.0f} that are needed"
         )
+    time, entries = played.phases
     return Simulated(
         mean_response_time=float(weights["mean"] @ means),
         weighted_response_time=float(weights["weighted"] @ means),
@@ -58,7 +59,7 @@ def summary(
         confidence=overall.half_width,
         utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
         threshold=msgspec.UNSET if threshold is None else threshold,
-        phases=_durations(played),
+        phases={str(p): float(time[p] / entries[p]) for p in range(1, 5) if entries[p]},
         replications=replications if replications > 1 else msgspec.UNSET,
         note="; ".join(notes) or msgspec.UNSET,
     )
@@ -113,8 +114,3 @@ def _percentiles(histogram: Any) -> dict[str, float]:
     above = ((np.array(wanted) + LOWEST + 1) << 45).view(np.float64)
     middle = 0.5 * (edges + above)
     return {str(p): float(v) for p, v in zip(PERCENTILES, middle, strict=True)}
-
-
-def _durations(played: Measured) -> dict[str, float]:
-    time, entries = played.phases
-    return {str(p): float(time[p] / entries[p]) for p in range(1, 5) if entries[p]}

@@ -27,66 +27,38 @@ from schedopt.sweep.rows import Row
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """The standing of one contender over all instances of a problem.
-
-    Attributes
-    ----------
-    problem, contender : str
-    runs, counted : int
-        Rows, and those of them that have a gap.
-    mean, median, worst : float or None
-        Of the gaps; None where there are none.
-    low, high : float or None
-        The 95% bootstrap interval of the mean gap over instances, or where there is one alone over
-        replications; None on fewer than ten, where it would be rough. See
-        `schedopt.analysis.averages`.
-    noise : float
-        Where runs were simulated: the half-width of the mean gap's 95% interval that comes from
-        that, were the runs independent; 0 where none was.
-    difference : float or None
-        Where references are 0: the mean of what runs differ from it by, in the objective's unit.
-    shifted_gap : float or None
-        The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or
-        below, which can be where references are not proven.
-    worst_instance, worst_file : str or None
-        The instance that shows the worst gap.
-    instances, scored, wins : int
-        Instances on which any contender has a score, on which this one has, and on which none has a
-        better one than this (several can be the best of one instance).
-    at_optimum : int
-        Runs that meet a proven optimum; no simulated one, whose value is not exact, is among them.
-    proven : float
-        The share of its runs whose reference is proven.
-    seconds, total_seconds, shifted_seconds : float
-        Mean, sum, and shifted geometric mean of its own time, with a shift of 1 ms.
-    endings : mapping of str to int
-        Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
-        answers another question than the reference, ``reference 0``, or how the run ended:
-        ``not-applicable``, ``time-limit``, ...
-    """
+    """The standing of one contender over all instances of a problem."""
 
     problem: str
     contender: str
     runs: int
-    counted: int
-    mean: float | None
+    counted: int  # runs that have a gap
+    mean: float | None  # of the gaps, as the median; None where there are none
     median: float | None
+    # The 95% bootstrap interval of the mean gap over instances, of one alone over replications;
+    # None on fewer than ten, where it would be rough: see `schedopt.analysis.averages`.
     low: float | None
     high: float | None
+    # The half-width of the mean gap's 95% interval that comes from simulation, were runs
+    # independent; 0 where none was simulated.
     noise: float
-    difference: float | None
+    difference: float | None  # of references that are 0: the mean difference from these
+    # The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or below,
+    # which can be where references are not proven.
     shifted_gap: float | None
-    worst: float | None
+    worst: float | None  # the largest gap, and the instance that shows it
     worst_instance: str | None
     worst_file: str | None
-    instances: int
-    scored: int
-    wins: int
-    at_optimum: int
-    proven: float
-    seconds: float
+    instances: int  # on which any contender has a score
+    scored: int  # on which this one has
+    wins: int  # on which none has a better score; several can be the best of one instance
+    at_optimum: int  # runs that meet a proven optimum; simulated ones, which are inexact, do not
+    proven: float  # the share of its runs whose reference is proven
+    seconds: float  # its own time: mean, sum, and shifted geometric mean with a shift of 1 ms
     total_seconds: float
     shifted_seconds: float
+    # Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
+    # answers another question, ``reference 0``, or the run's end: ``time-limit``, ...
     endings: Mapping[str, int]
 
 

@@ -179,7 +179,9 @@ def entry_from(
         name=result.instance,
         problem=result.problem,
         formulation=result.formulation or "",
-        options=_own(result),
+        options=asking(result.problem, result.formulation, result.options)
+        if result.formulation
+        else {},
         sense=result.sense,
         status="proven" if result.proven else "open",
         objective=result.objective,
@@ -192,13 +194,6 @@ def entry_from(
         instance=digest(instance),
         result=hashlib.sha256(text).hexdigest(),
     )
-
-
-def _own(result: Document) -> dict[str, Any]:
-    """Return the options of a result's formulation that change what it asks."""
-    if not result.formulation:
-        return {}
-    return asking(result.problem, result.formulation, result.options)
 
 
 def asking(problem: str, formulation: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,11 +26,8 @@ from schedopt.solvers.result import Document, gap, snap_bound
 from schedopt.validation.documents import as_record, check
 
 _OUTCOME = attrgetter("solver", "policy", "found_by", "bounded_by", "proved_by", "version")
-NEEDS_NONE = "none needed"
-"""The proof named by an entry whose bound the checker finds by itself."""
-
-CLOSER = 1e-9
-"""Relative margin by which a claim must improve on what is known."""
+NEEDS_NONE = "none needed"  # the proof named by an entry whose bound the checker finds by itself
+CLOSER = 1e-9  # relative margin by which a claim must improve on what is known
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-DOCUMENTS = (".json", ".json.gz")
-"""Endings of instances and of results."""
-
+DOCUMENTS = (".json", ".json.gz")  # endings of instances and of results
 FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
 MEANINGS = {
@@ -109,14 +107,11 @@ def verb(
                 say("interrupted")
                 raise typer.Exit(INTERRUPTED) from None
 
-        return of.command(name, cls=cls, help=_flowing(text), epilog=f"Example: {example}")(ended)
+        # Without the line breaks of the source, for a terminal of any width.
+        flowing = "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+        return of.command(name, cls=cls, help=flowing, epilog=f"Example: {example}")(ended)
 
     return registered
-
-
-def _flowing(text: str) -> str:
-    """Return paragraphs without the line breaks of the source, for a terminal of any width."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 NUMBERS: dict[Any, tuple[type, str]] = {

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from schedopt.sweep.rows import Row
 
 GRACE = 60.0
-MOST_SAID = 5
-"""Most failed runs that are reported one by one."""
-
-MOST_FAILURES = 20
-"""Most lines about failures that are printed; further ones are counted."""
+MOST_SAID = 5  # most failed runs that are reported one by one
+MOST_FAILURES = 20  # most lines about failures that are printed; further ones are counted
 
 
 @verb("schedopt bench nights/ --jobs 4 --output results.parquet")
@@ -118,7 +115,7 @@ def bench(
             print_bytes(table(rows, ".jsonl"))
         else:
             bench_tables.summary(rows)
-    finally:  # a reader that has gone is no reason to make no report
+    finally:  # the report is made even if nobody reads the output
         for failure in failures[:MOST_FAILURES]:
             say(failure)
         if len(failures) > MOST_FAILURES:

@@ -15,8 +15,7 @@ from schedopt.instances.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-PIPE = 128 + 13
-"""Exit status where the reader of the output has gone: that of SIGPIPE."""
+PIPE = 128 + 13  # exit status where the reader of the output has gone: that of SIGPIPE
 
 _ACTING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # UTF-8, as below

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # which would load all that solves
     from schedopt.validation.reproduce.ledger import Claim, Outcome
 
 
-FARTHEST = 4.0  # ratios beyond this are not drawn: nobody that far behind is close
+FARTHEST = 4.0  # ratios beyond this are not drawn
 
 
 def profiles(found: Sequence[Profile]) -> Figure:

@@ -39,7 +39,11 @@ def plan(table: pl.DataFrame, deadline: float | None = None) -> Figure:
     """Draw a plan, as `schedopt.plan` makes it, and the deadline of its one night."""
     import polars as pl
 
-    several = _of_season(table)
+    # Of several nights, whose numbers stand before the times.
+    before = table.columns[table.columns.index("processors") - 1]
+    several = before == "night" and all(
+        str(night).isdecimal() for night in table["night"].drop_nulls().to_list()
+    )
     order = (["night"] if several else []) + ["start", "end", "job"]
     if several:
         table = table.with_columns(pl.col("night").cast(pl.Int64))
@@ -143,7 +147,6 @@ def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
 
 
 def _bars(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
-    """Return when each job that runs starts and ends."""
     import polars as pl
 
     timed = table.filter(pl.col("run") & pl.col("start").is_not_null())
@@ -162,13 +165,6 @@ def _dates(table: pl.DataFrame) -> Dates | None:
     unit = (end - start).total_seconds() / (longest["end"] - longest["start"])
     unit = min(UNITS, key=lambda one: abs(one - unit))
     return Dates(start - timedelta(seconds=longest["start"] * unit), unit)
-
-
-def _of_season(table: pl.DataFrame) -> bool:
-    """Tell whether a plan is of several nights: their numbers stand before the times."""
-    return table.columns[table.columns.index("processors") - 1] == "night" and all(
-        str(night).isdecimal() for night in table["night"].drop_nulls().to_list()
-    )
 
 
 def _left_out(axes: Axes, jobs: list[dict[str, object]], first: int, end: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, timedelta
@@ -78,7 +78,7 @@ def entitle(figure: Figure, what: str) -> None:
 
 
 DASHES = ("solid", "dashed", "dotted", "dashdot")
-"""Beside the colours, for lines that lie on each other. As matplotlib and CSS call them."""
+"""Dashes of lines that overlap, as matplotlib and CSS call them."""
 
 
 @contextmanager
@@ -104,7 +104,12 @@ def lines(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 def names(results: Sequence[Result]) -> list[str]:
     """Return each result's name: its policy or formulation, and what distinguishes it."""
     found = [(result.instance, str(result.policy or result.formulation)) for result in results]
-    for tell in (_rules, _options, _seed):
+    tells: tuple[Callable[[Result], list[str]], ...] = (
+        _rules,
+        lambda result: [f"{key}={value}" for key, value in sorted(result.options.items())],
+        lambda result: [f"seed {result.seed}"],
+    )
+    for tell in tells:
         told = [tell(result) for result in results]
         of: dict[tuple[str, str], list[set[str]]] = {}
         for one, words in zip(found, told, strict=True):
@@ -134,14 +139,6 @@ def _rules(result: Result) -> list[str]:
     return [rule.get("name") or rule["kind"] for rule in result.asked.question.constraints]
 
 
-def _options(result: Result) -> list[str]:
-    return [f"{key}={value}" for key, value in sorted(result.options.items())]
-
-
-def _seed(result: Result) -> list[str]:
-    return [f"seed {result.seed}"]
-
-
 def title(result: Result, what: str, name: str = "") -> str:
     """Return a picture's title: instance, who made the result, objective, and whether proven."""
     who = name or names([result])[0]
@@ -161,7 +158,6 @@ def time_unit(scale: float) -> tuple[float, str]:
 
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
 """Minutes from one hour of the day to the next that is written at an axis."""
-
 
 MARKS = 7  # hours that are written at an axis at most, or one or two more
 

@@ -412,7 +412,6 @@ class Problem(Generic[I]):
         yield from self._told("paging:sections", instance, result, run, default=default)
 
     def _sections(self, instance: I, result: Result) -> Iterator[Section]:
-        """Yield the result's picture, and its tables."""
         from schedopt.problems.shown import Section
 
         if result.solution is not None:

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
-
-CAUTION = "caution"
-"""What is said under this heading comes before all else."""
-
-
+CAUTION = "caution"  # what is said under this heading comes before all else
 Value = float | str | None  # what a cell is sorted by; None comes last
 
 NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h))?")
@@ -87,8 +83,7 @@ CLOCKED = ("rank", "start_time", "end_time", "was", "change")
 """Columns after them: the order of release, clock times if known, and in a replanned night the
 old start and what became of the job."""
 
-Cell = str | float | int | bool | None
-"""A cell of a plan; None if empty."""
+Cell = str | float | int | bool | None  # a cell of a plan; None if empty
 
 
 @dataclass(frozen=True)
@@ -100,8 +95,7 @@ class Column:
     cells: Sequence[Cell]  # one for each job, each of that type or None
 
 
-Span = tuple[float, float] | None
-"""When a job starts and ends; None if unknown."""
+Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
 
 
 def changes(before: Mapping[str, Span], after: Mapping[str, Span]) -> dict[str, str]:

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BUDGET = 60.0
-"""Seconds that the runs to be drawn took in the bench: they are made again for their solutions."""
+"""Most seconds of bench time of the runs that are drawn: they are run again for their solutions."""
 
 MOST = 120  # pictures of a report: each takes a fifth of a second, and tens of kilobytes
-
-PHONE, NAME = 3.9, 16
-"""Inches of a picture for a phone, and letters of a name in it."""
+PHONE, NAME = 3.9, 16  # inches of a picture for a phone, and letters of a name in it
 
 IN_THE_WAY = (
     re.compile(r"<metadata>.*?</metadata>", re.DOTALL),

@@ -32,20 +32,20 @@ from schedopt.report.sections import failed, measured_section, problem_section, 
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row
 
-COLUMNS = (
-    "instance",
-    "problem",
-    "policy",
-    "seed",
-    "objective",
-    "reference",
-    "gap",
-    "proven",
-    "seconds",
-    "note",
-    "case",
-)
-"""The fields of a row in the script; `case` is the index of its instance."""
+FIELDS = {
+    "instance": "instance",
+    "problem": "problem",
+    "policy": "policy",
+    "seed": "seed",
+    "objective": "objective",
+    "reference": "reference",
+    "gap": "gap",
+    "proven": "reference_proven",
+    "seconds": "seconds",
+}
+"""What the script calls fields of a row; beside them a row has a note and a case, the index of its
+instance."""
+OF_REFERENCE = ("bound", "proven", "formulation", "solver", "seconds")
 
 
 def data(
@@ -59,11 +59,15 @@ def data(
     number = {row.key: i for i, row in enumerate(rows)}
     drawn = iter(range(sum(map(len, pictures.values()))))
     return {
-        "columns": COLUMNS,
+        "columns": (*FIELDS, "note", "case"),
         "rows": [_values(row, place[row.file]) for row in rows],
         "instances": [
             {
-                **_certificate(file, mine[0]),
+                "name": mine[0].instance,
+                "file": file,
+                "problem": mine[0].problem,
+                "reference": mine[0].reference,
+                **{key: getattr(mine[0], f"reference_{key}") for key in OF_REFERENCE},
                 "pictures": [
                     {
                         "caption": picture.caption,
@@ -82,33 +86,7 @@ def data(
 
 def _values(row: Row, case: int) -> list[Any]:
     note = "; ".join([*row.violations, *([row.message] if row.message else [])])
-    return [
-        row.instance,
-        row.problem,
-        row.policy,
-        row.seed,
-        row.objective,
-        row.reference,
-        row.gap,
-        row.reference_proven,
-        row.seconds,
-        note,
-        case,
-    ]
-
-
-def _certificate(file: str, row: Row) -> dict[str, Any]:
-    return {
-        "name": row.instance,
-        "file": file,
-        "problem": row.problem,
-        "reference": row.reference,
-        "bound": row.reference_bound,
-        "proven": row.reference_proven,
-        "formulation": row.reference_formulation,
-        "solver": row.reference_solver,
-        "seconds": row.reference_seconds,
-    }
+    return [*(getattr(row, name) for name in FIELDS.values()), note, case]
 
 
 def problems(

@@ -223,7 +223,6 @@ def warm(problem: str) -> None:
 
 
 def _answered(question: Question, task: Task) -> Result:
-    """Return the optimum of a question, on one thread."""
     result = solve(
         question.instance,
         formulation=question.formulation,
@@ -344,8 +343,7 @@ def shortfall(result: Result, reference: Result) -> float | None:
     return max(0.0, by / abs(base)) if exact else by / abs(base)
 
 
-NOTHING = 1e-10
-"""A reference below this is 0, of which nothing is a fraction."""
+NOTHING = 1e-10  # a reference below this is 0, of which nothing is a fraction
 
 
 def difference(result: Result, reference: Result) -> float | None:

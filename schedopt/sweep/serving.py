@@ -17,9 +17,7 @@ from schedopt.solvers.stopping import ignored
 from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.measure import Begun, Done, Outcome, Step, Task, outcome, steps
 
-TOLD = 0.02
-"""Seconds between reports; a process that dies loses no more work than that."""
-
+TOLD = 0.02  # seconds between reports; a process that dies loses no more work than that
 ORPHANED = 1.0  # seconds between two looks at who the parent is
 LONG = 0.2  # seconds after which the rest of what came together is left to others
 INTERRUPTED = 130  # exit status of a worker whose policy was interrupted, or raised that
@@ -38,7 +36,7 @@ def serve(line: Connection) -> None:
     parent = multiprocessing.parent_process()
 
     def follow() -> None:
-        # A copy that was made later holds the other end of our sentinel too: it may be at work.
+        # A worker forked later holds the other end of our sentinel too, and may be at work.
         while parent is not None and not wait([parent.sentinel], ORPHANED):
             if os.getppid() != parent.pid:
                 break
@@ -46,7 +44,7 @@ def serve(line: Connection) -> None:
 
     threading.Thread(target=follow, daemon=True).start()
     line.send_bytes(b"ready")
-    gc.freeze()  # what is loaded stays: nobody need look through it again and again
+    gc.freeze()  # loaded objects stay: rescanning them costs time
     loaded: set[tuple[str, str]] = set()
     while True:
         try:
@@ -64,7 +62,6 @@ def serve(line: Connection) -> None:
 
 
 def _do_all(line: Connection, tasks: Sequence[Task]) -> None:
-    """Do tasks, and report outcomes now and then."""
     began = told = time.monotonic()
     done: list[Outcome[Keyed]] = []
     for task in tasks:

@@ -148,7 +148,7 @@ class Worker:
         assert self._process is not None  # noqa: S101
         if not self._heard:
             try:
-                self._line.recv_bytes()  # what it imports is not an instance's time
+                self._line.recv_bytes()  # imports do not count as an instance's time
             except EOFError:
                 why = starting.unready(self._process, PATIENCE)
                 raise why or EOFError from None

@@ -20,8 +20,7 @@ out = Console(highlight=False, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:
     out.width = 120
 err = Console(stderr=True, highlight=False, emoji=False)
-LONGEST = 40
-"""Longest word that a table never breaks while there is room."""
+LONGEST = 40  # longest word that a table never breaks while there is room
 
 
 def text(words: str, style: str = "") -> Text:

@@ -158,7 +158,6 @@ def _fields(title: str, fields: Sequence[Told]) -> None:
 
 
 def _engines(engines: Sequence[Told]) -> None:
-    """Show the table of engines, in the order in which they are asked."""
     if not engines:
         return
     say("engines: the first that accepts, answers", "bold")

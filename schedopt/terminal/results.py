@@ -18,14 +18,8 @@ from schedopt.terminal.console import out, say, show, text
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
 MOST = 40  # violations that are printed; --json has them all
-
-
 DROPPED = 20  # what is left out and printed; a plan has it all
-
-
 CHANGED = 40  # changes that are printed
-
-
 ROWS = 100  # of a table, the last of which may be a sum; who needs more wants a file
 
 
@@ -52,7 +46,10 @@ def result(instance: AnyInstance, document: Result) -> None:
             out.print()
             show(shown.filled())
     elif dropped is not None:
-        _dropped(dropped)
+        out.print()
+        show(msgspec.structs.replace(dropped, rows=dropped.rows[:DROPPED]).filled())
+        if len(dropped.rows) > DROPPED:
+            say("... and more; --output plan.csv has all")
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
@@ -63,14 +60,6 @@ def result(instance: AnyInstance, document: Result) -> None:
         say(f"... and {counted(len(document.violations) - MOST, 'violation')} more; --json has all")
     if document.message:
         say(f"note: {document.message}", "yellow")
-
-
-def _dropped(shown: ShownTable) -> None:
-    """Show what is left out, the first of it where it is much."""
-    out.print()
-    show(msgspec.structs.replace(shown, rows=shown.rows[:DROPPED]).filled())
-    if len(shown.rows) > DROPPED:
-        say("... and more; --output plan.csv has all")
 
 
 def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:

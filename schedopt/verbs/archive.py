@@ -1,6 +1,7 @@
 """Archive: list, show and verify frozen instances with best known values; judge improvements."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -74,12 +75,5 @@ def verified(
 
 def ranked() -> list[tuple[str, Entry]]:
     """Return what is open, the widest gap first; unknown bounds before all."""
-    return sorted(_open(chosen()), key=_width, reverse=True)
-
-
-def _open(found: Iterable[tuple[str, Entry]]) -> Iterator[tuple[str, Entry]]:
-    return (pair for pair in found if pair[1].status == "open")
-
-
-def _width(pair: tuple[str, Entry]) -> float:
-    return float("inf") if pair[1].gap is None else pair[1].gap
+    found = [pair for pair in chosen() if pair[1].status == "open"]
+    return sorted(found, key=lambda pair: inf if pair[1].gap is None else pair[1].gap, reverse=True)

@@ -202,7 +202,6 @@ def filled(
 
 
 def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
-    """Raise `InputError` if processes, seeds or seconds are not right."""
     if jobs < 1 or not seeds:
         raise InputError("one process and one seed at the least", place="jobs or seeds")
     if jobs > most_at_once():
@@ -275,7 +274,6 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
 
 
 def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
-    """Do tasks in this very process, one after the other."""
     try:
         for i, task in enumerate(todo):
             yield [(task, outcome(task))]

@@ -79,13 +79,7 @@ def outcome(document: Document, report: Report) -> str:
 
 
 def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:
-    """Check every result in a file: one document, or the list that several policies make.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a result is of another instance.
-    """
+    """Check every result in a file: one document, or the list that several policies make."""
     from schedopt.validation.documents import check as judge
 
     if str(path).lower().endswith(TABLES):

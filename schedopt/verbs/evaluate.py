@@ -31,8 +31,7 @@ from schedopt.solvers.stopping import stoppable, stopped
 from schedopt.verbs.constraints import given
 from schedopt.verbs.stages import noted
 
-Watch = Callable[[int, int], None]
-"""Called with how much is done, and how much there is."""
+Watch = Callable[[int, int], None]  # called with how much is done, and how much there is
 
 
 class _How(TypedDict, total=False):
@@ -144,8 +143,8 @@ def _named(policy: Policy, key: str, value: Any, instance: str) -> Any:
 def warm(policy: Policy, instance: AnyInstance) -> None:
     """Make sure that nothing has to be compiled when a policy runs next on an instance.
 
-    A user's own policy is run on no other instance than the user's: what is compiled for it is what
-    is compiled for one of ours, and where it has compiled parts itself, it is quick in a trial.
+    A user's own policy runs on the user's instances alone: one of ours of its kind is run in its
+    place on a tiny one, and where it has a trial, for kernels of its own, that is run too.
     """
     known = record_of(policy.problem).policies()
     for part in policy.name.split("+"):
@@ -168,8 +167,7 @@ def warm(policy: Policy, instance: AnyInstance) -> None:
                 one.run(instance, **one.trial)
 
 
-_TRIED: set[int] = set()
-"""Users' policies that have had their trial."""
+_TRIED: set[int] = set()  # users' policies that have had their trial
 
 
 @cache
@@ -247,7 +245,6 @@ def _checked(
     began: float,
     solved: float,
 ) -> Result:
-    """Return a result as judged by the checker."""
     from schedopt.validation.documents import check
 
     try:

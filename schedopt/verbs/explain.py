@@ -19,44 +19,23 @@ if TYPE_CHECKING:
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The explanation of one name.
-
-    Attributes
-    ----------
-    name : str
-    what : str
-        ``side constraint``, ``policy``, ``formulation``, ``generator`` or ``problem``.
-    problems : tuple of str
-        What it is for.
-    definition : str
-        What it means or does.
-    source : str
-        Where it is from; empty where nothing is to be cited.
-    fields : tuple of dict
-        What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
-    options : tuple of dict
-        Its options on the command line: ``name``, ``takes``, ``default``, of formulations ``says``.
-    example : dict, optional
-        One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
-    python : str
-        The same in Python.
-    use : str
-        A command line that uses it.
-    engines : tuple of dict
-        Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
-        ``certificate``, ``confirmed_by``, ``needs``.
-    """
+    """The explanation of one name."""
 
     name: str
-    what: str
-    problems: tuple[str, ...]
-    definition: str
-    source: str = ""
+    what: str  # ``side constraint``, ``policy``, ``formulation``, ``generator`` or ``problem``
+    problems: tuple[str, ...]  # what it is for
+    definition: str  # what it means or does
+    source: str = ""  # empty where nothing is to be cited
+    # What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
     fields: tuple[dict[str, Any], ...] = ()
+    # Its options on the command line: ``name``, ``takes``, ``default``, of formulations ``says``.
     options: tuple[dict[str, Any], ...] = ()
+    # One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
     example: dict[str, Any] | None = None
-    python: str = ""
-    use: str = ""
+    python: str = ""  # the same in Python
+    use: str = ""  # a command line that uses it
+    # Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
+    # ``certificate``, ``confirmed_by``, ``needs``.
     engines: tuple[dict[str, Any], ...] = ()
 
 

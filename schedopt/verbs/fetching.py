@@ -19,8 +19,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import MOST_BYTES, write_bytes
 from schedopt.verbs.archive import verified
 
-WAIT = 60.0
-"""Seconds without a byte after which a server is given up."""
+WAIT = 60.0  # seconds without a byte after which a server is given up
 
 _MEMBER = re.compile(
     r"README\.md|[\w-]+/(?:entries\.jsonl|group\.json|(?:instances|results)/[\w.-]+)"

@@ -1,14 +1,19 @@
 """Load: read a file that holds an instance or results."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.examples import examples
 from schedopt.instances.files import decode, expect_instance, parse, read_bytes
-from schedopt.instances.protocol import problem_name
+from schedopt.instances.files import load as read
+from schedopt.instances.protocol import AnyInstance, identity, problem_name
 from schedopt.solvers.result import Document, Result
+
+INSTANCES = (".json", ".json.gz")
 
 
 def load(path: str | Path, *, problem: str | None = None) -> Any:
@@ -53,6 +58,32 @@ def results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | 
             found: list[Result[Any]] = [result_of(one) for one in documents(data, path)]
         return found if several else found[0]
     return None
+
+
+def answered(result: Result[Any], file: str | Path | None) -> AnyInstance | None:
+    """Return the instance that a result answers, from its file's folder or the examples."""
+    asked = result.asked.question if result.asked is not None else None
+    if asked is not None:
+        for one in _candidates(asked.instance.name, file):
+            if identity(one).digest == asked.instance.digest:
+                return one
+    return None
+
+
+def _candidates(name: str, file: str | Path | None) -> Iterator[AnyInstance]:
+    """Yield instances that may bear a name: beside a file, and the examples."""
+    for example in examples().values():
+        if name in (example.name, example.path.name.partition(".")[0]):
+            yield read(example.path)
+    beside = sorted(Path(file).absolute().parent.iterdir()) if file else []
+    for path in beside:
+        if path.name.lower().endswith(INSTANCES) and path != Path(file or "").absolute():
+            try:
+                found = read(path)
+            except (InputError, OSError):
+                continue  # another file that happens to be there
+            if found.name == name:
+                yield found
 
 
 def is_list(data: bytes) -> bool:

@@ -23,8 +23,7 @@ from schedopt.solvers.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".csv", ".parquet", cells.ENDING)
-"""Endings of plans."""
+FORMATS = (".csv", ".parquet", cells.ENDING)  # endings of plans
 
 
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:
@@ -69,13 +68,7 @@ def columns(what: AnyInstance | str | Path, result: Result, run: Result | None =
 
 
 def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
-    """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or the place cannot be written to.
-    """
+    """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet."""
     path, buffer = Path(path), BytesIO()
     ending = path.suffix.lower()
     if ending not in FORMATS:
@@ -123,7 +116,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
 
 
 def _parquet(data: bytes) -> pl.DataFrame:
-    """Return a table; an empty one where it is damaged, which others may have words for."""
+    """Return a table; an empty one where it is damaged: the reader of rows says what is wrong."""
     import polars as pl
 
     try:

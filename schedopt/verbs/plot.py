@@ -15,7 +15,7 @@ from schedopt.solvers.result import Result
 from schedopt.sweep import rows, varied
 from schedopt.sweep.rows import Row
 from schedopt.sweep.varied import Variation
-from schedopt.verbs.load import results
+from schedopt.verbs.load import answered, results
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
@@ -29,7 +29,8 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
         What to draw: a frame is a plan; paths, also of plans (.csv, .parquet), are loaded. Several
         results are drawn beside each other, and so are two plans, the old one and the new one.
     instance : Instance, str or Path, optional
-        The instance of the results or the plan, for its deadline and groups.
+        The instance of the results or the plan, for its deadline and groups. That of one result
+        in a file is looked for in its folder and among the examples.
     ax : matplotlib.axes.Axes, optional
         Axes of a figure of your own, for a picture of one panel; of a schedule its tasks alone.
 
@@ -63,6 +64,8 @@ def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
         if (planned := _plans(paths, instance)) is not None:
             return planned
         what = read(paths[0]) if len(paths) == 1 else _together(paths)
+        if instance is None and isinstance(what, Result):
+            instance = answered(what, paths[0])
     if isinstance(instance, str | Path):
         instance = load(instance)
     results = [what] if isinstance(what, Result) else what
@@ -187,7 +190,6 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def _page(title: str, svg: bytes) -> bytes:
-    """Return a page of its own with the picture in it."""
     drawing = svg[svg.index(b"<svg") :]
     head = f'<!doctype html><meta charset="utf-8"><title>{html.escape(title)}</title>'
     style = "<style>body{margin:1em}svg{max-width:100%;height:auto}</style>"

@@ -22,10 +22,8 @@ from schedopt.instances.ready import (
 from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import Chosen, best_in_order
 
-LARGEST = 2.0**60
-"""Largest value of an objective, in units of its last digit."""
-LEAST = 1024
-"""Places for jobs to begin with."""
+LARGEST = 2.0**60  # largest value of an objective, in units of its last digit
+LEAST = 1024  # places for jobs to begin with
 
 
 class Starts(Record, kw_only=True):
@@ -202,7 +200,6 @@ class Ready:
             self._names[place], self._places[name] = name, place
 
     def _grow(self, more: int) -> None:
-        """Make places for more jobs."""
         size = len(self._names)
         if len(self._free) >= more:
             return

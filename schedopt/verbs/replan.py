@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.examples import examples
 from schedopt.instances.files import load
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, identity
@@ -17,6 +16,7 @@ from schedopt.problems import problem_of
 from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result
 from schedopt.verbs import plan as plans
+from schedopt.verbs.load import answered
 from schedopt.verbs.load import load as loaded
 from schedopt.verbs.solve import modelled, solve
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from schedopt.instances.cells import Source
-
-INSTANCES = (".json", ".json.gz")
 
 
 def replan(
@@ -140,7 +138,6 @@ def _rows(night: Any, table: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _read(path: str | Path) -> Any:
-    """Return the plan or the result that a file holds."""
     if Path(path).suffix.lower() in plans.FORMATS:
         table = plans.read(path)
         if table is None:
@@ -171,25 +168,8 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
             expected += asked.instance.digest[:12]
             raise InputError(expected, found=f"{found.name}, digest {found.digest[:12]}")
         return given
-    for one in _candidates(asked.instance.name, file):
-        if identity(one).digest == asked.instance.digest:
-            return one
+    if (held := answered(plan, file)) is not None:
+        return held
     where = "its folder and the examples" if file else "the examples"
     expected = f"--instance FILE: {asked.instance.name}, digest {asked.instance.digest[:12]}, "
     raise InputError(expected + f"is not in {where}")
-
-
-def _candidates(name: str, file: str | None) -> Iterator[AnyInstance]:
-    """Yield instances that may bear a name: beside a file, and the examples."""
-    for example in examples().values():
-        if name in (example.name, example.path.name.partition(".")[0]):
-            yield load(example.path)
-    beside = sorted(Path(file).absolute().parent.iterdir()) if file else []
-    for path in beside:
-        if path.name.lower().endswith(INSTANCES) and path != Path(file or "").absolute():
-            try:
-                found = load(path)
-            except (InputError, OSError):
-                continue  # another file that happens to be there
-            if found.name == name:
-                yield found

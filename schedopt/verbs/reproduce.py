@@ -15,8 +15,8 @@ from schedopt.instances.naming import pick
 if TYPE_CHECKING:
     from schedopt.validation.reproduce.ledger import Entry, Outcome
 
-Told = dict[str, Any]
-"""The outcome of a reproduction, as a document."""
+LONG = 10.0  # seconds: how long is said beforehand of what takes longer
+Told = dict[str, Any]  # the outcome of a reproduction, as a document
 
 
 def reproduce(
@@ -38,7 +38,7 @@ def reproduce(
     output : str or Path, optional
         A folder for the plots: curves, or else the claims beside what is found.
     watch : callable, optional
-        Called with each name before it is run.
+        Called with each name before it is run, and how long it took when recorded, if long.
     done : callable, optional
         Called with what each found, once it has ended.
 
@@ -67,18 +67,9 @@ def reproduce(
 
 
 def recorded() -> list[Told]:
-    """Return what the last recorded run of the whole ledger found, without running anything.
+    """Return what the last recorded run of the ledger found, without running anything.
 
-    Returns
-    -------
-    list of dict
-        For each entry: name, title, source, workload, quick, seconds, claims, and its verdict in
-        words.
-
-    Raises
-    ------
-    InputError
-        If this is not a clone of the repository.
+    `InputError` if this is not a clone of the repository.
     """
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict
@@ -119,7 +110,8 @@ def _one(
     from schedopt.validation.reproduce.ledger import run
 
     if watch:
-        watch(entry.name)
+        longer = quick == entry.quick and entry.seconds >= LONG
+        watch(f"{entry.name}, {entry.seconds:.0f} s when recorded" if longer else entry.name)
     began = time.perf_counter()
     outcome = run(entry.name, quick)
     entry = told(entry, outcome, quick=quick, seconds=time.perf_counter() - began)

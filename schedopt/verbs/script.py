@@ -22,19 +22,14 @@ from schedopt.problems.shown import CLOCKED, FIXED
 if TYPE_CHECKING:
     import polars as pl
 
-PLAIN = "plain"
-"""The template where none is named."""
-
-ENDING = ".sh"
-"""How the names of scripts and of templates end."""
-
+PLAIN = "plain"  # the template where none is named
+ENDING = ".sh"  # how the names of scripts and of templates end
 BEGIN, END = "#: each job", "#: end"
 FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
 MADE = ("priority", "percent")
 """Fields beside a plan's columns: higher is sooner, from the number of jobs, or 100, down to 1."""
 
-BREAKING = ("`", "<<", "$'")
-"""Shell constructs in which a quoted value would not be safe."""
+BREAKING = ("`", "<<", "$'")  # shell constructs in which a quoted value would not be safe
 
 
 def templates() -> dict[str, str]:
@@ -128,7 +123,6 @@ def _block(block: list[str], row: Mapping[str, Any], first: int) -> Iterator[str
 
 
 def _quoted(value: object) -> str:
-    """Return a value as one word of the shell."""
     text = f"{value:.15g}" if isinstance(value, float) else str(value)
     if "\0" in text:
         raise InputError("a name without a NUL", found=shown(text))

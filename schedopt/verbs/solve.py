@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,7 @@ def solve(
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 
-        what = load(what)  # on nobody's time
+        what = load(what)  # not within the time limit
     with stoppable():
         stages = Stages(limits, confirm + certificate + explain)
         if risk is not None:
@@ -119,23 +120,16 @@ def solve(
             record.expect_explained(model)
         result = stages.search(lambda limits: record.solve(model, solver, limits, start))
 
-        def confirmation(result: Result, limits: Limits) -> Result:
-            return confirmed(result, record.confirm(model, result, limits))
-
         why: list[str] = []
-
-        def certification(result: Result, limits: Limits) -> Result:
-            return _certified(record, model, result, limits, why)
-
-        def explanation(result: Result, limits: Limits) -> Result:
-            return _explained(record, model, result, limits, progress)
-
         if confirm:
-            result = stages.further("confirm", result, confirmation)
+            again = partial(record.confirm, model)
+            result = stages.further("confirm", result, lambda r, left: confirmed(r, again(r, left)))
         if certificate and result.bound is not None:
-            result = stages.further("certify", result, certification)
+            certify = partial(_certified, record, model, why)
+            result = stages.further("certify", result, certify)
         if explain:
-            result = stages.further("explain", result, explanation)
+            priced = partial(_explained, record, model, progress)
+            result = stages.further("explain", result, priced)
         result = msgspec.structs.replace(
             result, asked=_question(model), risk=_judged_risk(model, result)
         )
@@ -143,7 +137,6 @@ def solve(
 
 
 def _question(model: Formulation) -> Asked:
-    """Return the question of a formulation: the options that change it, and added constraints."""
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
@@ -157,7 +150,7 @@ def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgsp
 
 
 def _certified(
-    record: Problem, model: Formulation, result: Result, limits: Limits, why: list[str]
+    record: Problem, model: Formulation, why: list[str], result: Result, limits: Limits
 ) -> Result:
     """Return a result with its certificate, or a note on why there is none."""
     try:
@@ -190,9 +183,9 @@ def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] |
 def _explained(
     record: Problem,
     model: Formulation,
+    progress: Callable[[int, int], None] | None,
     result: Result,
     limits: Limits,
-    progress: Callable[[int, int], None] | None,
 ) -> Result:
     """Return a result with its explanation, which says what is not proven."""
     if result.solution is None:
@@ -203,14 +196,7 @@ def _explained(
 
 
 def confirmed(result: Result, other: Result | None) -> Result:
-    """Return a result confirmed by another method; where they disagree, nothing is optimal.
-
-    Parameters
-    ----------
-    result : Result
-    other : Result or None
-        Of the same formulation by another method; None where there is none.
-    """
+    """Return a result confirmed by another method, if any; on disagreement nothing is optimal."""
     if other is None:
         return noted(result, "not confirmed: there is no second method")
     told = f"{other.solver}: {other.termination}, objective {other.objective}"
@@ -257,7 +243,6 @@ def _checked(model: Formulation, result: Result, seconds: float | None) -> Resul
 
 
 def _expect_sound(limits: Limits) -> None:
-    """Raise `InputError` about limits that cannot be."""
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
     expect(limit is None or limit >= 0, "seconds, 0 or more", limit, "time limit")
     expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, "gap")

@@ -10,9 +10,7 @@ from schedopt.solvers.clock import compiling, now
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
 
-NOTICED = 0.5
-"""Seconds of compiling from which on a result speaks of it."""
-
+NOTICED = 0.5  # seconds of compiling from which on a result speaks of it
 OVER, SHARE = 1.0, 0.1
 """Time that a solve may take beyond its limit: seconds or a share, whichever is more."""
 

@@ -23,8 +23,7 @@ from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-SECONDS = 1.0
-"""How long each instance is solved; the clock stands still while kernels are compiled."""
+SECONDS = 1.0  # how long each instance is solved; the clock stands still while kernels are compiled
 
 
 MOST_MB = 250
@@ -110,7 +109,6 @@ def _serve(runs: Sequence[Callable[[], None]], line: Connection) -> None:
 
 
 def _runs(record: Problem) -> Iterator[Callable[[], None]]:
-    """Yield what compiles kernels of a problem."""
     from schedopt.instances.examples import examples
 
     for name in record.formulation_homes:

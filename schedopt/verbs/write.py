@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from schedopt.verbs.solve import What
 
 ENDINGS = (".lp", ".mps")
-LONGEST = 200
-"""Characters of a label: LP files allow 255."""
+LONGEST = 200  # characters of a label: LP files allow 255
 
 
 def write(

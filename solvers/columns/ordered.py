@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.alike import alike
+from schedopt.instances.arithmetic import summed
 from schedopt.solvers.columns.linear import Floats
 from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
-from schedopt.solvers.columns.whole import Bound, Columns, Integers, total
+from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MANY = 30_000
 """Most columns among which equal ones are looked for; beyond, the caller has done so."""
@@ -193,5 +194,5 @@ def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int
     rounded towards what it allows.
     """
     shift = max(0, int(np.abs(reduced).max(initial=0)).bit_length() - GUARD)
-    room = spare - total(np.maximum(reduced, 0) * most)
+    room = spare - summed(np.maximum(reduced, 0) * most)
     return -reduced >> shift, room >> shift

@@ -15,12 +15,12 @@ from math import frexp
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.arithmetic import summed
 from schedopt.solvers.columns.linear import Floats
 
 Integers = NDArray[np.int64]
 BITS = 61
 """Bits of integers that are used: one is the sign, one is left for a sum of two."""
-MASK = (1 << 31) - 1
 FINEST = 2.0**40
 """Finest useful resolution: units in a price of 1."""
 
@@ -88,9 +88,4 @@ def bound_of(columns: Columns, prices: Floats) -> Bound:
         reduced -= whole[i] * rows[i]
     fixed = sum(int(y) * int(b) for y, b in zip(whole, columns.room, strict=True))
     gained = np.flatnonzero(reduced > 0)
-    return Bound(fixed + total(reduced[gained] * most[gained]), scale, whole, reduced)
-
-
-def total(numbers: Integers) -> int:
-    """Return the sum of numbers of at least 0, which may have more than 64 bits."""
-    return (int((numbers >> 31).sum()) << 31) + int((numbers & MASK).sum())
+    return Bound(fixed + summed(reduced[gained] * most[gained]), scale, whole, reduced)

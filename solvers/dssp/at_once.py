@@ -5,7 +5,7 @@ each as long as whatever comes before it leaves every row room. The bound is tha
 large as all nights, which jobs may be cut for.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -73,12 +73,9 @@ class _Taking:
         self.rows: list[tuple[float, float]] = []
         self.used: list[float] = []
         self.parts: dict[int, list[tuple[int, Places, Floats]]] = {}
-        self.possible = all(self._read(row) for row in self._stated())
-
-    def _stated(self) -> Iterator[Row]:
-        """Yield the rows with more than one job."""
-        yield from self.model.nightly if isinstance(self.model, Season) else self.model.capacity
-        yield from (row for _, row in self.model.stated)
+        several = model.nightly if isinstance(model, Season) else model.capacity
+        stated = [*several, *(row for _, row in model.stated)]
+        self.possible = all(self._read(row) for row in stated)
 
     def _read(self, row: Row) -> bool:
         """Read a row; tell whether this greedy filling can satisfy it."""

@@ -102,10 +102,6 @@ class Filling:
                 step *= 2
         return int(format(sums, f"0{self.units + 1}b")[::-1], 2)
 
-    def _fills(self, end: int) -> bool:
-        """Tell whether a node free from an instant on can be filled to the end."""
-        return end <= self.units and (not self._ends or bool(self._ends >> end & 1))
-
     def _filled(self, state: State, cost: int, rest: int) -> Iterator[None]:
         """Branch on what starts at the first instant with idle nodes.
 
@@ -130,7 +126,9 @@ class Filling:
             if not left[kind] or nodes > free:
                 continue
             spent, to_come, end = cost + nodes, rest - self._narrow[kind], now + height
-            if spent + to_come >= self._best or kind in barred or not self._fills(end):
+            if spent + to_come >= self._best or kind in barred or end > self.units:
+                continue
+            if self._ends and not self._ends >> end & 1:  # a node free then is filled by nothing
                 continue
             after = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
             self._started.append((kind, width, now, end))

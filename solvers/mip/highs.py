@@ -1,6 +1,5 @@
 """HiGHS for Pyomo models: proven optima, incumbents under a time limit, Ctrl-C that keeps them."""
 
-from functools import cache
 from typing import Any
 
 import highspy
@@ -8,7 +7,7 @@ import numpy as np
 
 from schedopt.solvers.mip import Answer, MatrixRun, Start
 from schedopt.solvers.mip.matrix import Matrix
-from schedopt.solvers.mip.passing import passed
+from schedopt.solvers.mip.passing import passed, version
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
@@ -27,11 +26,6 @@ _STOPPED: dict[Any, Termination] = {
 }
 
 
-@cache
-def _version() -> str:
-    return str(highspy.Highs().version())
-
-
 class Highs:
     """HiGHS as an engine: see `mip.Engine`."""
 
@@ -40,7 +34,7 @@ class Highs:
 
     def version(self) -> str:
         """Return its version."""
-        return _version()
+        return version()
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end, the limit, or an interruption."""

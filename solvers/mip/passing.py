@@ -1,9 +1,16 @@
 """Linear and mixed-integer models passed to HiGHS as arrays."""
 
+from functools import cache
 from typing import Any
 
 import highspy
 import numpy as np
+
+
+@cache
+def version() -> str:
+    """Return HiGHS's version."""
+    return str(highspy.Highs().version())
 
 
 def passed(

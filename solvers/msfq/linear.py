@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 
 import highspy
 import numpy as np
@@ -23,12 +22,6 @@ STOPPED: dict[object, Termination] = {
     highspy.HighsModelStatus.kTimeLimit: "time-limit",
     highspy.HighsModelStatus.kInterrupt: "interrupted",
 }
-
-
-@cache
-def version() -> str:
-    """Return HiGHS's version."""
-    return str(highspy.Highs().version())
 
 
 @dataclass

@@ -94,7 +94,6 @@ def searched(
         stopped=stopped,
         solution=search.solution(),
         bound=search.bound,
-        options={},
         message=message,
     )
     apart = gap(search.value, search.bound)

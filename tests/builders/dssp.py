@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from builders.dssp_moving import fitting, served
 from schedopt.formulations.dssp import Schedule, Selection
-from schedopt.instances.constraints import (
-    Constraint,
-    Seats,
-)
+from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, PlacedTask
 from schedopt.instances.dssp.scenarios import DECIDING, Measure, factors

@@ -4,6 +4,11 @@
 """
 
 import os
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+from hypothesis import settings
 
 TIMES = os.environ.get("SCHEDOPT_TESTS", "")
 ALL = TIMES == "all" or TIMES.isdecimal()
@@ -15,3 +20,10 @@ def examples(full: int) -> int:
     if TIMES.isdecimal():
         return full * int(TIMES)
     return full if ALL else max(5, full // 4)
+
+
+def tried(full: int, *given: Any, **named: Any) -> Callable[[Any], Any]:
+    """Give a test so many random examples in the full run, drawn by what hypothesis is given."""
+    return lambda test: settings(max_examples=examples(full))(
+        hypothesis.given(*given, **named)(test)
+    )

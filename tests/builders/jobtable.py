@@ -1,4 +1,4 @@
-"""CSV tables of jobs, read as instances."""
+"""Tables of jobs, read as instances."""
 
 from pathlib import Path
 from typing import Any
@@ -7,16 +7,43 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.jobtable import convert
 
 HEADER = "name,reward,priority,demand,critical_path,team\n"
+PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
+LINE = "a,5,120,9,7,fx\n"
+MIXED = (
+    "name,reward,demand,critical_path,team,frames,due,Arrival,empty,code,weight\n"
+    "a,5,1,1,fx,100,06:00,2026-01-01,,1,heavy\n"
+    "b,4,1,1,,200,07:00,2026-01-02,,x2,light\n"
+)
+FARM = """name,reward,team,tasks,release,deadline,seats:houdini
+a,5,fx,12x0.5h; 1x2h,,06:00,1
+b,4,light,2h+3x20m,22:30,,
+c,3,,45m,2026-11-22T19:00,2h 30m,2
+"""
+EVENING: dict[str, Any] = {"start": "2026-11-22T20:00", "deadline": "10h", "seats:houdini": 2}
+MACHINE = """name,reward,tasks,after,max_processors,processors,holds:gpu
+a,5,2x1h;1x2h,,2,,1
+b,4,3x30m,a,,2,
+c,2,2x1h,a;b,,,0.5
+"""
+CHANGES: dict[str, Any] = {
+    "deadline": "08:00",
+    "start": "2026-11-22T18:00+01:00",
+    "unit": "h",
+    "capacity": "20:00=4,06:00=1",
+    "end": "07:30",
+    "holds:gpu": 1.5,
+}
 
 
-def table(tmp_path: Path, text: str | bytes, **options: Any) -> Instance:
-    """Read a table as it would stand in a file, of two processors until 10."""
-    path = tmp_path / "jobs.csv"
+def table(folder: Path, text: str | bytes, **options: Any) -> Instance:
+    """Read a table as it would stand in a file: of two processors until 10, if nothing is said."""
+    path = folder / "jobs.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return convert(path, **{"processors": 2, "deadline": 10, **options})
+    asked = {"processors": 2, "deadline": 10, **options}
+    return convert(path, **{key: value for key, value in asked.items() if value is not None})
 
 
-def told(tmp_path: Path, text: str, **options: Any) -> tuple[Instance, list[str]]:
+def told(folder: Path, text: str, **options: Any) -> tuple[Instance, list[str]]:
     """Read a table, and return also what is told of its columns."""
     lines: list[str] = []
-    return table(tmp_path, text, tell=lines.append, **options), lines
+    return table(folder, text, tell=lines.append, **options), lines

@@ -22,12 +22,7 @@ def of_classes(servers: int, *classes: tuple[float, ...], **more: object) -> Ins
 
 
 def one_or_all(
-    k: int = 2,
-    l1: float = 0.6,
-    lk: float = 0.6,
-    m1: float = 1.0,
-    mk: float = 1.0,
-    **more: object,
+    k: int = 2, l1: float = 0.6, lk: float = 0.6, m1: float = 1.0, mk: float = 1.0, **more: object
 ) -> Instance:
     """Build a one-or-all system."""
     return of_classes(k, (1, l1, m1), (k, lk, mk), **more)

@@ -3,6 +3,8 @@
 import gzip
 from pathlib import Path
 
+from schedopt.instances.msfq import Instance
+
 HEADER = "; Version: 2.2\n; Computer: Toy\n; MaxNodes: 4\n; MaxProcs: 8\n; Note: made up\n"
 PLACES = {
     "wait": 2,
@@ -33,3 +35,8 @@ def saved(folder: Path, *lines: str, name: str = "toy.swf") -> Path:
     data = (HEADER + "\n".join(lines) + "\n\n").encode()
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
+
+
+def said(queue: Instance) -> list[str]:
+    """Return the notes of a description, without its head."""
+    return (queue.description or "").removesuffix(".").split("; ")[1:]

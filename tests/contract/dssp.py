@@ -195,9 +195,5 @@ def best_order(model: Schedule) -> float | None:
     return None if truth == -inf else truth
 
 
-OPTIMA = {
-    "dssp/selection": best_subset,
-    "dssp/season": best_nights,
-    "dssp/schedule": best_order,
-}
+OPTIMA = {"dssp/selection": best_subset, "dssp/season": best_nights, "dssp/schedule": best_order}
 FORMULATIONS = {"dssp/selection": selection, "dssp/season": season, "dssp/schedule": schedule}

@@ -93,9 +93,7 @@ def test_every_formulation_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(("name", "solver"), list(tables()))
-def test_an_engine_finds_what_the_declared_model_says_and_no_forgery_passes(
-    name: str, solver: str
-) -> None:
+def test_an_engine_finds_the_declared_optimum_and_no_forgery_passes(name: str, solver: str) -> None:
     table = engines(*name.split("/"))
     certificate = bool(next(e for e in table if e.name == solver).certificate)
     certified, seed = 0, None

@@ -123,10 +123,8 @@ def test_a_plain_selection_is_confirmed_by_highs() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)]))
     first = door.solve(model, solver="core")
     again = RECORD.confirm(model, first, Limits())
-    assert again is not None
     assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
     third = RECORD.confirm(model, again, Limits())
-    assert third is not None
     assert (third.solver, third.objective, third.proven) == ("cp-sat", first.objective, True)
 
 

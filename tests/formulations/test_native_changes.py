@@ -129,7 +129,7 @@ def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> No
     ],
     ids=["free jobs", "another rate", "another process"],
 )
-def test_what_else_is_changed_in_a_process_is_refused_by_name(
+def test_other_changes_are_refused_by_name(
     change: Callable[[OptimalPolicy], None], says: str
 ) -> None:
     for solver in (None, "policy-iteration", "model"):

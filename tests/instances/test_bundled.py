@@ -13,7 +13,7 @@ import schedopt
 from schedopt import solve
 from schedopt.instances import files, schema
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import Instance, jobtable
+from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.generators import GENERATORS
 from schedopt.instances.errors import InputError
 from schedopt.instances.examples import examples, find, located
@@ -90,7 +90,6 @@ def test_a_wheel_has_them(installed: Path, tmp_path: Path) -> None:
 
 
 FOLDER = Path(files.__file__).parent / "dssp"
-FILES = sorted(path for path in FOLDER.glob("*.json*") if path.name != "schema.json")
 
 
 def bundled(name: str) -> Instance:
@@ -102,49 +101,12 @@ def bare(instance: Instance) -> Instance:
     return msgspec.structs.replace(instance, constraints=())
 
 
-def test_the_files_are_those_expected() -> None:
-    assert [path.name for path in FILES] == [
-        "conflict.json",
-        "constraints.json",
-        "evening.json",
-        "greedy-trap.json",
-        "night.json.gz",
-        "predictions.json",
-        "two-shots.json",
-    ]
-
-
-def test_two_shots_is_the_contract_s() -> None:
-    instance = bundled("two-shots.json")
-    assert best_exactly(instance) == 9
-    assert instance.demands.tolist() == [9.0, 9.0]
-
-
-def test_greedy_falls_into_the_trap() -> None:
-    instance = bundled("greedy-trap.json")
-    density = instance.rewards / instance.demands
-    assert density[0] > density[1]
-    assert instance.demands.sum() > instance.capacity()
-    assert best_exactly(instance) == 1000
-
-
-def test_the_conflict_is_of_three_constraints_among_thirteen() -> None:
-    instance = bundled("conflict.json")
-    guilty = frozenset({"lighting-floor", "fx-floor", "trailer-tonight"})
-    names = frozenset(str(rule.name) for rule in instance.constraints)
-    assert len(names) == 13
-    assert best_exactly(instance, guilty) is None
-    for innocent in guilty:  # without any one of the three, all the others hold together
-        assert best_exactly(instance, names - {innocent}) is not None
-
-
 def test_every_kind_is_in_constraints_and_they_hold_together() -> None:
     instance = bundled("constraints.json")
     kinds = {rule.kind() for rule in instance.constraints}
     known = schema.schema("dssp")["$defs"]["Instance"]["properties"]["constraints"]["items"]
     assert kinds == set(known["discriminator"]["mapping"])
     allowed = best_exactly(instance)
-    assert allowed is not None
     assert allowed < (best_exactly(bare(instance)) or 0)
 
 
@@ -174,11 +136,3 @@ def test_the_ceilings_of_the_night_bind() -> None:
     assert 0.95 * alone.capacity < alone.demand <= alone.capacity
     assert alone.shares["team"]["lighting"] == pytest.approx(0.40, abs=0.005)
     assert all(share < 0.2 for team, share in alone.shares["team"].items() if team != "lighting")
-
-
-def test_the_table_of_jobs_reads() -> None:
-    instance = jobtable.convert(FOLDER / "jobs.csv", processors=4, deadline=46800)
-    assert len(instance.jobs) == 6
-    assert instance.jobs[0].reward == 480.0
-    assert instance.groups["team"]["lighting"] == [0, 4, 5]
-    assert "sequence" not in instance.jobs[5].groups

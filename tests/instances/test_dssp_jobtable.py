@@ -1,46 +1,54 @@
-"""CSV tables of jobs: what is read, and where and how it is refused."""
+"""Tables of jobs, as CSV, frames and Parquet files: what is read, and what is told."""
 
 import gzip
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
-from builders.jobtable import HEADER, table, told
+from builders.jobtable import (
+    CHANGES,
+    EVENING,
+    FARM,
+    HEADER,
+    LINE,
+    MACHINE,
+    MIXED,
+    PLAIN,
+    table,
+    told,
+)
 from builders.refusals import refusal
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schedopt.instances import files
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.constraints import Seats
+from schedopt.instances.dssp import Down, Instance, Job
+from schedopt.instances.dssp.clock import Clock, planned_of, stages_of, start_of
+from schedopt.instances.dssp.jobs import History
 from schedopt.instances.dssp.jobtable import convert
+from schedopt.instances.dssp.scenarios import DECIDING, MILLION, factors, longest
 from schedopt.instances.errors import InputError
 
 
 def test_a_table(tmp_path: Path) -> None:
-    text = HEADER + "a,5,120,9,7,lighting\nb,4.5,,1e1,.5,\n"
-    assert table(tmp_path, text) == Instance(
-        name="jobs",
-        processors=2,
-        deadline=10.0,
-        jobs=(
-            Job(
-                name="a",
-                reward=5.0,
-                priority=120.0,
-                groups={"team": "lighting"},
-                demand=9.0,
-                critical_path=7.0,
-            ),
-            Job(name="b", reward=4.5, demand=10.0, critical_path=0.5),
-        ),
-    )
-
-
-PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
+    night = table(tmp_path, HEADER + "ä,5,-120,9,7,lighting\nb,4.5,,1e1,.5,\n")
+    given = {"reward": 5.0, "priority": -120.0, "demand": 9.0, "critical_path": 7.0}
+    a = Job(name="ä", groups={"team": "lighting"}, **given)
+    b = Job(name="b", reward=4.5, demand=10.0, critical_path=0.5)
+    assert night == Instance(name="jobs", processors=2, deadline=10.0, jobs=(a, b))
+    assert files.parse(files.encode(night)) == night
+    path = tmp_path / "shots.csv.gz"
+    path.write_bytes(gzip.compress(PLAIN.encode()))
+    assert convert(path, processors=1, deadline=1).name == "shots"
+    assert table(tmp_path, PLAIN, name="tonight").name == "tonight"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        PLAIN,
         PLAIN.replace("\n", "\r\n"),
         PLAIN.replace("name", "job"),
         PLAIN.replace(",", ";"),
@@ -54,9 +62,7 @@ PLAIN = "name,reward,demand,critical_path\na,1,2,3\n"
         "critical_path,demand,name,reward\n3,2,a,1\n",
         gzip.compress(PLAIN.encode(), mtime=0),
     ],
-    ids=str.split(
-        "plain crlf job semicolons tabs spaces unended blank-lines bom spelling quotes order gzip"
-    ),
+    ids=range(12),
 )
 def test_the_same_table_in_other_dress(tmp_path: Path, text: str | bytes) -> None:
     (job,) = table(tmp_path, text).jobs
@@ -66,20 +72,7 @@ def test_the_same_table_in_other_dress(tmp_path: Path, text: str | bytes) -> Non
 def test_a_delimiter_inside_of_quotes_is_text(tmp_path: Path) -> None:
     text = 'name;reward;demand;critical_path;"a, b, c, d, e, f"\n"x;y";1;2;3;"p,q"\n'
     (job,) = table(tmp_path, text).jobs
-    assert job.name == "x;y"
-    assert job.groups == {"a, b, c, d, e, f": "p,q"}
-
-
-def test_every_other_column_of_text_is_a_grouping(tmp_path: Path) -> None:
-    text = "Team,name,show,reward,demand,critical_path\nfx,a,s1,1,1,1\n,b,s1,1,1,1\n"
-    assert table(tmp_path, text).groups == {"Team": {"fx": [0]}, "show": {"s1": [0, 1]}}
-
-
-MIXED = (
-    "name,reward,demand,critical_path,team,frames,due,Arrival,empty,code,weight\n"
-    "a,5,1,1,fx,100,06:00,2026-01-01,,1,heavy\n"
-    "b,4,1,1,,200,07:00,2026-01-02,,x2,light\n"
-)
+    assert (job.name, job.groups) == ("x;y", {"a, b, c, d, e, f": "p,q"})
 
 
 def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) -> None:
@@ -98,225 +91,232 @@ def test_what_is_no_text_or_named_like_a_field_is_no_grouping(tmp_path: Path) ->
         f"column 'weight': left out: no field of a job's own{asks}",
         "2 jobs read, none left out",
     ]
-
-
-@pytest.mark.parametrize(
-    "field",
-    [
-        "due",
-        "DUE",
-        "end",
-        "late",
-        "stages",
-        "groups",
-        "constraints",
-        "arrival",
-        "size",
-        "weight",
-        "Due Date",
-        "description",
-    ],
-)
-@pytest.mark.parametrize("cell", ["5", "tonight"])
-def test_a_field_of_any_name_is_a_grouping_only_if_asked(
-    tmp_path: Path, field: str, cell: str
-) -> None:
-    text = f"name,reward,demand,critical_path,{field}\na,5,1,1,{cell}\n"
-    assert table(tmp_path, text).groups == {}
-    assert table(tmp_path, text, groups=field).groups == {field: {cell: [0]}}
-
-
-def test_groupings_are_those_asked_for(tmp_path: Path) -> None:
     night, lines = told(tmp_path, MIXED, groups="frames, team")
     assert night.groups == {"frames": {"100": [0], "200": [1]}, "team": {"fx": [0]}}
     assert "column 'frames': a grouping of 2 groups" in lines
-    assert (
-        "column 'code': left out: not asked for; --option groups=... makes it a grouping" in lines
-    )
+    assert f"column 'code': left out: not asked for{asks}" in lines
 
 
 @pytest.mark.parametrize(
-    ("groups", "says"),
-    [
-        ("taem", "did you mean 'team'"),
-        ("team,name", "a column that is no field"),
-        ("reward", "a column that is no field"),
-        ("team,,code", "titles of columns"),
-        (" ", "titles of columns"),
-    ],
+    "field", ["due", "end", "late", "stages", "constraints", "arrival", "Due Date", "description"]
 )
-def test_groupings_that_there_are_not(tmp_path: Path, groups: str, says: str) -> None:
-    with pytest.raises(InputError, match=says) as caught:
-        table(tmp_path, MIXED, groups=groups)
-    assert caught.value.place == "option groups"
-
-
-def test_a_reward_column_that_is_not_used_is_said_to_be_left_out(tmp_path: Path) -> None:
-    _, lines = told(tmp_path, HEADER + "a,5,120,9,7,lighting\n", reward="size")
-    assert lines[0] == "column 'reward': left out: the reward is size, as asked"
-
-
-def test_the_name_is_the_option_s_or_the_stem(tmp_path: Path) -> None:
-    assert table(tmp_path, PLAIN, name="tonight").name == "tonight"
-    path = tmp_path / "shots.csv.gz"
-    path.write_bytes(gzip.compress(PLAIN.encode()))
-    assert convert(path, processors=1, deadline=1).name == "shots"
-
-
-def test_a_table_without_jobs(tmp_path: Path) -> None:
-    error = refusal(table, tmp_path, HEADER)
-    assert error.expected == "a row for each job, below the titles"
+def test_a_field_of_any_name_is_a_grouping_only_if_asked(tmp_path: Path, field: str) -> None:
+    for cell in ("5", "tonight"):
+        text = f"name,reward,demand,critical_path,{field}\na,5,1,1,{cell}\n"
+        assert table(tmp_path, text).groups == {}
+        assert table(tmp_path, text, groups=field).groups == {field: {cell: [0]}}
 
 
 @pytest.mark.parametrize(("reward", "is_worth"), [("linear", 380), ("size", 9), ("banded", 1000)])
-def test_a_reward_function_stands_in_for_the_column(
+def test_a_reward_function_replaces_the_column(
     tmp_path: Path, reward: str, is_worth: float
 ) -> None:
-    with_column = HEADER + "a,5,120,9,7,lighting\n"
-    without = "name,priority,demand,critical_path\na,120,9,7\n"
-    for text in (with_column, without):
-        assert table(tmp_path, text, reward=reward).rewards.tolist() == [is_worth]
+    for text in (HEADER + LINE, "name,priority,demand,critical_path\na,120,9,7\n"):
+        night, lines = told(tmp_path, text, reward=reward)
+        assert night.rewards.tolist() == [is_worth]
+        left_out = f"column 'reward': left out: the reward is {reward}, as asked"
+        assert (lines[0] == left_out) == ("reward" in text)
 
 
-def test_what_is_read_can_be_written_and_read_back(tmp_path: Path) -> None:
-    instance = table(tmp_path, HEADER + "ä,5,-3,9,7,fx\n")
-    assert files.parse(files.encode(instance)) == instance
+# --- times, seats and machines ----------------------------------------------------------------
 
 
-LINE = "a,5,120,9,7,fx\n"
-WRONG: dict[str, tuple[str | bytes, str, str | None, str]] = {
-    "empty": ("", "", None, "a header"),
-    "blank": ("\n , \n", "", None, "a header"),
-    "not utf-8": (b"name\n\xff", "line 2", "bytes that are not", "UTF-8"),
-    "no reward": (
-        "name,demand,critical_path\n",
-        "line 1",
-        "'name', 'demand', 'critical_path'",
-        "a column 'reward' (or option 'reward'",
-    ),
-    "all at once": ("name\n", "line 1", "'name'", "') and a column 'tasks' such as 12x0.5h (or"),
-    "no demand": ("name,reward,critical_path\n", "line 1", None, "a column 'demand'"),
-    "misspelt": (HEADER.replace("demand", "demnd"), "line 1", "'demnd'", "a column 'demand'"),
-    "misspelt priority": (
-        HEADER.replace("priority", "Priorty".lower()),
-        "line 1",
-        "'priorty'",
-        "a column 'priority'",
-    ),
-    "column twice": (
-        HEADER.replace("team", "Name"),
-        "line 1",
-        "'name' twice",
-        "each column once",
-    ),
-    "column without title": (HEADER.replace("team", ""), "line 1, cell 6", "none", "a title"),
-    "too few cells": (HEADER + LINE + "b,5\n", "line 3", "2", "6 cells"),
-    "too many cells": (HEADER + "b,5,1,1,1,fx,2\n", "line 2", "7", "6 cells"),
-    "no name": (HEADER + ",5,1,1,1,fx\n", "line 2, column 'name'", "an empty cell", "a name"),
-    "name twice": (
-        HEADER + LINE + "\n" + LINE,
-        "line 4, column 'name'",
-        "'a'",
-        "line 2 has it already",
-    ),
-    "open quote": (HEADER + '"a,5,1,1,1,fx\n', "line 2", None, "CSV"),
-    "text after a quote": (HEADER + '"a"b,5,1,1,1,fx\n', "line 2", None, "CSV"),
-    "below 0": (
-        PLAIN.replace("2", "-1"),
-        "line 2, column 'demand'",
-        "'-1'",
-        "a finite number >= 0",
-    ),
-    "a decimal comma": (
-        "name;demand;critical_path;reward\na;1,5;1;1\n",
-        "line 2, column 'demand'",
-        "'1,5'",
-        "with a decimal point",
-    ),
-    "a priority in words": (
-        HEADER + "a,1,high,1,1,\n",
-        "line 2, column 'priority'",
-        "'high'",
-        "a finite number",
-    ),
-    "after a quoted break": (
-        HEADER + '"a\nb",1,1,1,1,fx\nc,x,1,1,1,fx\n',
-        "line 4, column 'reward'",
-        "'x'",
-        "a finite",
-    ),
-    "a huge cell": (
-        HEADER + "x" * 200_000 + ",1,1,1,1,fx\n",
-        "line 2",
-        "field larger than field limit (131072)",
-        "CSV",
-    ),
-    "overflow": (
-        HEADER + "a,1e308,1,1,1,fx\nb,1e308,1,1,1,fx\n",
-        "jobs",
-        "an overflow",
-        "finite sums",
-    ),
-}
+def test_tasks_times_and_seats(tmp_path: Path) -> None:
+    night, lines = told(tmp_path, FARM, **EVENING)
+    a, b, c = night.jobs
+    assert (a.stages, a.deadline) == (((1800.0,) * 12, (7200.0,)), 36000.0)
+    assert (b.stages, b.release) == (((7200.0, 1200.0, 1200.0, 1200.0),), 9000.0)
+    assert (c.stages, c.release, c.deadline) == (((2700.0,),), 0.0, 9000.0)
+    assert (night.deadline, night.processors) == (36000.0, 2)
+    assert night.description == "Times are seconds after 2026-11-22T20:00."
+    assert night.constraints == (Seats(name="houdini", capacity=2, use={"a": 1, "c": 2}),)
+    assert lines == [
+        "columns 'name', 'reward', 'tasks', 'release', 'deadline': fields of the jobs",
+        "column 'seats:houdini': a side constraint of seats; 2 of 3 jobs hold some",
+        "column 'team': a grouping of 2 groups; 1 of 3 jobs in none",
+        "times are in seconds after 2026-11-22T20:00; with a date and an offset, "
+        "start=2026-11-22T20:00+01:00, plans tell the time",
+        "1 job released before the start: there from the start",
+        "3 jobs read, none left out",
+    ]
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_refused(case: str, tmp_path: Path) -> None:
-    text, place, found, expected = WRONG[case]
-    error = refusal(table, tmp_path, text)
-    assert error.file == str(tmp_path / "jobs.csv")
-    assert error.place == place
-    if found is not None:
-        assert error.found == found
-    assert expected in error.expected
-
-
-NUMBERS = ["", "x", "nan", "inf", "-Infinity", "1e999", "1_000", "1,5", "0x10", "٣", "--1", "1 2"]
-
-
-@pytest.mark.parametrize("text", NUMBERS)
-@pytest.mark.parametrize("column", ["reward", "demand", "critical_path"])
-def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
-    cells = {"name": "a", "reward": "1", "demand": "1", "critical_path": "1", column: f'"{text}"'}
-    lines = [",".join(cells), "b,1,1,1", ",".join(cells.values())]
-    error = refusal(table, tmp_path, "\n".join(lines))
-    assert error.place == f"line 3, column {column!r}"
-    assert error.found == (repr(text) if text else "an empty cell")
-    assert error.expected.startswith("a finite number >= 0")
-
-
-def test_a_priority_may_be_negative(tmp_path: Path) -> None:
-    assert table(tmp_path, HEADER + "a,1,-5,1,1,\n").jobs[0].priority == -5.0
-
-
-def test_a_reward_function_without_a_priority(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a priority for each job") as caught:
-        table(tmp_path, HEADER + "a,1,,1,1,fx\n", reward="banded")
-    assert caught.value.place == "line 2"
+TWO_AT_ONCE = ((60.0, 60.0),)
 
 
 @pytest.mark.parametrize(
-    ("options", "place", "words"),
+    ("text", "options", "fields", "expected"),
     [
-        ({"processors": None}, "option", "option 'processors'"),
-        ({"deadline": None}, "option", "option 'deadline'"),
-        ({"processors": 0}, "option processors", "a whole number"),
-        ({"deadline": float("nan")}, "option deadline", "above 0"),
-        ({"reward": "cubic"}, "option reward", "one of linear, size, banded"),
-        ({"name": ""}, "option name", "a name"),
+        ("a,1,3,90m\nb,1,0.5,30", {"unit": "h", "deadline": "1d"}, "demand", [3.0, 0.5]),
+        ("a,1,3,90m\nb,1,0.5,30", {"unit": "h", "deadline": "1d"}, "critical_path", [1.5, 30.0]),
+        ("name,reward,Frames,frame time\na,4,4,1.5h", {}, "stages", [((5400.0,) * 4,)]),
+        ("name,reward,tasks,task_time\na,1,3,10m", {}, "stages", [((600.0,) * 3,)]),
+        ("name,reward,tasks,task_time\na,1,1x5m;2x1m,", {}, "stages", [((300.0,), (60.0, 60.0))]),
+        (",2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m", {}, "demand", [180.0, None, 180.0]),
+        (",2x1m,3m,1m\nb,1,2x1m,,\nc,1,,3m,1m", {}, "stages", [TWO_AT_ONCE, TWO_AT_ONCE, None]),
     ],
 )
-def test_wrong_options(tmp_path: Path, options: dict[str, Any], place: str, words: str) -> None:
-    with pytest.raises(InputError, match=words) as caught:
-        table(tmp_path, PLAIN, **options)
-    assert caught.value.place == place
+def test_what_is_read(
+    tmp_path: Path, text: str, options: dict[str, Any], fields: str, expected: list[Any]
+) -> None:
+    heads = {
+        "a": "name,reward,demand,critical_path\n",
+        ",": "name,reward,tasks,demand,critical_path\na,1",
+    }
+    night, lines = told(tmp_path, heads.get(text[0], "") + text, **{"deadline": "1h", **options})
+    assert [getattr(job, fields) for job in night.jobs] == expected
+    taken = "times are in hours; plain numbers (critical_path, demand) are taken in them too"
+    assert (taken in lines) == ("unit" in options)
 
 
-def test_a_missing_table(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a file that exists"):
-        convert(tmp_path / "none.csv", processors=1, deadline=1)
+def test_rewards_are_linear_in_priorities_that_may_be_counted_down(tmp_path: Path) -> None:
+    text = "name,priority,tasks\na,100,1h\nb,1,1h\nc,99.5,1h\n"
+    night, lines = told(tmp_path, text, deadline="9h", priority="higher")
+    assert [job.priority for job in night.jobs] == [0.0, 99.0, 0.5]
+    assert [job.reward for job in night.jobs] == [500.0, 401.0, 499.5]
+    assert lines[0].startswith("no column 'reward': rewards are linear in the priority")
+    assert any("higher is more important, as asked" in line for line in lines)
+    night, lines = told(tmp_path, text, deadline="9h")
+    assert night.jobs[0].priority == 100.0
+    assert any("--option priority=higher" in line for line in lines)
 
 
-def test_frames_and_their_time_are_tasks(tmp_path: Path) -> None:
-    (job,) = table(tmp_path, "name,Frames,frame time,reward\na,4,1.5h,3\n").jobs
-    assert job.stages == ((5400.0,) * 4,)
+def test_times_of_day_are_those_of_the_zone(tmp_path: Path) -> None:
+    start = "2026-03-28T22:00[Europe/Berlin]"  # clocks go forward at two
+    text = "name,reward,tasks,release\na,1,1h,04:00\n"
+    night = table(tmp_path, text, start=start, deadline="2026-03-29T08:00+02:00", unit="h")
+    assert (night.jobs[0].release, night.deadline) == (5, 9)
+    assert night.start == "2026-03-28T22:00:00+01:00[Europe/Berlin]"
+
+
+def test_a_job_whose_deadline_is_over_is_left_out_and_said_to_be(tmp_path: Path) -> None:
+    text = "name,reward,tasks,deadline,release\nlate,1,1h,2026-11-22T19:59,\nb,1,1h,2026-11-23,\n"
+    text += "back,1,1h,23:00,23:30\n"
+    night, lines = told(tmp_path, text, start="2026-11-22T20:00", deadline="10h")
+    assert [job.name for job in night.jobs] == ["b", "back"]
+    assert lines[-3:] == [
+        "1 job released at or after its deadline, so that it can never run: 'back' (line 4)",
+        "2 jobs read",
+        "1 job left out: their deadline is over when the night starts: 'late' (line 2)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "after"),
+    [
+        ("20:00", "20:00", 0.0),
+        ("06:00", "20:00", 36000.0),
+        ("19:59:59", "20:00", 86399.0),
+        ("2026-03-29T03:00+02:00", "2026-03-29T01:30:00+01:00", 1800.0),
+        ("2026-11-23T06:00:00.5Z", "2026-11-22T20:00Z", 36000.5),
+        ("2026-11-23 06:00", "2026-11-22T20:00", 36000.0),
+        ("2026-11-22T19:00", "2026-11-22T20:00", -3600.0),
+        ("1:30:00", "20:00", 19800.0),
+        ("1h30m", None, 5400.0),
+        ("2 Days 1 hr", None, 176400.0),
+        (".5h", None, 1800.0),
+        ("1e2", None, 100.0),
+    ],
+)
+def test_points_in_time(text: str, start: str | None, after: float) -> None:
+    clock = Clock("s", None if start is None else start_of(start))
+    assert clock.point(text, "release") == after
+    assert clock.end(text, "deadline") == (after or 86400.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "stages", "spread"),
+    [
+        ("12x20m..50m", ((2100.0,) * 12,), 3 / 7),
+        ("12x20..50m", ((2100.0,) * 12,), 3 / 7),
+        ("2x0.5h..1h 30m+1x1h; 1h", ((3600.0,) * 3, (3600.0,)), 0.25),
+        ("1m..1m", ((60.0,),), 0.0),
+        ("2x1h;1m ±30%", ((3600.0,) * 2, (60.0,)), 0.3),
+        ("2x1h", ((3600.0,) * 2,), None),
+    ],
+)
+def test_tasks_that_are_guesses(text: str, stages: Any, spread: float | None) -> None:
+    found, by = planned_of(text, Clock("s", None))
+    assert found == stages
+    assert by == (None if spread is None else pytest.approx(spread, rel=1e-15))
+
+
+def test_a_history_says_how_far_estimates_are_off(tmp_path: Path) -> None:
+    past = tmp_path / "past.csv"
+    past.write_text("team,estimate,actual\nfx,1h,90m\nfx,2h,2h\nart,1h,3h\n")
+    text = "name,reward,team,estimate,spread\na,5,fx,2h,\nb,4,,30m,\nc,3,art,1h,scenarios 1;2\n"
+    night = table(tmp_path, text, deadline="10h", history=str(past))
+    assert [job.stages for job in night.jobs] == [((7200.0,),), ((1800.0,),), ((3600.0,),)]
+    assert [job.spread for job in night.jobs] == [
+        History(ratios=(1.5, 1.0)),
+        History(ratios=(1.5, 1.0, 3.0)),
+        History(ratios=(1.0, 2.0), joint=True),
+    ]
+    drawn = factors(night, 0, DECIDING, 50) / MILLION
+    assert set(drawn[:, 0]) == {1.0, 1.5} and set(drawn[:, 1]) == {1.0, 1.5, 3.0}
+    assert drawn[:, 2].tolist() == [1.0, 2.0] * 25
+    assert longest(night) >= 3 * MILLION
+    past.write_text("estimate,actual\n0h,90m\n")
+    error = refusal(table, tmp_path, text, deadline="10h", history=str(past))
+    assert (error.file, error.place) == (str(past), "line 2, column 'actual'")
+
+
+def test_a_frame_and_a_parquet_file_say_what_the_csv_says(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(FARM.replace("22:30", "2026-11-22T22:30").replace("06:00", "10h"))
+    asked: dict[str, Any] = {"processors": 2, **EVENING}
+    night = convert(path, **asked)
+    stamps = {"release": pl.String, "deadline": pl.String}
+    frame = pl.read_csv(path, schema_overrides=stamps).with_columns(
+        pl.col("release").str.to_datetime("%Y-%m-%dT%H:%M")
+    )
+    frame.write_parquet(tmp_path / "jobs.parquet")
+    pandas = pytest.importorskip("pandas")
+    same = pandas.DataFrame(frame.to_dicts())
+    same.to_excel(tmp_path / "jobs.xlsx", index=False)
+    for read in (frame, tmp_path / "jobs.parquet", same, tmp_path / "jobs.xlsx"):
+        assert convert(read, **asked) == night
+    error = refusal(convert, pl.concat([frame, frame]), **asked)
+    assert str(error).startswith("the frame: row 4, column 'name': ")
+    assert "a name of its own: row 1 has it already" in error.expected
+
+
+@given(st.binary(max_size=80) | st.text("0123456789:-+TZxhmsd.; eE,×", max_size=30).map(str.encode))
+def test_no_cell_does_more_than_be_refused(cell: bytes) -> None:
+    text = cell.decode("utf-8", "replace")
+    clock = Clock("h", start_of("2026-11-22T20:00"))
+    for read in (
+        lambda: clock.end(text, "deadline"),
+        lambda: clock.point(text, "release"),
+        lambda: sum(map(sum, stages_of(text, clock))),
+    ):
+        try:
+            assert np.isfinite(read())
+        except InputError:
+            continue
+
+
+def test_a_machine_that_changes(tmp_path: Path) -> None:
+    night = table(tmp_path, MACHINE, **CHANGES)
+    assert (night.changes, night.end, night.deadline) == (((2.0, 4), (12.0, 1)), 13.5, 14.0)
+    assert (night.start, night.unit) == ("2026-11-22T18:00:00+01:00", "h")
+    a, b, c = night.jobs
+    assert (a.after, b.after, c.after) == ((), ("a",), ("a", "b"))
+    assert (a.max_processors, b.processors, c.processors) == (2, 2, 1)
+    assert (a.holds, b.holds, c.holds) == ({"gpu": 1.0}, {}, {"gpu": 0.5})
+    assert (night.resources, night.groups) == ({"gpu": 1.5}, {})
+    varied = CHANGES | {"holds:gpu": "18:00=16,02:00=8"}
+    assert table(tmp_path, MACHINE, **varied).resources == {"gpu": ((0.0, 16.0), (8.0, 8.0))}
+
+
+def test_pools_and_reservations(tmp_path: Path) -> None:
+    text = MACHINE.replace("processors,holds", "pools,holds").replace(",2,,1", ",2,cpu;gpu,1")
+    pools = {"processors": None, "capacity": None, "pool:cpu": "18:00=4,02:00=2", "pool:gpu": 3}
+    asked = CHANGES | pools | {"down": "20:00..22:00=gpu:2,23:00..1d=cpu:1"}
+    night = table(tmp_path, text.replace(",2,\n", ",,\n"), **asked)
+    assert night.pools == {"cpu": ((0.0, 4), (8.0, 2)), "gpu": 3}
+    assert night.down == (
+        Down(start=2, end=4, processors=2, pool="gpu"),
+        Down(start=5, end=24, processors=1, pool="cpu"),
+    )
+    assert [job.pools for job in night.jobs] == [("cpu", "gpu"), None, None]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,19 +73,16 @@ def test_runtimes_of_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["runtime", "runtimeInSeconds"])
-@pytest.mark.parametrize("by", ["id", "name"])
+@pytest.mark.parametrize("by", ["id", "name", ""])
 def test_older_versions_have_it_all_in_the_tasks(tmp_path: Path, key: str, by: str) -> None:
-    tasks = [
+    """The oldest have names only."""
+    tasks: list[dict[str, Any]] = [
         {"name": "n-a", "id": "a", "type": "compute", key: 2, "children": [f"{by}-b"]},
         {"name": "name-b", "id": "id-b", "type": "compute", key: 3, "parents": ["a"]},
     ]
+    if not by:
+        tasks = [{"name": "a", key: 2}, {"name": "b", key: 3, "parents": ["a"]}]
     content = {"name": "old", "schemaVersion": "1.4", "workflow": {"tasks": tasks, "makespan": 5}}
-    assert wfformat.levelled(wfformat.load(saved(tmp_path, content))) == ((2.0,), (3.0,))
-
-
-def test_the_oldest_have_names_only(tmp_path: Path) -> None:
-    tasks = [{"name": "a", "runtime": 2}, {"name": "b", "runtime": 3, "parents": ["a"]}]
-    content = {"name": "old", "workflow": {"tasks": tasks}}
     assert wfformat.levelled(wfformat.load(saved(tmp_path, content))) == ((2.0,), (3.0,))
 
 
@@ -111,57 +109,48 @@ def test_priorities_may_be_given(tmp_path: Path) -> None:
             make(paths, processors=1, deadline=1, priorities=wrong)
 
 
-WRONG: dict[str, tuple[dict[str, Any], str, str | None, str]] = {}
-
-
-def wrong(name: str, place: str, found: str | None, expected: str, **tasks: Any) -> dict[str, Any]:
-    """Add a case: the diamond, for the caller to break."""
-    content = document({**DIAMOND, **tasks})
-    WRONG[name] = (content, place, found, expected)
-    workflow: dict[str, Any] = content["workflow"]
-    return workflow
-
-
 SPEC, RAN = "workflow.specification.tasks", "workflow.execution.tasks"
-wrong("cycle", f"{SPEC}[1]", "one through 'b'", "no cycle", b=(1.0, ["x"]), x=(1.0, ["b"]))
-wrong("own child", f"{SPEC}[4]", "one through 'x'", "no cycle", x=(1.0, ["x"]))
-wrong("no child", f"{SPEC}[4].children[1]", "'aa'", "the id of a task", x=(1.0, ["a", "aa"]))
-wrong("no parent", f"{SPEC}[1].parents[0]", "'zz'", "the id of a task")["specification"]["tasks"][
-    1
-]["parents"] = ["zz"]
-del wrong("no runtime", f"{RAN}[2]", None, "a key 'runtimeInSeconds'")["execution"]["tasks"][2][
-    "runtimeInSeconds"
+Change = Callable[[Any, Any], object]
+WRONG: list[tuple[dict[str, Any], Change | None, str]] = [  # tasks more, what is done to both lists
+    ({"b": (1.0, ["x"]), "x": (1.0, ["b"])}, None, f"{SPEC}[1]: found one through 'b'; expected"),
+    ({"x": (1.0, ["x"])}, None, f"{SPEC}[4]: found one through 'x'; expected no cycle"),
+    ({"x": (1.0, ["a", "aa"])}, None, f"{SPEC}[4].children[1]: found 'aa'; expected the id of a"),
+    ({"x": (-1, [])}, None, f"{RAN}[4].runtimeInSeconds: found -1; expected a number >= 0"),
+    ({"x": ("1", [])}, None, f"{RAN}[4].runtimeInSeconds: found '1'; expected a number"),
+    ({}, lambda spec, _: spec[1].update(parents=["zz"]), f"{SPEC}[1].parents[0]: found 'zz';"),
+    ({}, lambda _, ran: ran[2].pop("runtimeInSeconds"), "expected a key 'runtimeInSeconds'"),
+    ({}, lambda _, ran: ran.pop(3), f"{SPEC}[3]: found none for 'd'; expected a runtime"),
+    ({}, lambda _, ran: ran.append({"id": "zz", "runtimeInSeconds": 1}), f"{RAN}[4].id: found"),
+    ({}, lambda _, ran: ran.append({"id": "a", "runtimeInSeconds": 1}), "each task once"),
+    ({}, lambda spec, _: spec.append({"id": "a"}), f"{SPEC}[4]: found 'a'; expected an id of its"),
+    ({}, lambda spec, _: spec.append({}), f"{SPEC}[4]: expected a key 'id'"),
+    ({}, lambda spec, _: spec.clear(), f"{SPEC}: found []; expected a list of length >= 1"),
 ]
-del wrong("not run", f"{SPEC}[3]", "none for 'd'", "a runtime")["execution"]["tasks"][3]
-del wrong("no execution", f"{SPEC}[0]", "none for 'a'", "a runtime")["execution"]
-wrong("negative runtime", f"{RAN}[4].runtimeInSeconds", "-1", ">= 0", x=(-1, []))
-wrong("runtime a string", f"{RAN}[4].runtimeInSeconds", "'1'", "a number", x=("1", []))
-wrong("run by nobody", f"{RAN}[4].id", "'zz'", "a task that is specified")["execution"][
-    "tasks"
-].append({"id": "zz", "runtimeInSeconds": 1})
-wrong("run twice", f"{RAN}[4].id", "'a' twice", "each task once")["execution"]["tasks"].append(
-    {"id": "a", "runtimeInSeconds": 1}
-)
-wrong("id twice", f"{SPEC}[4]", "'a'", "an id of its own")["specification"]["tasks"].append(
-    {"id": "a"}
-)
-wrong("no id", f"{SPEC}[4]", None, "a key 'id'")["specification"]["tasks"].append({})
-wrong("no tasks", SPEC, "[]", "length >= 1")["specification"]["tasks"] = []
-wrong("no list", SPEC, "3", "a list")["specification"]["tasks"] = 3
-wrong("no workflow", "workflow", None, "`specification` with `tasks`").clear()
-WRONG["not wfformat"] = ({"problem": "dssp"}, "", None, "a key 'workflow'")
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_refused(case: str, tmp_path: Path) -> None:
-    content, place, found, expected = WRONG[case]
+@pytest.mark.parametrize(("tasks", "change", "says"), WRONG, ids=range(len(WRONG)))
+def test_refused(tasks: dict[str, Any], change: Change | None, says: str, tmp_path: Path) -> None:
+    content = document({**DIAMOND, **tasks})
+    workflow: Any = content["workflow"]
+    if change:
+        change(workflow["specification"]["tasks"], workflow["execution"]["tasks"])
     path = saved(tmp_path, content)
-    error = refusal(wfformat.convert, path, processors=1, deadline=1)
-    assert error.file == str(path)
-    assert error.place == place
-    if found is not None:
-        assert error.found == found
-    assert expected in error.expected
+    assert f"{path}: " in str(error := refusal(wfformat.convert, path, processors=1, deadline=1))
+    assert says in str(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"workflow": {}}, "workflow: expected `specification` with `tasks`"),
+        ({"workflow": {"specification": {"tasks": [{"id": "a"}]}}}, f"{SPEC}[0]: found none for"),
+        ({"workflow": {"specification": {"tasks": 3}}}, f"{SPEC}: found 3; expected a list"),
+        ({"problem": "dssp"}, "expected a key 'workflow'"),
+    ],
+)
+def test_what_is_no_workflow_is_refused(content: dict[str, Any], says: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, content)
+    assert says in str(refusal(wfformat.convert, path, processors=1, deadline=1))
 
 
 def test_runtimes_that_overflow(tmp_path: Path) -> None:

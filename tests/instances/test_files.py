@@ -87,7 +87,7 @@ def instances(draw: st.DrawFn) -> Instance:
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_round_trip_is_equal_and_the_same_bytes(
+def test_round_trips_are_exact(
     tmp_path: Path, instance: Instance, ending: str, indent: int
 ) -> None:
     first, second = tmp_path / f"a{ending}", tmp_path / f"b{ending}"
@@ -116,7 +116,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["fsync", "fdopen", "replace"])
-def test_a_failed_write_leaves_what_was_there(
+def test_a_failed_write_is_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     path = tmp_path / "a.json"
@@ -135,9 +135,7 @@ def test_a_failed_write_leaves_what_was_there(
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_an_interrupted_write_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_write_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(_: int) -> None:
         raise KeyboardInterrupt
 
@@ -245,7 +243,7 @@ def test_what_unpacks_to_too_much(
         assert MOST_READ in error.expected
 
 
-def test_parquet_is_measured_before_it_is_unpacked(
+def test_parquet_is_measured_before_unpacking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bomb.parquet"

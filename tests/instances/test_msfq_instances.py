@@ -12,7 +12,6 @@ from scipy.stats import gamma, kstest
 
 import schedopt
 from schedopt.instances import files
-from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import (
     BoundedPareto,
     Deterministic,
@@ -191,14 +190,6 @@ def test_a_load_is_approached(wanted: float) -> None:
     queue = drawn(20_000, load=wanted, servers=64)
     assert queue.servers == 64
     assert queue.load == pytest.approx(wanted, rel=0.02)
-
-
-def test_it_is_written_with_its_table_and_read_again(tmp_path: Path) -> None:
-    queue = drawn(50)
-    dump(queue, tmp_path / "log.json")
-    again = load(tmp_path / "log.json")
-    assert (again.jobs.submit == queue.jobs.submit).all()
-    assert (drawn(50).jobs.run == queue.jobs.run).all()
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.6])

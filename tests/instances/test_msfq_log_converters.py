@@ -4,25 +4,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.refusals import refusal
-from builders.swf import line, saved
-from hypothesis import given, settings
+from builders.swf import line, said, saved
 from hypothesis import strategies as st
 
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, load
-from schedopt.instances.msfq import Instance, swf
+from schedopt.instances.msfq import swf
 from schedopt.instances.msfq.log_converters import convert
 from schedopt.instances.msfq.swf import convert as convert_swf
 
 REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
-
-
-def said(queue: Instance) -> list[str]:
-    """Return the notes of a description, without its head."""
-    return (queue.description or "").removesuffix(".").split("; ")[1:]
 
 
 def test_every_job_of_a_log(tmp_path: Path) -> None:
@@ -295,8 +289,7 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
         convert_swf(path, **{"as": "jobs", "needs": "exact"})
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
+@tried(60, st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
 def test_every_job_is_taken_or_counted(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int, int, int]]
 ) -> None:
@@ -327,9 +320,3 @@ def test_logs_of_the_archive(tmp_path: Path) -> None:
     assert (len(nasa.jobs), nasa.servers, nasa.jobs.estimated) == (18_066, 128, False)
     dump(nasa, tmp_path / "nasa.json")
     assert len(load(tmp_path / "nasa.json").jobs) == 18_066
-
-
-def test_what_is_no_time_among_numbers_is_named(tmp_path: Path) -> None:
-    (tmp_path / "log.csv").write_text("submit,need,run\n1,2,3\n2,2,1\nx,1,1\n")
-    with pytest.raises(InputError, match=r"line 4, column 'submit'.*'x'"):
-        convert(tmp_path / "log.csv", processors=4)

@@ -5,17 +5,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.swf import line, saved
+from builders.swf import line, said, saved
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, load
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.log_converters import convert
-
-
-def said(queue: Instance) -> list[str]:
-    """Return the notes of a description, without its head."""
-    return (queue.description or "").removesuffix(".").split("; ")[1:]
 
 
 def accounted(queue: Instance, lines: int) -> list[str]:

@@ -27,42 +27,24 @@ def night(*jobs: Job, processors: int = 2, deadline: float = 10.0, **more: objec
     return Instance(name="n", processors=processors, deadline=deadline, jobs=jobs, **more)  # type: ignore[arg-type]
 
 
-def test_demand_and_critical_path_follow_section_2() -> None:
-    staged = job("a", (2.0, 3.0), (4.0,))
-    assert staged.planned_demand == 9.0
-    assert staged.planned_critical_path == 7.0
+def test_demand_and_critical_path_follow_section_2_and_predictions_stand_in_planning() -> None:
+    for demand, expected in ((None, 9.0), (20.0, 20.0)):
+        staged = job("a", (2.0, 3.0), (4.0,), demand=demand)
+        assert (staged.planned_demand, staged.planned_critical_path) == (expected, 7.0)
 
 
-def test_predictions_stand_in_planning() -> None:
-    predicted = job("a", (2.0, 3.0), (4.0,), demand=20.0)
-    assert predicted.planned_demand == 20.0
-    assert predicted.planned_critical_path == 7.0
-
-
-def test_arrays_of_an_instance() -> None:
-    instance = night(job("a", (2.0, 3.0), (4.0,)), job("b", (11.0,)))
+def test_arrays_and_groups_of_an_instance() -> None:
+    fx, light = {"team": "fx"}, {"team": "light", "show": "s"}
+    instance = night(job("a", (2.0, 3.0), (4.0,), groups=fx), job("b", (11.0,), groups=light))
     assert instance.rewards.tolist() == [1.0, 1.0]
     assert instance.demands.tolist() == [9.0, 11.0]
     assert instance.critical_paths.tolist() == [7.0, 11.0]
     assert instance.in_time.tolist() == [True, False]
     assert instance.index == {"a": 0, "b": 1}
     assert instance.capacity(0.5) == 10.0
-
-
-def test_an_instance_without_jobs() -> None:
-    instance = night()
-    assert instance.demands.shape == (0,)
-    assert instance.guaranteed_fill() == 1.0
-    assert instance.groups == {}
-
-
-def test_groups_hold_positions_in_order() -> None:
-    instance = night(
-        job("a", groups={"team": "fx"}),
-        job("b", groups={"team": "fx", "show": "s"}),
-        job("c", groups={"team": "light"}),
-    )
-    assert instance.groups == {"team": {"fx": [0, 1], "light": [2]}, "show": {"s": [1]}}
+    assert instance.groups == {"team": {"fx": [0], "light": [1]}, "show": {"s": [1]}}
+    nothing = night()
+    assert (nothing.demands.shape, nothing.guaranteed_fill(), nothing.groups) == ((0,), 1.0, {})
 
 
 def test_room_is_exact_for_whole_demands() -> None:
@@ -112,27 +94,17 @@ def test_keys_at_their_default_are_not_written() -> None:
 # --- rewards of section 5.1 --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("priority", "reward"), [(0, 500), (120, 380), (500, 0), (777, 0)])
-def test_linear(priority: float, reward: float) -> None:
-    assert linear(priority, 3.0) == reward
+LINEAR = [(0, 500), (120, 380), (500, 0), (777, 0)]
+BANDED = [(0, 1e5), (99, 1e5), (100, 1e3), (199.5, 1e3), (200, 10), (299, 10), (300, 1), (499, 1)]
 
 
-@pytest.mark.parametrize(
-    ("priority", "reward"),
-    [(0, 1e5), (99, 1e5), (100, 1e3), (199.5, 1e3), (200, 10), (299, 10), (300, 1), (499, 1)],
-)
-def test_banded(priority: float, reward: float) -> None:
-    assert banded(priority, 3.0) == reward
-
-
-def test_size_is_the_demand_and_needs_no_priority() -> None:
+def test_rewards_of_priorities_or_of_sizes() -> None:
+    assert [linear(priority, 3.0) for priority, _ in LINEAR] == [reward for _, reward in LINEAR]
+    assert [banded(priority, 3.0) for priority, _ in BANDED] == [reward for _, reward in BANDED]
     assert size(None, 17.5) == 17.5
-
-
-@pytest.mark.parametrize("name", ["linear", "banded"])
-def test_a_priority_is_needed(name: str) -> None:
-    with pytest.raises(InputError, match="a priority for each job"):
-        REWARDS[name](None, 1.0)
+    for name in ("linear", "banded"):
+        with pytest.raises(InputError, match="a priority for each job"):
+            REWARDS[name](None, 1.0)
 
 
 def test_orders_of_jobs() -> None:

@@ -106,69 +106,17 @@ ACROSS = re.compile(
 """What only loading can refuse: references, names, sums, one number beside another."""
 
 POOL: list[Any] = [
-    None,
-    True,
-    0,
-    1,
-    -1,
-    2,
-    0.5,
-    1.0,
-    2.0,
-    1.5,
-    1e-300,
-    1e300,
-    -0.0,
-    10**30,
-    "",
-    "x",
-    "fx",
-    "team",
-    [],
-    ["a"],
-    [[1]],
-    [[0, 1]],
-    [1, 2],
-    {},
-    {"fx": 0.5},
-    {"fx": 2},
-    {"": 1},
-    "power",
-    "capacity",
-    "selected",
-    "each",
-    "jobs.parquet",
-    "a/b.csv",
-    {"kind": "power", "p": 1},
-    "finance",
+    *(None, True, 0, 1, -1, 2, 0.5, 1.0, 2.0, 1.5, 1e-300, 1e300, -0.0, 10**30, "", "x", "fx"),
+    *("team", [], ["a"], [[1]], [[0, 1]], [1, 2], {}, {"fx": 0.5}, {"fx": 2}, {"": 1}, "power"),
+    *("capacity", "selected", "each", "jobs.parquet", "a/b.csv", {"kind": "power", "p": 1}),
 ]
-KEYS = [
-    "name",
-    "by",
-    "group",
-    "jobs",
-    "at_most",
-    "at_least",
-    "of",
-    "count",
-    "log",
-    "classes",
-    "speedup",
-    "stages",
-    "demand",
-    "critical_path",
-    "groups",
-    "priority",
-    "late",
-    "whole",
-    "weight",
-    "arrival",
-    "sizes",
-    "objective",
-    "constraints",
-    "description",
-    "other",
-]
+
+
+@cache
+def keys() -> list[str]:
+    """Return what is a key anywhere, and one that is none."""
+    records = [record for name in PROBLEMS for record in schema.schema(name)["$defs"].values()]
+    return sorted({key for record in records for key in record.get("properties", {})} | {"other"})
 
 
 @cache
@@ -223,7 +171,7 @@ def mutated(seed: int) -> tuple[str, Any]:
         elif kind < 0.75:
             del holder[last]
         elif isinstance(holder[last], dict):
-            holder[last][draw.choice(KEYS)] = copy.deepcopy(draw.choice(POOL))
+            holder[last][draw.choice(keys())] = copy.deepcopy(draw.choice(POOL))
         elif isinstance(holder[last], list):
             holder[last].append(copy.deepcopy(draw.choice(POOL)))
     return problem, document

@@ -44,35 +44,29 @@ def night(
     )
 
 
-@given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
-def test_compiled_equals_plain_to_the_last_bit(
-    jobs: list[list[list[float]]], processors: int, data: st.DataObject
-) -> None:
-    instance = night(jobs, processors)
-    run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
-    for name in DISPATCHERS:
-        key = dispatchers.KEYS[name]
-        if name == "random":
-            draws = key(instance, 3)
-            ours, plain = play(instance, run, draws=draws), play_plainly(instance, run, draws=draws)
-        else:
-            keys = key(instance)
-            ours, plain = play(instance, run, keys=keys), play_plainly(instance, run, keys=keys)
-        for a, b in zip(ours, plain, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-@given(seed=st.integers(0, 10_000))
-def test_with_releases_and_seats_too(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    instance = windowed_night(rng, jobs=9, tasks=6, stages=4)
-    run = Held.of(instance).able(np.flatnonzero(rng.random(len(instance.jobs)) < 0.9))
+def expect_alike(instance: Instance, run: np.ndarray) -> None:
     for name in DISPATCHERS:
         key = dispatchers.KEYS[name]
         luck = {"draws": key(instance, 3)} if name == "random" else {"keys": key(instance)}
         ours, plain = play(instance, run, **luck), play_plainly(instance, run, **luck)
         for a, b in zip(ours, plain, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@given(jobs=st.lists(STAGES, min_size=1, max_size=8), processors=st.integers(1, 6), data=st.data())
+def test_compiled_equals_plain_to_the_last_bit(
+    jobs: list[list[list[float]]], processors: int, data: st.DataObject
+) -> None:
+    run = np.array(sorted(data.draw(st.sets(st.integers(0, len(jobs) - 1)))), dtype=np.int64)
+    expect_alike(night(jobs, processors), run)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_with_releases_and_seats_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    instance = windowed_night(rng, jobs=9, tasks=6, stages=4)
+    some = np.flatnonzero(rng.random(len(instance.jobs)) < 0.9)
+    expect_alike(instance, Held.of(instance).able(some))
 
 
 def test_edf_and_least_slack_by_hand() -> None:
@@ -148,7 +142,7 @@ def test_thousands_of_schedules_keep_the_rules_and_the_bound(part: int) -> None:
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
-def test_no_processor_is_idle_while_a_task_is_runnable(
+def test_no_processor_idles_while_a_task_waits(
     jobs: list[list[list[float]]], processors: int
 ) -> None:
     instance = night(jobs, processors)
@@ -213,7 +207,7 @@ def test_a_job_without_stages_cannot_be_dispatched() -> None:
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
-def test_guaranteed_fill_completes_all_that_is_selected(
+def test_guaranteed_fill_completes_the_selection(
     jobs: list[list[list[float]]], processors: int
 ) -> None:
     """Theorem 4, for any non-delay dispatcher."""
@@ -224,9 +218,7 @@ def test_guaranteed_fill_completes_all_that_is_selected(
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 4))
-def test_maxk_takes_jobs_that_fit_and_not_the_next(
-    jobs: list[list[list[float]]], processors: int
-) -> None:
+def test_maxk_takes_all_that_fit_in_order(jobs: list[list[list[float]]], processors: int) -> None:
     instance = night(jobs, processors)
     for name in ("lcpf", "random", "stcpu"):
         result = evaluate(instance, f"maxk+{name}", seed=5)

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.cli import process
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import tried
 from hypothesis import strategies as st
 
 import schedopt
@@ -122,23 +121,20 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("numbers", NUMBERS)
-@settings(max_examples=examples(200), deadline=None)
-@given(st.data())
+@tried(200, st.data())
 def test_guarantees_hold(numbers: str, data: st.DataObject) -> None:
     fill = data.draw(st.sampled_from([0.5, 1, 1.25])) if numbers == "sixteenths" else 1
     holds_guarantees(data.draw(instances(NUMBERS[numbers])), fill)
 
 
-@settings(max_examples=examples(100), deadline=None)
-@given(instances(st.tuples(reals, reals)), st.sampled_from([0.01, 0.05, 0.3, 0.5, 0.9, 0.999]))
+@tried(100, instances(st.tuples(reals, reals)), st.sampled_from([0.01, 0.05, 0.3, 0.5, 0.9, 0.999]))
 def test_fptas_keeps_its_promise(instance: Instance, epsilon: float) -> None:
     best = optimum(instance, instance.room() * (1 - Fraction(1, 10**14)))
     got = reward(instance, select("fptas", instance, epsilon=epsilon))
     assert got >= (1 - epsilon) * best * (1 - 1e-13)
 
 
-@settings(max_examples=examples(200), deadline=None)
-@given(instances(st.tuples(wholes, wholes)))
+@tried(200, instances(st.tuples(wholes, wholes)))
 def test_greedy_is_the_plain_definition(instance: Instance) -> None:
     left, expected = instance.room(), set()
     ratio = [
@@ -319,7 +315,7 @@ def season(seed: int, rule: dict[str, Any] | None) -> Instance:
 
 @pytest.mark.parametrize("memory", [{}, {"window": 2}, {"window": 9}, {"half_life": 1.5}])
 @pytest.mark.parametrize("seed", range(4))
-def test_none_is_better_than_the_season_and_carried_shares_keep_the_rule(
+def test_none_beats_the_season_and_carried_shares_keep_the_rule(
     memory: dict[str, Any], seed: int
 ) -> None:
     rule = {"each": {"at_most": 0.4}, **memory}

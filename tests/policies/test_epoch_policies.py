@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
-from hypothesis import given, settings
 
 from schedopt import evaluate
 from schedopt.instances.epoch import Instance
@@ -27,8 +26,7 @@ def got(instance: Instance, name: str) -> Any:
     return result.objective
 
 
-@settings(max_examples=examples(150))
-@given(some_packing())
+@tried(150, some_packing())
 def test_exact_methods_are_exact_and_heuristics_no_better(instance: Instance) -> None:
     best = instance.nodes * (fewest(instance) or 0)
     assert got(instance, "dp") == best

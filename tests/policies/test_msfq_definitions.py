@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import at_load, of_classes, queue_of
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -260,8 +259,7 @@ def said(value: object) -> str:
 
 
 @pytest.mark.parametrize(("name", "options", "definition"), CASES, ids=said)
-@settings(max_examples=examples(40), deadline=None)
-@given(jobs=jobs_of)
+@tried(40, jobs=jobs_of)
 def test_a_rule_is_its_definition(
     name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
 ) -> None:
@@ -288,8 +286,7 @@ def test_a_rule_is_its_definition(
     [case for case in CASES if case[0] != "two-threshold"],
     ids=said,
 )
-@settings(max_examples=examples(40), deadline=None)
-@given(jobs=jobs_of)
+@tried(40, jobs=jobs_of)
 def test_a_rule_on_a_log_is_its_definition(
     name: str, options: dict[str, Any], definition: Any, jobs: list[tuple[int, int, int]]
 ) -> None:
@@ -328,8 +325,7 @@ def drawn(queue: Instance, seed: int, jobs: int) -> Trace:
     )
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(seed=st.integers(0, 2**31 - 1), overestimate=st.sampled_from([0.0, 0.5, 3.0]))
+@tried(40, seed=st.integers(0, 2**31 - 1), overestimate=st.sampled_from([0.0, 0.5, 3.0]))
 def test_backfilling_is_its_definition(seed: int, overestimate: float) -> None:
     trace = drawn(FOUR, seed, 60)
     need = [FOUR.classes[c].need for c in trace.classes]
@@ -368,8 +364,7 @@ def test_backfilling_is_its_definition(seed: int, overestimate: float) -> None:
     np.testing.assert_array_equal(found.responses, responses(15, trace, need, choose, False))
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(seed=st.integers(0, 2**31 - 1), psi=st.sampled_from([0.0, 0.7, 1.0]))
+@tried(40, seed=st.integers(0, 2**31 - 1), psi=st.sampled_from([0.0, 0.7, 1.0]))
 def test_balanced_splitting_is_its_definition(seed: int, psi: float) -> None:
     trace = drawn(MIXED, seed, 60)
     kinds = trace.classes.tolist()

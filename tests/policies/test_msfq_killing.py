@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import at_load, of_classes, queue_of
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -57,7 +56,7 @@ def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Tra
 
 
 @pytest.mark.parametrize(("name", "options", "two", "four"), RUNS + BY_SIZES)
-def test_rules_do_as_their_authors_code(
+def test_rules_play_as_published(
     name: str, options: dict[str, Any], two: float, four: float
 ) -> None:
     for needs, total in ((TWO, two), (FOUR, four)):
@@ -65,9 +64,11 @@ def test_rules_do_as_their_authors_code(
         assert found.responses.sum() == pytest.approx(total, abs=1e-5)
 
 
-@settings(max_examples=examples(20), deadline=None)
-@given(
-    seed=st.integers(0, 2**31 - 1), run=st.sampled_from(RUNS), needs=st.sampled_from([TWO, FOUR])
+@tried(
+    20,
+    seed=st.integers(0, 2**31 - 1),
+    run=st.sampled_from(RUNS),
+    needs=st.sampled_from([TWO, FOUR]),
 )
 def test_the_runs_that_end_fit_together(seed: int, run: Any, needs: tuple[int, ...]) -> None:
     jobs = trace(needs, seed, 150, 0.95)
@@ -81,9 +82,7 @@ def test_the_runs_that_end_fit_together(seed: int, run: Any, needs: tuple[int, .
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("name", "options"), [run[:2] for run in RUNS])
-def test_on_a_log_they_start_jobs_as_in_a_queue(
-    name: str, options: dict[str, Any], seed: int
-) -> None:
+def test_on_a_log_they_start_as_in_a_queue(name: str, options: dict[str, Any], seed: int) -> None:
     jobs = trace(FOUR, seed, 200, 0.95)
     log = queue_of(Jobs.of(jobs.times, np.array(FOUR)[jobs.classes], jobs.sizes), 8)
     starts = by_class.started(log, plan(by_class.classes(log), name, **options))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.cli import refused, run
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -31,54 +30,31 @@ from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
-LOGS = examples(200)
 SEEDS = st.integers(0, 2**32 - 1)
 POLICIES = registered("msfq")
+STOP = {"half_life": 9.0, "fill": "stop"}
+PRIORITIES = (
+    """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4, "qos": 2},
+    "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
+    "qos": {"3": 1.5}, "backfill": "easy"}""",
+    """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1}, "max_age": 20,
+    "backfill": "skip"}""",
+    """{"weights": {"area": -1, "usage": -1},
+    "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}""",
+)
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *[(name, {}) for name in LOG_POLICIES],
     *[(name, {"fill": fill}) for name in ("sjf", "wfp3") for fill in ("skip", "easy")],
     ("saf", {"fill": "easy"}),
-    (
-        "multifactor",
-        {
-            "age": 1.0,
-            "size": 2.0,
-            "fair_share": 3.0,
-            "max_age": 20.0,
-            "half_life": 9.0,
-            "fill": "stop",
-        },
-    ),
+    ("multifactor", {"age": 1.0, "size": 2.0, "fair_share": 3.0, "max_age": 20.0} | STOP),
     ("fair-share-decay", {"half_life": 5.0, "fill": "skip"}),
-    (
-        "weighted",
-        {
-            "priority": """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4,
-        "qos": 2}, "max_age": 9, "half_life": 7, "shares": {"1": 3, "2": 0.5}, "qos_by": "user",
-        "qos": {"3": 1.5}, "backfill": "easy"}"""
-        },
-    ),
-    (
-        "weighted",
-        {
-            "priority": """{"weights": {"wait": 1, "need": -0.5, "run": -2, "area": 0.1},
-        "max_age": 20, "backfill": "skip"}"""
-        },
-    ),
-    (
-        "weighted",
-        {
-            "priority": """{"weights": {"area": -1, "usage": -1},
-        "limits": [{"longer_than": 5, "most": 0.7}, {"longer_than": 12, "most": 0.3}]}"""
-        },
-    ),
+    *[("weighted", {"priority": priority}) for priority in PRIORITIES],
     ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
 ]
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=str)
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
+@tried(200, seed=SEEDS, estimates=st.sampled_from(["given", "exact"]), several=st.booleans())
 def test_compiled_starts_are_those_of_the_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
@@ -150,8 +126,7 @@ def held_within(jobs: Jobs, starts: Any, queue: Instance, quotas: Quotas) -> boo
     return True
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS)
+@tried(200, seed=SEEDS)
 def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) -> None:
     draw = np.random.default_rng(seed)
     for _, _, one in random_parts(seed, 25).parts():
@@ -167,8 +142,8 @@ def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) 
         assert held_within(jobs, starts, one, quotas)
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(
+@tried(
+    200,
     seed=SEEDS,
     name=st.sampled_from(["easy", "easy-sjbf", "sjf", "multifactor", "wfp3"]),
     several=st.booleans(),
@@ -187,11 +162,8 @@ def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bo
     assert starts.tolist() == plain.starts
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
-def test_who_ran_in_a_jobs_place(
-    seed: int, policy: tuple[str, dict[str, Any]], several: bool
-) -> None:
+@tried(200, seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
+def test_who_ran_instead(seed: int, policy: tuple[str, dict[str, Any]], several: bool) -> None:
     name, own = policy
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     jobs, row = queue.jobs, seed % len(queue.jobs)
@@ -210,7 +182,6 @@ def test_who_ran_in_a_jobs_place(
     if order.key == "conservative":
         assert found.first is None
         return
-    assert found.first is not None
     assert found.first.start >= found.alone
     if order.fill != "skip" and order.key != "quotas" and not order.priority.limits:
         assert found.first.start == found.alone  # nobody delays who is first in line
@@ -259,8 +230,7 @@ def test_weights_are_tuned_on_the_past(tmp_path: Path) -> None:
         halves(queue_of(SMALL, 4), 0.5)
 
 
-@settings(max_examples=LOGS, deadline=None)
-@given(seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
+@tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
     machine = play_plainly(jobs, servers, LOG_POLICIES[name].make(), jobs.planned())

@@ -40,7 +40,7 @@ def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: An
         play(
             queue,
             plan(queue, name),
-            arrivals=5000,
+            arrivals=2000,
             seed=7,
             common=True,
             plainly=plainly,

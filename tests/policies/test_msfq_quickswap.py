@@ -4,9 +4,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import at_load, of_classes
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import evaluate
@@ -90,8 +89,7 @@ def defined(queue: Instance, trace: Trace, patient: bool) -> list[float]:
 
 
 @pytest.mark.parametrize("handover", ["authors", "paper"])
-@settings(max_examples=examples(60), deadline=None)
-@given(seed=st.integers(0, 2**32), whole=st.booleans())
+@tried(60, seed=st.integers(0, 2**32), whole=st.booleans())
 def test_handovers_are_as_defined(handover: str, seed: int, whole: bool) -> None:
     draw = np.random.default_rng(seed)
     servers = int(draw.integers(2, 16))

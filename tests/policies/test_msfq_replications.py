@@ -107,11 +107,7 @@ def interrupted(after: int, jobs: int) -> Any:
             raise KeyboardInterrupt
 
     return evaluate(
-        PAIR,
-        "msfq",
-        options={"arrivals": 4_000_000, "replications": 8},
-        jobs=jobs,
-        watch=watch,
+        PAIR, "msfq", options={"arrivals": 4_000_000, "replications": 8}, jobs=jobs, watch=watch
     )
 
 
@@ -223,9 +219,7 @@ def test_a_whole_number_may_have_an_exponent(text: str, value: object) -> None:
     assert type(found) is type(value)
 
 
-def test_an_interrupted_run_is_no_row_of_a_sweep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_is_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "pair.json"
     file.write_bytes(encode(PAIR))
 
@@ -258,9 +252,7 @@ def test_intervals_cover_what_is_known(load: float) -> None:
     assert found.width < 0.5
 
 
-def test_a_run_too_short_for_an_interval_has_none_and_says_so(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_too_short_for_an_interval_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     queue = single(0.99).queue
     found = evaluate(queue, "fcfs", options={"arrivals": 100_000})
     assert found.objective is not None

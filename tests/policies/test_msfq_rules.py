@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from builders.effort import ALL
 from builders.msfq import at_load, of_classes, one_or_all
 
 from schedopt import evaluate
@@ -75,8 +76,6 @@ def test_a_rule_knows_sizes_only_where_that_is_asked_for() -> None:
     seen.clear()
     known = evaluate(queue, "mine", options={"arrivals": 20_000, "estimates": "exact"})
     assert min(seen) > 0
-    assert known.objective is not None
-    assert blind.objective is not None
     assert known.objective < blind.objective
     with pytest.raises(InputError, match="none, or exact"):
         evaluate(queue, "mine", options={"estimates": "roughly"})
@@ -99,31 +98,21 @@ def test_a_rule_sees_who_runs_and_since_when() -> None:
 
 @pytest.mark.parametrize(
     ("choice", "says"),
-    [(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")],
+    [
+        *[(5, "found 5"), (-1, "found -1"), (True, "found true"), ("a", "found 'a'")],
+        (lambda state: next(iter(state.queued()), None), "waits and fits"),  # it does not fit
+        (
+            lambda state, kept=[]: kept.extend(state.jobs) or next(iter(kept), None),
+            "waits and fits",
+        ),
+    ],
+    ids=range(6),
 )
 def test_a_choice_that_is_none_is_refused(choice: Any, says: str) -> None:
-    register(lambda state: choice)
+    register(choice if callable(choice) else lambda state: choice)
     with pytest.raises(InputError, match=says) as caught:
         evaluate(QUEUE, "mine")
     assert "admission rule mine" in str(caught.value)
-
-
-def test_a_job_that_does_not_fit_is_refused() -> None:
-    register(lambda state: next(iter(state.queued()), None))
-    with pytest.raises(InputError, match="waits and fits"):
-        evaluate(QUEUE, "mine")
-
-
-def test_a_job_that_has_started_is_refused() -> None:
-    kept: list[Job] = []
-
-    def again(state: State) -> Job | None:
-        kept.extend(state.jobs)
-        return kept[0] if kept else None
-
-    register(again)
-    with pytest.raises(InputError, match="waits and fits"):
-        evaluate(QUEUE, "mine")
 
 
 def test_a_rule_that_fails_names_its_line() -> None:
@@ -199,6 +188,6 @@ def test_a_run_too_short_for_what_is_proven_stable_gets_no_number() -> None:
 @pytest.mark.parametrize("name", sorted(rules()))
 def test_policies_of_the_house_are_settled_well_below_their_limit(name: str) -> None:
     queue = at_load(8, 0.5) if name in ("msfq", "two-threshold") else THREE
-    for seed in range(2):
+    for seed in range(2 if ALL else 1):
         found = evaluate(queue, name, options={"arrivals": 5000}, seed=seed)
         assert found.objective is not None, found.message

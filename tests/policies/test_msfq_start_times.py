@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.cli import refused, run
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import examples, tried
 from hypothesis import strategies as st
 from numpy.dtypes import StringDType
 
@@ -44,8 +43,8 @@ def play(queue: Instance, policy: str) -> Floats:
     return started(queue, policy, "given" if queue.jobs.estimated else "exact")
 
 
-@settings(max_examples=examples(60))
-@given(
+@tried(
+    60,
     st.sampled_from(["fcfs", "easy", "easy-sjbf", "first-fit", "sjf", "saf"]),
     st.integers(0, 10**6),
     st.integers(1, 8),
@@ -102,7 +101,7 @@ def test_a_quantile_of_scores_that_are_all_known_is_the_plain_one() -> None:
 
 
 @pytest.mark.parametrize("level", [0.6, 0.9])
-def test_intervals_hold_about_as_many_starts_as_they_say(
+def test_intervals_hold_as_many_starts_as_said(
     level: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for drawn in ("SCENARIOS", "PAST_SCENARIOS", "MOMENTS"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builders.reports import row as some_row
 from builders.reports import timeless
 
 import schedopt
@@ -178,31 +179,19 @@ def test_load_is_the_function_of_the_package() -> None:
         schedopt.no_such_verb  # noqa: B018
 
 
-ROW = Row(
-    instance="i",
-    problem="msfq",
-    policy="p",
-    objective=2.0,
-    reference=1.0,
-    reference_bound=1.0,
-    reference_proven=True,
-    gap=1.0,
-    seconds=0.1,
-    seed=0,
-    violations=(),
-    message=None,
-    file="f",
-    reference_seconds=1.0,
-    key="",
-)
-
-
 def row(policy: str, seed: int, objective: float | None, **more: object) -> Row:
     """Return a row of a queue whose optimum is 1."""
-    key = f"{policy}{seed}{more.get('file', '')}"
+    known = {
+        "instance": "i",
+        "problem": "msfq",
+        "reference": 1.0,
+        "reference_bound": 1.0,
+        "file": "f",
+    }
     gap = None if objective is None else objective - 1
-    own = {"policy": policy, "seed": seed, "objective": objective, "gap": gap}
-    return msgspec.structs.replace(ROW, key=key, **own | more)
+    return some_row(
+        **known | {"policy": policy, "seed": seed, "objective": objective, "gap": gap} | more
+    )
 
 
 def test_seeds_of_a_generator_that_draws_nothing_are_replications_of_one_instance() -> None:

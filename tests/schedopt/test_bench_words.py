@@ -33,13 +33,10 @@ from schedopt.sweep.rows import Row, table
 
 
 @given(st.lists(st.floats(0, 1e4), min_size=1, max_size=20), st.sampled_from([0.001, 1.0, 10.0]))
-def test_a_shifted_geometric_mean_is_what_its_definition_says(
-    values: list[float], shift: float
-) -> None:
+def test_a_shifted_geometric_mean_is_its_definition(values: list[float], shift: float) -> None:
     found = shifted_geometric_mean(values, shift)
     product = statistics.fmean(math.log(value + shift) for value in values)
     assert found == pytest.approx(math.exp(product) - shift, rel=1e-6, abs=1e-9)
-    assert found is not None
     assert min(values) - 1e-9 <= found <= statistics.fmean(values) * (1 + 1e-9) + 1e-9
 
 
@@ -77,7 +74,6 @@ def test_a_standing_has_an_interval_from_ten_instances_on() -> None:
     rows = [row(instance=str(i), policy="p", gap=i / 100) for i in range(FEW)]
     (few,), (enough,) = summary(rows[1:]), summary(rows)
     assert (few.low, few.high) == (None, None)
-    assert enough.low is not None and enough.mean is not None and enough.high is not None
     assert enough.low < enough.mean < enough.high
     assert enough.shifted_gap == pytest.approx(
         math.prod(i / 100 + 0.01 for i in range(10)) ** 0.1 - 0.01

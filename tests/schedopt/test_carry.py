@@ -41,9 +41,7 @@ def nights_of(count: int, seed: int) -> list[Instance]:
 
 @pytest.mark.parametrize("memory", [{"half_life": 2.5}, {"window": 3}, {"window": 1}])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_nights_with_carried_shares_keep_the_rule_of_the_season(
-    memory: dict[str, Any], seed: int
-) -> None:
+def test_carried_shares_keep_the_rule_of_the_season(memory: dict[str, Any], seed: int) -> None:
     nights = nights_of(5, seed)
     results: list[Result] = []
     for night in nights:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from builders.cli import invoked
 from builders.dssp_delicate import best_exactly, delicate
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import at_load, one_or_all
 from contract.dssp import some_night, some_rule
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from schedopt import generate, solve
@@ -38,8 +38,7 @@ def test_a_second_method_agrees(example: str, second: str) -> None:
     assert result.termination in ("optimal", "infeasible")
 
 
-@settings(max_examples=examples(25))
-@given(st.integers(0, 10**6))
+@tried(25, st.integers(0, 10**6))
 def test_a_schedule_is_confirmed_start_by_start(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = some_night(draw, staged=True)
@@ -100,8 +99,7 @@ def test_where_two_methods_disagree_nothing_is_optimal() -> None:
     assert "two methods disagree" in str(judged.message)
 
 
-@settings(max_examples=examples(60))
-@given(st.integers(0, 10**9))
+@tried(60, st.integers(0, 10**9))
 def test_selecting_again_is_right(seed: int) -> None:
     night = delicate(seed, most=8)
     best = best_exactly(night)
@@ -117,9 +115,7 @@ def test_selecting_again_is_right(seed: int) -> None:
         assert sum((reward[name] for name in found.solution.selected), Fraction(0)) == best
 
 
-def test_a_certificate_that_proves_too_little_is_not_handed_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_certificate_that_proves_too_little_is_kept_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "schedopt.validation.hesrpt.bound.reproved", lambda *given: "a price is missing"
     )

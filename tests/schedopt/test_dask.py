@@ -23,11 +23,7 @@ from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.generate import generate
 
 COMMAND = [sys.executable, "-m", "distributed.cli.dask_"]
-QUIET = {
-    "stdout": subprocess.DEVNULL,
-    "stderr": subprocess.DEVNULL,
-    "start_new_session": True,
-}
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
 
 
 @dataclass
@@ -67,7 +63,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         process.wait()
 
 
-def test_the_same_rows_from_one_process_and_a_cluster_that_loses_a_worker(
+def test_a_cluster_that_loses_a_worker_gives_the_same_rows(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = tmp_path / "nights"
@@ -132,7 +128,7 @@ def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.Mon
         bench(**few, cluster=cluster.address)  # type: ignore[arg-type]
 
 
-def test_a_scheduler_that_is_gone_ends_the_sweep_with_its_rows_kept(
+def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     cluster.hire("--no-nanny")

@@ -8,11 +8,12 @@ from random import Random
 from typing import Any
 
 import msgspec
+import polars as pl
 import pytest
 from builders.dssp import best, night
-from builders.effort import examples
+from builders.effort import tried
 from contract.dssp import some_rule
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -60,7 +61,7 @@ def small_night(seed: int) -> Instance:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_prices_are_the_differences_that_solving_again_finds(seed: int) -> None:
+def test_prices_and_reasons_are_what_solving_again_finds(seed: int) -> None:
     instance = small_night(seed)
     result = schedopt.solve(instance, explain=True)
     told: Any = result.explanation
@@ -93,6 +94,10 @@ def test_prices_are_the_differences_that_solving_again_finds(seed: int) -> None:
             jobs = tuple(dearer if other is job else other for other in instance.jobs)
             again = schedopt.solve(msgspec.structs.replace(instance, jobs=jobs))
             assert job.name in again.solution.selected
+    why = {one["job"]: one["reason"] for one in told["left_out"]}
+    assert why == {job: str(reason) for job, reason in reasons(instance, result).items()}
+    rows = plan(instance, result).filter(~pl.col("run"))
+    assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
 
 
 def test_on_the_command_line_and_where_time_runs_out(tmp_path: Path) -> None:
@@ -125,18 +130,6 @@ def test_a_season_is_explained_too() -> None:
     assert [one["reason"] for one in told["left_out"]] == ["rule:cap", "never"]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_plan_and_explanation_give_one_reason(seed: int) -> None:
-    instance = small_night(seed)
-    result = schedopt.solve(instance, explain=True)
-    told: Any = result.explanation
-    why = {job: str(reason) for job, reason in reasons(instance, result).items()}
-    assert why == {one["job"]: one["reason"] for one in told["left_out"]}
-    table = plan(instance, result)
-    rows = table.filter(~table["run"])
-    assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
-
-
 def told(instance: Instance, *added: Constraint, fill: float = 1.0) -> dict[str, str]:
     result = solve(instance, constraints=added, options={"fill": fill})
     assert result.proven
@@ -166,9 +159,8 @@ def test_a_rule_on_what_has_to_come_along() -> None:
     assert told(farm, two)["j0"] == "rule:one of"
 
 
-@settings(max_examples=examples(120))
 @example([(0, 0), (0, 1), (1, 10)], 0)  # of two rules, only one is broken once others make way
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
+@tried(120, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 12)), max_size=7), st.integers(0))
 def test_reasons_hold_against_all_subsets(pairs: list[tuple[int, int]], seed: int) -> None:
     instance, draw = night(pairs, 10.0), Random(seed)  # noqa: S311
     count = draw.randint(0, 3) if pairs else 0

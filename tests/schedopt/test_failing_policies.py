@@ -198,9 +198,7 @@ def test_what_an_instance_cannot_be_used_with_is_one_line_before_any_run() -> No
     assert len(caught.value.failures) == 3
 
 
-def test_rows_that_are_done_are_kept_where_the_instance_fails_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_are_kept_where_the_instance_fails_later(monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = measure._References.prepare
 
     def fails(self: Any, policy: Policy, options: Any) -> Any:

@@ -87,9 +87,7 @@ def test_comments_are_passed_over_and_places_stay_what_they_are() -> None:
         ("require", 'a list, as in [{"kind": "fair-share"'),
     ],
 )
-def test_a_wrong_constraint_is_told_the_right_form(
-    given: object, says: str, tmp_path: Path
-) -> None:
+def test_a_wrong_constraint_is_shown_the_form(given: object, says: str, tmp_path: Path) -> None:
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps(given))
     assert says in refused("solve", "example:two-shots", "--constraints", rules)

@@ -13,7 +13,8 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, started
-from builders.effort import examples
+from builders.effort import examples, tried
+from builders.reports import row
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -117,31 +118,12 @@ def test_no_cell_is_a_formula_and_rows_are_read_back(tmp_path: Path) -> None:
 @given(st.text("=+-@'\t\r\n,\"a☃", min_size=1, max_size=6), st.text("=+-@'a;[]\"", max_size=6))
 @settings(max_examples=examples(60))
 def test_any_text_in_a_row_is_read_back(name: str, violation: str) -> None:
-    row = msgspec.convert(
-        {
-            "instance": name,
-            "problem": "dssp",
-            "policy": name,
-            "objective": -1.5,
-            "reference": None,
-            "reference_bound": None,
-            "reference_proven": False,
-            "gap": None,
-            "seconds": 0.0,
-            "seed": 0,
-            "violations": [violation],
-            "message": violation or None,
-            "file": name,
-            "reference_seconds": 0.0,
-            "key": "k",
-            "options": {name: violation},
-        },
-        Row,
-    )
+    told = {"violations": (violation,), "message": violation or None, "options": {name: violation}}
+    mine = row(instance=name, policy=name, objective=-1.5, gap=None, **told)
     for suffix in FORMATS:
         with tempfile.NamedTemporaryFile(suffix=suffix) as file:
-            Path(file.name).write_bytes(table([row], suffix))
-            assert read_rows(file.name) == [row]
+            Path(file.name).write_bytes(table([mine], suffix))
+            assert read_rows(file.name) == [mine]
 
 
 # --- sweep files -----------------------------------------------------------------------------
@@ -245,10 +227,10 @@ def numbers(node: Any) -> Iterator[tuple[Any, Any]]:
             yield node, key
 
 
-@settings(max_examples=examples(150))
 @example(name="greedy-trap", places=[5, 1, 1, 1], values=[5e-324, 0, 0, 3])
 @example(name="greedy-trap", places=[5, 0, 2, 0], values=[5e-324, 0, 1e308, 3])
-@given(
+@tried(
+    150,
     name=st.sampled_from(BUNDLED),
     places=st.lists(st.integers(0, 200), min_size=1, max_size=4),
     values=st.lists(st.sampled_from(EXTREMES), min_size=4, max_size=4),
@@ -280,7 +262,6 @@ def test_extreme_numbers(name: str, places: list[int], values: list[float]) -> N
             v.startswith(("capacity", "deadline", "objective")) for v in result.violations
         )
         if not night.constraints and result.objective is not None:
-            assert default.bound is not None
             assert result.objective <= default.bound * (1 + 1e-9)
 
 

@@ -13,10 +13,9 @@ import msgspec
 import numpy as np
 import pytest
 from builders.cli import run
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import queue_of
 from builders.reports import row
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -146,8 +145,7 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
     return found
 
 
-@settings(deadline=None, max_examples=examples(60))
-@given(random_rows().filter(bool))
+@tried(60, random_rows().filter(bool))
 def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
     terminal, web, counted = at_the_terminal(rows), on_the_page(rows), by_hand(rows)
     assert set(terminal) == set(web) == set(counted)
@@ -165,8 +163,7 @@ def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
             assert standings[name].worst == max(mine["gaps"])
 
 
-@settings(deadline=None, max_examples=examples(60))
-@given(random_rows().filter(bool))
+@tried(60, random_rows().filter(bool))
 def test_the_profile_begins_with_the_wins_and_the_page_has_its_ratios(rows: list[Row]) -> None:
     named, found = by_contender(rows), profiles(rows)
     standings = {standing.contender: standing for standing in summary(rows)}
@@ -249,9 +246,7 @@ def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) 
         assert read_rows(path) == list(rows)
 
 
-def test_papers_and_spreadsheets_have_it_and_one_instance_has_no_profile(
-    rows: RowTable, tmp_path: Path
-) -> None:
+def test_papers_and_spreadsheets_have_it_without_a_profile(rows: RowTable, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(table(rows, ".jsonl"))
     said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
     assert said.count("no schedule is below") == 1

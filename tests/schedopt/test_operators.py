@@ -116,7 +116,7 @@ def test_convert_says_first_what_is_wrong_with_a_file(tmp_path: Path, options: l
     assert ("found 'picture.png'; expected a table (.csv" in said) == ("as=jobs" not in options)
 
 
-def test_a_line_now_and_then_without_a_terminal(
+def test_a_line_at_times_without_a_terminal(
     monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
 ) -> None:
     for interval in ("FIRST", "EVERY"):

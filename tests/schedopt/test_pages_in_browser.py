@@ -19,9 +19,7 @@ from schedopt.verbs.plan import carried_out
 from schedopt.verbs.solve import solve
 
 
-def test_a_page_of_a_log_says_what_is_measured_on_a_phone_too(
-    chromium: Browser, tmp_path: Path
-) -> None:
+def test_a_page_of_a_log_says_what_is_measured(chromium: Browser, tmp_path: Path) -> None:
     jobs, servers = random_jobs(4, 60, servers=4)
     dump(queue_of(jobs, servers), tmp_path / "log.json")
     names = ["fcfs", "easy", "conservative", "first-fit", "adaptive-quickswap"]
@@ -50,9 +48,7 @@ def test_a_page_of_a_log_says_what_is_measured_on_a_phone_too(
         assert page.execute_script("return document.documentElement.scrollWidth") <= PHONE["width"]
 
 
-def test_one_instance_has_its_picture_and_its_certificate(
-    chromium: Browser, tmp_path: Path
-) -> None:
+def test_one_instance_has_picture_and_certificate(chromium: Browser, tmp_path: Path) -> None:
     policies = ["equi-epoch", "heuristic-epoch", "dp"]
     rows = bench("instances/epoch/fig8.json", policies=policies)
     write(rows, tmp_path / "report.html", sweep=Sweep(policies=tuple(policies)))

@@ -9,8 +9,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import invoked, refused, run
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import tried
 from hypothesis import strategies as st
 
 from schedopt.instances import files
@@ -124,8 +123,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         write(table, tmp_path / "plan.xls")
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(st.data())
+@tried(40, st.data())
 def test_times_are_those_of_the_tasks(data: st.DataObject) -> None:
     stage = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=4).map(tuple)
     jobs = data.draw(st.lists(st.lists(stage, min_size=1, max_size=3).map(tuple), max_size=5))
@@ -176,7 +174,6 @@ def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
         path = tmp_path / f"plan{ending}"
         write(table, path)
         back = read(path)
-        assert back is not None
         assert back.with_columns(pl.col("reason").fill_null("")).equals(table)
         (axes,) = plot(path).axes
         assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -332,7 +329,6 @@ def spoiled(document: dict[str, Any], how: str) -> None:
 def test_the_checker_finds_what_is_wrong_with_its_schedules(how: str, says: str) -> None:
     instance = season(1)
     run = carried_out(instance, solve(instance))
-    assert run is not None
     document = msgspec.json.decode(msgspec.json.encode(run.document()))
     spoiled(document, how)
     claim = msgspec.convert(document, type(run.document()))

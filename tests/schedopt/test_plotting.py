@@ -53,9 +53,7 @@ def pictures(evil: Path) -> list[Figure]:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".html"])
-def test_every_sort_of_file_in_every_format(
-    suffix: str, tmp_path: Path, pictures: list[Figure]
-) -> None:
+def test_every_file_in_every_format(suffix: str, tmp_path: Path, pictures: list[Figure]) -> None:
     text = suffix in (".svg", ".html")  # the others hold no names as they stand
     for number, figure in enumerate(pictures if text else pictures[-2:]):
         target = tmp_path / f"{number}{suffix}"
@@ -129,6 +127,7 @@ def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
     groups = len(night.groups["team"])
     assert bars == [groups * (len(policies) + 1)]  # and what was asked for
     (tmp_path / "a.json").write_bytes(encode(found[0].document()))
+    assert "at most" in legend(plot(tmp_path / "a.json"))  # its night is among the examples
     (tmp_path / "b.json").write_bytes(encode([result.document() for result in found[1:]]))
     night_file = NIGHT.absolute()
     words = ["a.json", "b.json", "--instance", night_file, "--output", "all.pdf"]
@@ -146,7 +145,7 @@ def test_of_several_results_all_are_drawn(tmp_path: Path) -> None:
         ("instances/msfq/one-or-all.json", ["msf", "msfq"], {"arrivals": 20_000}),
     ],
 )
-def test_every_problem_draws_all_of_several(
+def test_every_problem_draws_several(
     file: str, policies: list[str], options: dict[str, Any]
 ) -> None:
     figure = plot(evaluate(file, policies, options=options), instance=file)
@@ -171,9 +170,7 @@ def test_results_of_the_same_policy_are_told_apart() -> None:
     assert names([*seeds[:1], *found[:1]]) == ["random", "greedy"]
 
 
-def test_results_of_two_instances_are_told_apart_and_of_two_problems_refused(
-    tmp_path: Path,
-) -> None:
+def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -> None:
     files = [f"instances/dssp/{name}.json" for name in ("greedy-trap", "two-shots")]
     found = [evaluate(file, "core") for file in files]
     assert {"greedy-trap: core", "two-shots: core"} <= set(legend(plot(found)))

@@ -46,7 +46,7 @@ def queue(tmp_path: Path) -> Path:
     ],
     ids=["partition", "rectangles", "allocation", "exact", "area", "lazy"],
 )
-def test_solve_check_and_plot(
+def test_the_verbs(
     file: Path, words: list[str], expected: dict[str, object], tmp_path: Path
 ) -> None:
     result = tmp_path / "r.json"
@@ -72,7 +72,7 @@ def test_solve_check_and_plot(
         (None, ["large"]),
     ],
 )
-def test_a_conflict_exits_3_and_is_named(
+def test_conflicts_are_named(
     file: Path | None, conflict: list[str], queue: Path, tmp_path: Path
 ) -> None:
     rule = {"kind": "response-time", "need": 3, "at_most": 1.1, "name": "large"}

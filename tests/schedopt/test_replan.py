@@ -123,7 +123,6 @@ def test_what_fails_and_what_comes_is_said_with_why() -> None:
     }
     assert by["c"].why.startswith("failed; ")
     assert by["d"].now_time.startswith("2026-10-2")
-    assert made.plan is not None
     ranks = dict(zip(made.plan["job"], made.plan["rank"], strict=True))
     assert ranks["a"] is None  # it runs already
     assert sorted(rank for rank in ranks.values() if rank) == [1, 2]
@@ -216,7 +215,6 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     said = run("replan", old, *how, "--output", table)  # the night is found beside the result
     assert "failed" in said[0]
     shown = plans.read(table)
-    assert shown is not None
     assert {"was", "change"} < {*shown.columns}
     script = new.with_suffix(".sh")
     said = run("replan", table, "--at", "01:00", "--instance", night, "--output", script)

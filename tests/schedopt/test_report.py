@@ -82,7 +82,6 @@ def test_every_name_is_escaped_wherever_it_stands() -> None:
 def test_the_policy_names_the_pages_own_scripts_and_nothing_else() -> None:
     text = page([row()], {})
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
-    assert policy is not None
     assert "default-src 'none'" in policy[1]
     assert "script-src 'sha256-" in policy[1]
     (own,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
@@ -228,7 +227,7 @@ def test_interrupted_while_drawing_it_is_written_with_what_there_is(
     assert pictures_of(target.read_text(encoding="utf-8")) == ["<svg></svg>"]
 
 
-def test_what_cannot_be_drawn_costs_its_own_picture_alone(
+def test_what_cannot_be_drawn_costs_one_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object, **words: object) -> None:

@@ -8,8 +8,7 @@ import highspy
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import tried
 from hypothesis import strategies as st
 
 import schedopt
@@ -65,8 +64,7 @@ def test_slurm_begins_by_the_clock_and_in_order(tmp_path: Path) -> None:
     assert [call[-3] for call in calls] == ["--nice=1", "--nice=2", "--nice=3"]
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(name=st.text(min_size=1).filter(lambda text: "\0" not in text and text.isprintable()))
+@tried(60, name=st.text(min_size=1).filter(lambda text: "\0" not in text and text.isprintable()))
 def test_any_name_is_one_word(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     table = pl.DataFrame({"job": [name], "run": [True], "reason": [""], "rank": [1]})
     path = tmp_path_factory.mktemp("own") / "own.sh"
@@ -101,9 +99,7 @@ def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
         ("#: end\n#: each job", "one line"),
     ],
 )
-def test_a_template_that_could_break_a_word_is_refused(
-    block: str, says: str, tmp_path: Path
-) -> None:
+def test_a_template_that_may_break_a_word_is_refused(block: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "own.sh"
     path.write_text(f"#!/bin/sh\n#: each job\n{block}\n#: end\n")
     with pytest.raises(InputError, match=says) as caught:

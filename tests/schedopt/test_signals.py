@@ -113,9 +113,7 @@ def test_a_check_that_is_interrupted_has_checked_nothing(monkeypatch: pytest.Mon
 
 
 @HANGUP
-def test_evaluate_writes_the_policies_that_have_ended(
-    monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_evaluate_writes_what_has_ended(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(evaluate, "warm", at(2, number, lambda *_: None))
     words = ["--policy", "greedy,core,maxk", "--json"]
     told = json.loads(run("evaluate", "example:night", *words, status=STATUS[number]).stdout)
@@ -143,9 +141,7 @@ def test_whatif_keeps_what_is_done_and_goes_on_from_there(
 
 
 @HANGUP
-def test_bench_keeps_what_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_bench_keeps_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     rows = tmp_path / "rows.jsonl"
     words = ["bench", "--generate", "dssp/uncorrelated,seeds=1-3,jobs=20"]
     words += ["--policy", "greedy", "--output", str(rows)]
@@ -156,9 +152,7 @@ def test_bench_keeps_what_is_done(
 
 
 @HANGUP
-def test_reproduce_tells_those_that_have_ended(
-    monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_reproduce_tells_what_has_ended(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(ledger, "run", at(2, number, ledger.run))
     words = ["epoch/figure-1", "epoch/figure-3", "epoch/figure-4", "--quick", "--json"]
     told = json.loads(run("reproduce", *words, status=STATUS[number]).stdout)
@@ -166,7 +160,7 @@ def test_reproduce_tells_those_that_have_ended(
 
 
 @HANGUP
-def test_the_archive_keeps_what_was_solved(
+def test_the_archive_keeps_entries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     recipe = archive.Recipe("two", "dssp/uncorrelated", 3, {"jobs": 8})

@@ -94,9 +94,7 @@ def test_nothing_at_all_against_something_is_infinitely_worse() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5), st.integers(1, 9)), min_size=1)
 )
-def test_profiles_and_wins_agree_with_counting_by_brute_force(
-    drawn: list[tuple[str, int, int]],
-) -> None:
+def test_profiles_and_wins_are_those_of_brute_force(drawn: list[tuple[str, int, int]]) -> None:
     values = {(policy, f"i{i}"): float(value) for policy, i, value in drawn}
     rows = [row(i, policy, value) for (policy, i), value in values.items()]
     best = {i: max(v for (_, j), v in values.items() if i == j) for _, i in values}

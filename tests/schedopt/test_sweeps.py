@@ -133,9 +133,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "said"), BAD, ids=[entry[1] for entry in BAD])
-def test_slips_in_a_file_are_named_with_their_place(
-    home: Path, right: str, wrong: str, said: str
-) -> None:
+def test_slips_in_a_file_name_their_place(home: Path, right: str, wrong: str, said: str) -> None:
     file, text = home / "sweep.toml", (home / "sweep.toml").read_text()
     assert right in text
     file.write_text(text.replace(right, wrong, 1))

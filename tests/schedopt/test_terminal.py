@@ -135,9 +135,7 @@ def test_a_night_of_another_unit_is_told_first(
     assert f"objective {int(deadline > 5)} reward; more is better" in said
 
 
-def test_policies_beside_each_other_say_what_is_better_and_who_is_in_time(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_policies_say_what_is_better_and_who_is_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     jobs = tuple(Job(name=name, reward=1, stages=((6,),)) for name in "abc")
     mine = Instance(name="mine", processors=2, deadline=10, jobs=jobs)
     results.results(mine, evaluate(mine, ["greedy", "lcpf"]))
@@ -304,9 +302,7 @@ def test_a_narrow_table_breaks_no_word(screen: StringIO, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [20, 30, 40, 50])
-def test_a_table_that_is_too_narrow_for_its_words_loses_no_letter(
-    screen: StringIO, width: int
-) -> None:
+def test_a_table_too_narrow_for_its_words_loses_no_letter(screen: StringIO, width: int) -> None:
     cells = ("greedy-three-quarters", "1 not applicable", "what it would have cost")
     console.out.width = width
     console.show(ShownTable(title="", heads=("policy", "no gap", "why"), rows=(cells,)))

@@ -200,9 +200,7 @@ def test_a_number_that_python_refuses_is_left_to_compiled_code() -> None:
     assert isnan(grown(np.array([0.0, -1.0])))
 
 
-def test_a_kernel_that_takes_long_is_compiled_and_starts_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_kernel_that_takes_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     python = kernels_of._Python()
     monkeypatch.setattr(kernels_of, "_python", python)
 
@@ -227,9 +225,7 @@ def test_a_kernel_that_takes_long_is_compiled_and_starts_again(
 
 
 @pytest.mark.parametrize("seed", range(6 if ALL else 3))
-def test_small_calls_give_the_same_as_python_and_compiled(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_calls_are_alike_in_python(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels_of._python, "spent", -1e9)
     assert answers(seed, True, monkeypatch) == answers(seed, False, monkeypatch)
 

@@ -111,9 +111,7 @@ ALL: Any = pytest.mark.parametrize("make", [partition, rectangles, schedule, win
 
 
 @ALL
-def test_a_model_is_as_it_was_declared_until_its_user_changes_it(
-    make: Callable[[], WholeModel],
-) -> None:
+def test_a_model_is_as_declared_until_its_user_changes_it(make: Callable[[], WholeModel]) -> None:
     model = make()
     assert model.model is model.model
     declared = str(model.model.proto)

@@ -8,8 +8,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from builders.dssp_delicate import best_exactly, delicate, written
-from builders.effort import examples
-from hypothesis import given, settings
+from builders.effort import tried
 from hypothesis import strategies as st
 
 from schedopt.formulations.dssp.selection import Selection
@@ -41,38 +40,20 @@ def night(capacity: float, jobs: Jobs, *rules: Constraint) -> Instance:
 
 
 OVER = [(10.0, 100000001.0, "a"), (1.0, 100000000.1, "a"), (1.0, 100000000.0, "a")]
-CASES = {
-    "one job that is worth more than the two that fit": (night(200000000.7, OVER, SLACK), 10),
-    "the same with a reward of a million": (
+THREE: Jobs = [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")]
+TINY = FairShare(by="team", at_least={"b": 5.6e-10})
+MOST = FairShare(by="team", at_most={"b": 0.7}, of="selected")
+APART = Apart(jobs=("j0", "j1"))
+ONE = "one job that is worth more than the two that fit"
+CASES: dict[str, tuple[Instance, Any]] = {
+    ONE: (night(200000000.7, OVER, SLACK), 10),
+    "with a reward of a million": (
         night(200000000.7, [(1e6, *OVER[0][1:]), *OVER[1:]], SLACK),
         10**6,
     ),
-    "two that overrun by a billionth": (
-        night(
-            2.0000000033,
-            [(1, 1.0, "a"), (1, 1.000000007, "a"), (1, 1.000000005, "a")],
-            SLACK,
-        ),
-        1,
-    ),
-    "a floor of next to nothing": (
-        night(
-            30,
-            [(1, 8, "b"), (1, 4, "b")],
-            FairShare(by="team", at_least={"b": 5.6e-10}),
-            Forbid(jobs=("j1",)),
-        ),
-        1,
-    ),
-    "rewards 13 orders of magnitude apart": (
-        night(
-            100,
-            [(1e-5, 1, "a"), (3e8, 1, "b")],
-            FairShare(by="team", at_most={"b": 0.7}, of="selected"),
-            Apart(jobs=("j0", "j1")),
-        ),
-        Fraction(1, 10**5),
-    ),
+    "two that overrun by a billionth": (night(2.0000000033, THREE, SLACK), 1),
+    "a floor": (night(30, [(1, 8, "b"), (1, 4, "b")], TINY, Forbid(jobs=("j1",))), 1),
+    "rewards apart": (night(100, [(1e-5, 1, "a"), (3e8, 1, "b")], MOST, APART), Fraction(1, 10**5)),
 }
 
 
@@ -86,8 +67,7 @@ def test_answers_that_were_wrong(name: str) -> None:
     assert result.violations == ()
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(st.integers(0, 10**9))
+@tried(60, st.integers(0, 10**9))
 def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
     instance = delicate(seed, most=8)
     result, best = solve(instance), best_exactly(instance)
@@ -107,7 +87,6 @@ def test_what_is_claimed_holds_in_rationals(seed: int) -> None:
 
 def worth(instance: Instance, result: Result[Selected]) -> Fraction:
     """Return what a selection is worth, in rationals."""
-    assert result.solution is not None
     chosen = set(result.solution.selected)
     return sum((written(job.reward) for job in instance.jobs if job.name in chosen), Fraction(0))
 
@@ -133,7 +112,6 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     result = solve(instance)
     assert (result.termination, result.solution_status) == ("completed", "feasible")
     assert "too close for HiGHS to tell apart" in str(result.message)
-    assert result.bound is not None and result.objective is not None
     assert result.objective < result.bound < result.objective * (1 + 1e-6)
     monkeypatch.undo()
     assert solve(instance).proven
@@ -160,7 +138,7 @@ def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
 def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     from schedopt.solvers.dssp.selection.binary.engine import Solver
 
-    instance, right = CASES["one job that is worth more than the two that fit"]
+    instance, right = CASES[ONE]
     false = Answer("infeasible", None, None)
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
     result = solve(instance, solver="highs")
@@ -191,9 +169,7 @@ def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPat
     assert "without its presolve" in str(result.message)
 
 
-def test_a_selection_that_is_nearly_proven_is_dispatched_and_said_to_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
     from schedopt.solvers.dssp.selection.binary import engine
 
     draw = np.random.default_rng(5)

@@ -9,13 +9,7 @@ from builders.dssp import best as best_subset
 from builders.effort import ALL
 
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.constraints import (
-    Constraint,
-    FairShare,
-    Forbid,
-    Require,
-    Resource,
-)
+from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.errors import InputError
 from schedopt.solvers.dssp.selection.binary.engine import Solver

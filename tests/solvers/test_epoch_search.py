@@ -2,9 +2,9 @@
 
 import highspy
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 from schedopt.formulations.epoch import Partition
@@ -24,7 +24,6 @@ from schedopt.solvers.result import Limits
 def searched(instance: Instance, seconds: float = 10.0) -> tuple[int, list[list[int]]]:
     """Search from one item an epoch down, and from one epoch up."""
     packed = items(instance, instance.constraints)
-    assert packed is not None
     known = [list(jobs) for kind in packed.kinds for jobs in kind.items]
     search = Completion(packed, 1, known)
     assert search.advance(seconds)
@@ -58,12 +57,10 @@ def fitted(packed: Items) -> list[list[int]]:
     return [held for _, _, held in epochs]
 
 
-@settings(max_examples=examples(150))
-@given(some_packing(most=7, rules=True))
+@tried(150, some_packing(most=7, rules=True))
 def test_side_constraints_are_kept_and_cost_no_more_than_they_must(instance: Instance) -> None:
     packed = items(instance, instance.constraints)
     assume(instance.inequity > 0 and packed is not None)
-    assert packed is not None
     best = fewest(instance)
     assert packed.impossible() == (best is None)
     if best is None:
@@ -91,8 +88,7 @@ def middling(draw: st.DrawFn) -> Instance:
     return packing(minima, nodes, draw(st.integers(1, 4)))
 
 
-@settings(max_examples=examples(100))
-@given(middling())
+@tried(100, middling())
 def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     minima = instance.minima[instance.descending].tolist()
     least, found = searched(instance)
@@ -104,8 +100,7 @@ def test_search_and_dynamic_program_agree(instance: Instance) -> None:
     assert least == len(found) == best
 
 
-@settings(max_examples=examples(30))
-@given(middling())
+@tried(30, middling())
 def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
     with pytest.MonkeyPatch.context() as patch:
         least, _ = searched(instance)
@@ -114,8 +109,7 @@ def test_nothing_hangs_on_what_is_remembered(instance: Instance) -> None:
         assert searched(instance)[0] == least
 
 
-@settings(max_examples=examples(100))
-@given(some_packing(most=8))
+@tried(100, some_packing(most=8))
 def test_equal_allotments_are_a_shortest_path(instance: Instance) -> None:
     equal = packing(instance.minima.tolist(), instance.nodes, 0)
     minima = equal.minima[equal.descending].tolist()
@@ -139,18 +133,14 @@ def test_planted_packings_are_found_at_once(size: int, k: int) -> None:
         assert is_partition(instance, search.epochs)
 
 
-@settings(max_examples=examples(80))
-@given(some_packing(most=7, rules=True))
+@tried(80, some_packing(most=7, rules=True))
 def test_multipliers_bound_the_fewest_epochs(instance: Instance) -> None:
     """And no epoch of the best partition, nor any other that fits, is worth more than they say."""
     packed = items(instance, instance.constraints)
     best = fewest(instance)
     assume(instance.inequity > 0 and packed is not None and best is not None)
-    assert packed is not None
-    assert best is not None
     prices = Multipliers(packed, best, first_fit(packed))
     assert prices.advance(10.0)
-    assert prices.best is not None
     assert prices.best.epochs <= best
     worth = {
         j: value

@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 from builders.dssp import best_at_risk, in_time
-from builders.effort import ALL, examples
+from builders.effort import ALL, tried
 from contract.dssp import at_risk, some_night
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -117,8 +116,7 @@ def edges(share: float, count: int) -> tuple[float, float]:
     return (middle - wide) / (1 + 1.96**2 / count), (middle + wide) / (1 + 1.96**2 / count)
 
 
-@settings(max_examples=examples(150), deadline=None)
-@given(seed=st.integers(0, 2**31))
+@tried(150, seed=st.integers(0, 2**31))
 def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = some_night(draw, staged=draw.random() < 0.7)
@@ -182,8 +180,7 @@ def test_prices_of_scenarios_re_prove_bounds_and_no_lower_ones(formulation: str,
         assert not check(night, msgspec.structs.replace(document, **change)).ok, change
 
 
-@settings(max_examples=examples(18), deadline=None)
-@given(seed=st.integers(0, 2**31))
+@tried(18, seed=st.integers(0, 2**31))
 def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = Instance(
@@ -209,7 +206,6 @@ def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sampled, "WIDE", 0.0)
         search.run()
-    assert best is not None
     assert search.bound >= best * (1 - 1e-12)
     result = schedopt.solve(model, solver="sampled").document()
     given = search.proof()
@@ -263,13 +259,11 @@ def test_another_order_is_worth_something_else() -> None:
     assert any("objective: " in what for what in found)
 
 
-@settings(max_examples=examples(60), deadline=None)
-@given(seed=st.integers(0, 2**31))
+@tried(60, seed=st.integers(0, 2**31))
 def test_schedules_are_played_alike_in_python_compiled_and_by_the_checker(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night, _ = at_risk(draw, some_night(draw, staged=True))
     sample = schedopt.dssp.Schedule(night, risk="mean", scenarios=5, seed=seed % 99).sample
-    assert sample is not None
     jobs = [j for j in range(len(night.jobs)) if draw.random() < 0.8]
     starts = np.array([float(draw.randint(0, 4)) for _ in night.tasks.lengths])
     mask = np.isin(np.arange(len(night.jobs)), jobs)
@@ -302,7 +296,6 @@ def test_scenarios_are_the_same_however_many_are_drawn() -> None:
 def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
     result = schedopt.solve(NIGHT, risk="mean")
     run = carried_out(NIGHT, result)
-    assert run is not None
     assert run.checked and not run.violations
     columns = {c.title: c.cells for c in problem("dssp").plan(NIGHT, result, run)}
     told = dict(zip(columns["job"], columns["chance"], strict=True))

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from builders.effort import examples
-from hypothesis import example, given, settings
+from builders.effort import tried
+from hypothesis import example
 from hypothesis import strategies as st
 
 from schedopt.instances.constraints import (
@@ -113,8 +113,7 @@ def agreed(verdicts: list[tuple[bool, bool, Any, Any]]) -> None:
             assert right == held, what
 
 
-@settings(max_examples=examples(600))
-@given(st.integers(0, 10**9))
+@tried(600, st.integers(0, 10**9))
 @example(2835)  # a cap on a group that has used much, and has no job that can be in time
 def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
@@ -134,8 +133,7 @@ def test_rows_hold_where_the_checker_finds_nothing(seed: int) -> None:
     agreed(verdicts)
 
 
-@settings(max_examples=examples(150))
-@given(st.integers(0, 10**9))
+@tried(150, st.integers(0, 10**9))
 def test_rows_of_seasons_hold_where_the_checker_finds_nothing(seed: int) -> None:
     draw, fill = Random(seed), 1.0  # noqa: S311
     memory = draw.choice(({}, {"window": 2}, {"half_life": 1.0}, {"window": 1}))

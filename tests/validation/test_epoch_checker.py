@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from schedopt import check, evaluate
@@ -140,18 +140,15 @@ def judged(
     return reproved(instance, instance.constraints, given, claim)
 
 
-@settings(max_examples=examples(100))
-@given(some_packing(most=6, rules=True))
+@tried(100, some_packing(most=6, rules=True))
 def test_what_is_re_proved_holds_and_no_more(instance: Instance) -> None:
     best = fewest(instance)
     assume(best is not None)
-    assert best is not None
     model = Partition(instance)
     result = door.solve(model, Limits(threads=1))
     given = certificate(model, result, Limits(time_limit=5.0))
     if given is None:
         return
-    assert result.bound is not None
     assert judged(instance, given, result.bound) is None
     assert judged(instance, given, (best + 1) * instance.nodes)
     assert judged(instance, given, result.bound + 0.5)
@@ -189,30 +186,22 @@ def forged(draw: st.DrawFn, instance: Instance) -> dict[str, object]:
     return draw(st.sampled_from([{}, {"kind": "nodes"}, {"kind": "nodes", "x": 1}, {"kind": "x"}]))
 
 
-@settings(max_examples=examples(600))
-@given(some_packing(most=5, rules=True).flatmap(lambda of: st.tuples(st.just(of), forged(of))))
+@tried(600, some_packing(most=5, rules=True).flatmap(lambda of: st.tuples(st.just(of), forged(of))))
 def test_no_forged_certificate_proves_too_much(made: tuple[Instance, dict[str, object]]) -> None:
     instance, given = made
     best = fewest(instance)
     assume(best is not None)
-    assert best is not None
     assert judged(instance, given, (best + 1) * instance.nodes)
 
 
-@settings(max_examples=examples(100))
-@given(some_packing(most=6), st.data())
-def test_tampered_multipliers_prove_no_more_than_there_is(
-    instance: Instance, data: st.DataObject
-) -> None:
+@tried(100, some_packing(most=6), st.data())
+def test_tampered_multipliers_prove_no_more(instance: Instance, data: st.DataObject) -> None:
     """Real multipliers with one number changed: what they still prove holds."""
     packed = items(instance, ())
     assume(instance.inequity > 0)
-    assert packed is not None
     best = fewest(instance)
-    assert best is not None
     prices = Multipliers(packed, best, first_fit(packed))
     prices.advance(5.0)
-    assert prices.best is not None
     rows = zip(packed.kinds, prices.best.multipliers, strict=True)
     sizes = [[kind.top, value] for kind, value in rows]
     real = {"kind": "multipliers", "sizes": sizes, "jobs": [], "most": prices.best.most}
@@ -257,8 +246,7 @@ def test_bundles_and_jobs_apart_count() -> None:
     assert judged(packing([1, 1, 1], 8, 1), given, 16.0)
 
 
-@settings(max_examples=examples(60))
-@given(some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
+@tried(60, some_packing(most=4).filter(lambda instance: instance.nodes <= 8))
 def test_rectangles_are_re_proved_where_narrow_widths_are_met(instance: Instance) -> None:
     model = Rectangles(instance)
     result = door.solve(model, Limits(threads=1))

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import ALL, examples
+from builders.effort import ALL, tried
 from builders.hesrpt import cluster, common, speedups, tables, various
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import schedopt
@@ -42,8 +41,7 @@ def judged(instance: Instance, claim: Document, given_: dict[str, Any] | None) -
     return reproved(instance, instance.constraints, given_ or {}, claim)
 
 
-@settings(max_examples=examples(15))
-@given(various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
+@tried(15, various(4, st.one_of(speedups, tables)), st.randoms(use_true_random=False))
 def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -> None:
     names = [job.name for job in instance.jobs]
     random.shuffle(names)
@@ -54,8 +52,7 @@ def test_a_given_orders_bound_is_re_proved(instance: Instance, random: Random) -
         assert "no option" in str(judged(instance, other, found))
 
 
-@settings(max_examples=examples(25))
-@given(common(6, extreme=False))
+@tried(25, common(6, extreme=False))
 def test_prices_by_place_prove_all_orders(instance: Instance) -> None:
     claim, found = made(instance)
     assert found is not None and found["kind"] == "ranks"
@@ -184,10 +181,9 @@ def further() -> list[tuple[Instance, Document, dict[str, Any]]]:
 def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
     instance, claim, given_ = [*proofs(), *further()][which]
     assert judged(instance, claim, given_) is None
-    assert claim.objective is not None
     above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
     count = len(numbers(given_))
-    for i in range(0, count, 1 if ALL else 1 + count // 20):
+    for i in range(0, count, 1 if ALL else 1 + count // 10):
         for factor in (0.9, 1.02, 100.0):
             forged = copy.deepcopy(given_)
             where, key = numbers(forged)[i]
@@ -203,7 +199,6 @@ def test_what_overflows_before_an_arrival_is_no_bound() -> None:
     )
     instance = Instance(name="late", servers=1, speedup=Power(p=1.0), jobs=jobs)
     claim, given_ = made(instance)
-    assert given_ is not None and claim.bound is not None
     assert judged(instance, claim, given_) is None
     more = msgspec.structs.replace(claim, bound=1.1 * claim.bound)
     assert judged(instance, more, given_) is not None
@@ -240,7 +235,7 @@ def test_strange_values_in_certificates_are_refused_in_a_line() -> None:
     for instance, claim, given_ in [*proofs(), *further()]:
         above = msgspec.structs.replace(claim, bound=(claim.objective or 0.0) * (1 + 1e-6))
         every = range(len(list(places(given_))))
-        for i in every[:: 1 + len(every) // (20 if ALL else 8)]:
+        for i in every[:: 1 + len(every) // (20 if ALL else 4)]:
             for value in (*STRANGE[6:11], -1000, -1):
                 forged = copy.deepcopy(given_)
                 where, key = list(places(forged))[i]
@@ -331,11 +326,7 @@ def test_timelines_are_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = (instance.jobs[0], msgspec.structs.replace(instance.jobs[1], arrival=2.0))
     late = msgspec.structs.replace(instance, jobs=jobs)
     both = ([0], 2.0), ([0, 1], None)
-    every = [
-        [*both, ([1], None)],
-        [*both, ([0], None)],
-        [([0], None), ([], 2.0), ([1], None)],
-    ]
+    every = [[*both, ([1], None)], [*both, ([0], None)], [([0], None), ([], 2.0), ([1], None)]]
     assert list(timelines(late)) == every
     assert list(timelines(late, [1, 0])) == [every[0], every[2]]
     monkeypatch.setattr("schedopt.validation.hesrpt.prices.MOST", 3)
@@ -351,8 +342,7 @@ TEAMS = FairShare(by="team", at_least={"b": 0.6}, at_most={"a": 0.3})
 @pytest.mark.parametrize(
     ("rules", "by", "cost_of_one"), [((), None, 1.0), ((), None, 1e-3), ((TEAMS,), "team", 1.0)]
 )
-@settings(max_examples=examples(20))
-@given(st.randoms(use_true_random=False))
+@tried(20, st.randoms(use_true_random=False))
 def test_passes_leave_the_best_order_and_close_what_costs_less(
     rules: tuple[Any, ...], by: str | None, cost_of_one: float, random: Random
 ) -> None:

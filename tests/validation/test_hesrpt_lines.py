@@ -216,7 +216,7 @@ def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize(("least", "most", "price"), [(0.9, None, 0.0), (None, 0.9, 1.0)])
-def test_what_a_team_has_is_no_more_than_its_jobs_may(
+def test_a_team_has_no_more_than_its_jobs_may(
     least: float | None, most: float | None, price: float
 ) -> None:
     """Where caps of jobs hold, and not their team's bound, earnings are right to the last digit."""

@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import at_load, one_or_all, queue_of
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import check, solve
@@ -27,17 +26,15 @@ from schedopt.validation.msfq.transforms import curve
 from schedopt.validation.report import Refuted
 
 
-@settings(max_examples=examples(40))
-@given(
+@tried(
+    40,
     k=st.integers(2, 14),
     load=st.sampled_from([0.05, 0.5, 0.9, 0.99]),
     part=st.floats(0.02, 0.98),
     small=st.floats(0.03, 30.0),
     large=st.floats(0.03, 30.0),
 )
-def test_two_exact_methods_agree(
-    k: int, load: float, part: float, small: float, large: float
-) -> None:
+def test_exact_methods_agree(k: int, load: float, part: float, small: float, large: float) -> None:
     queue = one_or_all(k, load * part * k * small, load * (1 - part) * large, small, large)
     system = System.of(queue)
     ours = curve(system)
@@ -108,8 +105,7 @@ def test_beyond_what_is_recomputed_the_bound_is_believed() -> None:
     assert "an approximation" in str(result.message)
 
 
-@settings(max_examples=examples(600), deadline=None)
-@given(seed=st.integers(0, 2**31), objective=st.sampled_from(["mean", "weighted"]))
+@tried(600, seed=st.integers(0, 2**31), objective=st.sampled_from(["mean", "weighted"]))
 def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objective: str) -> None:
     """Every start of each job is tried; the fast machine does one unit of work after another."""
     draw = np.random.default_rng(seed)

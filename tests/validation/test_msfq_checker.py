@@ -46,8 +46,16 @@ def scaled_curve(d: Any) -> None:
         d["solution"][key] *= 1.01
 
 
+def first(d: Any, **changes: Any) -> None:
+    d["solution"]["classes"][0].update(changes)
+
+
 def strange(table: list[str]) -> None:
     table[0] = "x" * len(table[0])
+
+
+def wider(d: Any) -> None:
+    d["solution"]["at_empty"].append(d["solution"]["at_empty"].pop() + ".")
 
 
 def worse_threshold(d: Any) -> None:
@@ -71,41 +79,21 @@ def shifted(d: Any) -> None:
         ("threshold", lambda d: d["solution"]["curve"].pop(), "2 values"),
         ("threshold", lambda d: d["solution"]["curve"].__setitem__(2, 0.5), "falls to 0.5"),
         ("threshold", lambda d: d["solution"]["classes"].reverse(), "not those of the instance"),
-        (
-            "simulated",
-            lambda d: d["solution"]["classes"][0].update(mean_number=9.0),
-            "Little's law",
-        ),
+        ("simulated", lambda d: first(d, mean_number=9.0), "Little's law"),
         ("simulated", lambda d: d["solution"].update(utilization=0.9), "load balance"),
         ("simulated", lambda d: d["solution"].update(utilization=1.5), "no share"),
         ("simulated", lambda d: d["solution"].update(utilization=-0.1), "no share"),
         ("simulated", lambda d: d["solution"].update(confidence=-0.1), "confidence"),
         ("simulated", lambda d: d["solution"].update(replications=0), "not from 1 to 1000"),
         ("simulated", lambda d: d["solution"].update(replications=1001), "not from 1 to 1000"),
-        (
-            "simulated",
-            lambda d: d["solution"]["classes"][0].update(mean_response_time=0.8),
-            "less than the mean service 1",
-        ),
-        (
-            "simulated",
-            lambda d: d["solution"]["classes"][0]["percentiles"].update({"99": 0.01}),
-            "percentiles",
-        ),
-        (
-            "simulated",
-            lambda d: d["solution"]["classes"][0].update(mean_response_time=0.8, jobs=1000),
-            "less than the mean service 1",
-        ),
+        ("simulated", lambda d: first(d, mean_response_time=0.8), "less than the mean service 1"),
+        ("simulated", lambda d: first(d, percentiles={"95": 9.0, "99": 0.01}), "percentiles"),
+        ("simulated", lambda d: first(d, mean_response_time=0.8, jobs=1000), "the mean service 1"),
         ("table", shifted, "need 1: a mean response time of"),
         ("table", lambda d: strange(d["solution"]["at_empty"]), "letters that say nothing"),
         ("table", lambda d: strange(d["solution"]["admit"][0]), "letters that say nothing"),
         ("table", lambda d: d["solution"]["at_empty"].pop(), "tables"),
-        (
-            "table",
-            lambda d: d["solution"]["at_empty"].append(d["solution"]["at_empty"].pop() + "."),
-            "tables: not 2 of",
-        ),
+        ("table", wider, "tables: not 2 of"),
         ("table", lambda d: d["solution"]["admit"].clear(), "tables"),
     ],
 )

@@ -5,22 +5,15 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.effort import examples
+from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import (
-    Instance,
-    Partition,
-    Preempted,
-    Replayed,
-    Started,
-    Windowed,
-)
+from schedopt.instances.msfq import Instance, Partition, Preempted, Replayed, Started, Windowed
 from schedopt.instances.msfq.answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measured
@@ -52,8 +45,8 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
     return check(queue, document, constraints)
 
 
-@settings(max_examples=examples(150), deadline=None)
-@given(
+@tried(
+    150,
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from(sorted(LOG_POLICIES)),
     objective=st.sampled_from(["mean", "weighted"]),
@@ -78,8 +71,8 @@ PRIORITIES = [
 ]
 
 
-@settings(max_examples=examples(150), deadline=None)
-@given(
+@tried(
+    150,
     seed=st.integers(0, 2**32 - 1),
     which=st.integers(0, len(PRIORITIES) - 1),
     several=st.booleans(),

@@ -120,9 +120,7 @@ def test_what_differs_from_the_file_is_told_and_strict_refuses_it(tmp_path: Path
         (("instance", "name"), "other"),
     ],
 )
-def test_a_question_that_is_not_what_was_solved_is_found(
-    place: tuple[str, ...], value: Any
-) -> None:
+def test_another_question_than_was_solved_is_found(place: tuple[str, ...], value: Any) -> None:
     night = schedopt.example("two-shots")
     rule = schedopt.Forbid(jobs=("a",), name="not a")
     forged = told(schedopt.solve(night, constraints=[rule]))

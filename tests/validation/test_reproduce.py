@@ -215,9 +215,7 @@ def test_the_verb_without_names_prints_the_table() -> None:
 
 
 @pytest.mark.parametrize("words", [["all"], ["--quick"]])
-def test_all_are_run_where_all_are_asked_for(
-    words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_are_run_if_asked(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
     def run(names: object, **_: object) -> list[object]:

@@ -25,11 +25,10 @@ ANSWERS = {
 }
 """For each formulation the records that its solution may be."""
 
-PLAIN = (Selected,)
-"""Records whose fields hold none: they need not be made of their text."""
-
-OF_ENCODING = 30.0
-"""Exact sums take longer than names do to be written: see `validation.documents`."""
+PLAIN = {Selected: "selected"}
+"""Records whose fields hold none, and need not be made of their text; and where names of jobs are,
+of which an instance's ``made`` tells whether it made them."""
+OF_ENCODING = 30.0  # exact sums take longer than names do to be written: see `validation.documents`
 
 
 def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:

@@ -13,13 +13,10 @@ import numpy as np
 
 from schedopt.validation.dssp.program import ROOMY, Whole
 
-MOST = 1_000_000
-"""Most pairs at a time, and `WORK` in all; beyond, nothing is shown."""
+MOST = 1_000_000  # most pairs at a time, and `WORK` in all; beyond, nothing is shown
 WORK = 300_000_000
-FEW = 128
-"""Pairs up to which no dominance is applied."""
-LESS = 1 - 1e-9
-"""Factor that rounds a cost in floating point safely down."""
+FEW = 128  # pairs up to which no dominance is applied
+LESS = 1 - 1e-9  # factor that rounds a cost in floating point safely down
 
 
 class Block(NamedTuple):

@@ -37,8 +37,7 @@ from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
 from schedopt.validation.dssp.facts import Facts, alone, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, whole
 
-ROUNDING = Fraction(1, 10**14)
-"""Relative error allowed to a claim: rounding in a sum of rewards."""
+ROUNDING = Fraction(1, 10**14)  # relative error allowed to a claim: rounding in a sum of rewards
 Values = NDArray[np.int8]
 Number = int | Annotated[str, msgspec.Meta(pattern="^-?[0-9]{1,2000}$")]
 """A whole number; in text where 64 bits do not hold it."""

@@ -13,8 +13,7 @@ from schedopt.validation.dssp.constraints import UnknownKindError, broken
 from schedopt.validation.dssp.facts import Chosen, Facts, Picked, room_of
 from schedopt.validation.report import Report, same
 
-MARGIN = 1e-12
-"""Relative margin of a critical path, far above any rounding error."""
+MARGIN = 1e-12  # relative margin of a critical path, far above any rounding error
 
 
 def check_chosen(
@@ -46,8 +45,10 @@ def check_chosen(
 def _known(solution: Selected, facts: Facts, report: Report) -> Chosen:
     """Check that every chosen name is a job, once; return the jobs."""
     names, known = solution.selected, facts.night.index
+    if (made := facts.night.places_of(names)) is not None:  # of positions, by the instance itself
+        return Picked(names, made)
     with suppress(KeyError):
-        places = facts.known_places(names)
+        places = facts.places(names)
         if np.bincount(places, minlength=1).max() <= 1:
             return Picked(names, np.sort(places))
     chosen = frozenset(names)

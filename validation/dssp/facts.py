@@ -4,11 +4,11 @@ What numbers mean, and which rule has which tolerance, is said in `instances.dss
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, compress, zip_longest
+from itertools import chain, zip_longest
 from operator import attrgetter
 
 import msgspec
@@ -21,9 +21,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp.machine import NEVER, Points, There, area, widest
 
-Nights = dict[str, range]
-"""The nights of each job."""
-
+Nights = dict[str, range]  # the nights of each job
 MOST = int(sys.float_info.max)
 """The largest double, as an integer: comparing fractions with integers is faster."""
 
@@ -75,7 +73,7 @@ class Facts:
         self.capacity = self.rate * self.deadline
         if night.beyond:
             self.capacity = self.fill * area(self.there.everything, Fraction(0), self.deadline)
-        self.whole = _demands(night.jobs)
+        self.whole = _demands(night)
         self.scale = self.whole.scale
         self._added: dict[tuple[str | None, Chosen], dict[str | None, int]] = {}
 
@@ -134,9 +132,12 @@ class Facts:
     @cached_property
     def windowed(self) -> bool:
         """Whether some job has a release or a deadline of its own."""
-        jobs = self.night.jobs
-        own = any(map(attrgetter("release"), jobs))
-        return own or bool(set(map(attrgetter("deadline"), jobs)) - {None})
+        return bool(self._timed.any())
+
+    @cached_property
+    def _timed(self) -> NDArray[np.bool_]:
+        """Jobs that have a release or a deadline of their own."""
+        return (self.night.column("release") > 0) | ~np.isnan(self.night.column("deadline"))
 
     @cached_property
     def surely_in_time(self) -> NDArray[np.bool_]:
@@ -144,12 +145,10 @@ class Facts:
 
         Decimals are ordered as the doubles are that stand for them.
         """
-        paths = np.array(list(map(attrgetter("critical_path"), self.night.jobs)), dtype=float)
+        paths = self.night.column("critical_path")
         if self.deadline != as_written(self.night.deadline):
             return np.zeros(len(paths), dtype=np.bool_)
-        sure: NDArray[np.bool_] = paths <= self.night.deadline
-        if self.windowed:
-            sure &= [not (job.release or job.deadline is not None) for job in self.night.jobs]
+        sure: NDArray[np.bool_] = (paths <= self.night.deadline) & ~self._timed
         return sure
 
     def places(self, names: Iterable[str]) -> NDArray[np.intp]:
@@ -158,28 +157,13 @@ class Facts:
             return names.places
         return np.fromiter(map(self.night.index.__getitem__, names), np.intp)
 
-    def known_places(self, names: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return the positions of some jobs, `KeyError` if one is none.
-
-        Where they are those of what was selected last, in order, they are compared with the names
-        of these jobs, which is sooner done than to look them up.
-        """
-        _, tried = self.night.__dict__.get("_placed", (None, None))
-        if tried is not None and len(tried) == len(names) and tried.size:
-            at = np.zeros(len(self.night.jobs), dtype=np.bool_)
-            at[tried] = True
-            if names == tuple(compress(self.night.names, at.tobytes())):
-                return np.flatnonzero(at)
-        return self.places(names)
-
     def earned(self, names: Iterable[str]) -> Fraction:
         """Return the total reward of some jobs."""
-        rewards = Whole.of(self._rewards[self.places(names)])
-        return Fraction(rewards.total, rewards.scale)
+        return Fraction(self._rewards.take(self.places(names)).total, self._rewards.scale)
 
     @cached_property
-    def _rewards(self) -> NDArray[np.float64]:
-        return np.array(list(map(attrgetter("reward"), self.night.jobs)), dtype=np.float64)
+    def _rewards(self) -> Whole:
+        return Whole.of(self.night.column("reward"))
 
     def worths(self, objective: str) -> dict[str, float]:
         """Return each job's value to an objective."""
@@ -306,11 +290,11 @@ def nights_of(season: Instance) -> Nights:
     }
 
 
-def _demands(jobs: Sequence[Job]) -> Whole:
+def _demands(night: Instance) -> Whole:
     """T_1 of each job as planned: predicted, else the sum of all task lengths."""
-    predicted = list(map(attrgetter("demand"), jobs))
-    if None not in predicted:
-        return Whole.of(np.array(predicted, dtype=np.float64))
+    jobs, predicted = night.jobs, night.column("demand")
+    if not np.isnan(predicted).any():
+        return Whole.of(predicted)
     parts = [
         (job.demand,) if job.demand is not None else tuple(chain(*(job.stages or ())))
         for job in jobs

@@ -18,11 +18,9 @@ from msgspec import UNSET
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
 
-ROUNDING = 1e-9
-"""Relative rounding error of sums of held amounts."""
+ROUNDING = 1e-9  # relative rounding error of sums of held amounts
 NEVER = Fraction(10) ** 400
-Points = list[tuple[Fraction, Fraction]]
-"""Times, ascending from 0, and the amount from each on."""
+Points = list[tuple[Fraction, Fraction]]  # times, ascending from 0, and the amount from each on
 
 
 def level(points: Points, time: Fraction) -> Fraction:

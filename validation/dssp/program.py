@@ -26,8 +26,7 @@ from schedopt.validation.dssp.facts import Facts, nights_of, room_of
 from schedopt.validation.dssp.machine import Points
 from schedopt.validation.dssp.parts import Part, known, machine_parts, parts, windows
 
-Whole = NDArray[Any]
-"""Integers: of 64 bits where sums fit, else Python's own."""
+Whole = NDArray[Any]  # integers: of 64 bits where sums fit, else Python's own
 Body = Mapping[str, Fraction] | Mapping[str, int] | Mapping[str, Fraction | int]
 """The coefficients of a row by column."""
 FREE: Final = -1
@@ -94,30 +93,10 @@ class Program:
     of it. A season has them for each night n, with ``, night n``, or for the nights that a fair
     share is taken over; what is said of all nights has no such end. And it has ``once: JOB``.
 
-    Parameters
-    ----------
-    facts : Facts
-        Of the raw instance; of a season as if all jobs were of one night.
-    constraints : sequence of Constraint
-        All side constraints.
-    asked : sequence of str
-        The keys of rows that are asked for: of the many windows only these are written.
-    season : Instance, optional
-        The raw instance, where there are several nights.
-    worths : mapping of str to float, optional
-        What each job is worth, where that is not its reward.
-    own : mapping of int to Facts
-        Those of the nights that have machines of their own.
-
-    Attributes
-    ----------
-    names : list of str
-        The columns, then what lifts rows.
-    rewards : ndarray of int, shape (columns,)
-        Whole, in units of 1/`scale`: the largest of which the rewards of all jobs are multiples.
-    scale : Fraction
-    rows : dict of str to LinearRow
-        By key.
+    ``facts`` of a season are as if all jobs were of one night, and ``own`` those of nights that
+    have machines of their own; of the many windows only the rows ``asked`` for, by their keys, are
+    written; ``worths`` are those of jobs where these are not their rewards. ``names`` are the
+    columns, then what lifts rows; ``rewards`` are whole, in units of 1/``scale``.
     """
 
     def __init__(
@@ -257,7 +236,6 @@ class Program:
             self.rows[key] = LinearRow.of(known, lower, upper)
 
     def _state(self, name: str, rule: Constraint) -> None:
-        """Write a side constraint."""
         if isinstance(rule, FairShare) and self._season is not None:
             self._share(name, rule)
         elif isinstance(rule, Resource | Seats):  # each night has all of it

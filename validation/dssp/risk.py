@@ -36,9 +36,7 @@ from schedopt.validation.dssp.facts import Chosen, Facts
 from schedopt.validation.dssp.machine import area
 from schedopt.validation.report import Report, same
 
-NORMAL = 1.96
-"""Half the width of a normal's middle 95%, in standard deviations."""
-
+NORMAL = 1.96  # half the width of a normal's middle 95%, in standard deviations
 Integers = NDArray[Any]
 
 
@@ -51,13 +49,7 @@ class Window(NamedTuple):
 
 
 def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Report) -> None:
-    """Check the value of a choice or schedule under risk, in and out of sample.
-
-    Raises
-    ------
-    InputError
-        If the question's measure, scenarios or seed are none.
-    """
+    """Check the value of a choice or schedule under risk, in and out of sample."""
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
     measure = Measure.read(claim.options.get("risk"))

@@ -45,13 +45,7 @@ class ScenarioPrices(
 
 
 def shown(facts: Facts, certificate: Mapping[str, object], claim: Document) -> str | None:
-    """Return why a bound does not follow from prices; None where it does.
-
-    Raises
-    ------
-    InputError, msgspec.ValidationError
-        If the question's measure is none, or the certificate cannot be read.
-    """
+    """Return why a bound does not follow from prices; None where it does."""
     given = msgspec.convert(certificate, ScenarioPrices, strict=True)
     numbers = [given.parts, given.planned, *given.prices, *given.weights]
     if not all(text.isascii() and text.isdigit() and len(text) < 200 for text in numbers):

@@ -18,12 +18,8 @@ from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
 from schedopt.validation.dssp.machine import standing
 from schedopt.validation.report import Report, same
 
-ROUNDING = 1e-9
-"""Rounding error allowed to sums of lengths, relative to the latest time."""
-
-MOST = 10
-"""Violations of one kind that are reported one by one."""
-
+ROUNDING = 1e-9  # rounding error allowed to sums of lengths, relative to the latest time
+MOST = 10  # violations of one kind that are reported one by one
 Placed = dict[tuple[str, int, int], PlacedTask]
 
 
@@ -34,26 +30,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a schedule, and add what is wrong to the report.
-
-    Parameters
-    ----------
-    night : Instance
-        The raw instance.
-    solution : Scheduled
-        The schedule.
-    claim : Document
-        The document: its objective, and its option ``fill``, which is r.
-    constraints : sequence of Constraint
-        All side constraints; they speak of the jobs that are run.
-    report : Report
-        Takes what is found.
-
-    Raises
-    ------
-    InputError
-        If ``fill`` is not a number above 0.
-    """
+    """Check a schedule under all rules; `InputError` if its ``fill`` is no number above 0."""
     ends, slack = run(night, solution, claim, constraints, report)
     least, most = earned(night, ends, slack)
     if claim.formulation:  # which runs no job for nothing; a rule that asks for it is kept in time

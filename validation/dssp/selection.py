@@ -22,8 +22,7 @@ from schedopt.validation.dssp.constraints import UnknownKindError, broken, unfai
 from schedopt.validation.dssp.facts import Chosen, Facts, Nights, alone, facts_of, nights_of
 from schedopt.validation.report import Report, same
 
-ROUNDING = 1e-14
-"""Relative error allowed to the objective: rounding in a sum of rewards."""
+ROUNDING = 1e-14  # relative error allowed to the objective: rounding in a sum of rewards
 
 
 def check(
@@ -33,26 +32,7 @@ def check(
     constraints: Sequence[Constraint],
     report: Report,
 ) -> None:
-    """Check a selection, or one for each night, and add what is wrong to the report.
-
-    Parameters
-    ----------
-    instance : Instance
-        The raw instance.
-    solution : Selected or SelectedNights
-        What was chosen.
-    claim : Document
-        The document: its objective, and its option ``fill``, which is r.
-    constraints : sequence of Constraint
-        All side constraints, the instance's and those that were added.
-    report : Report
-        Takes what is found.
-
-    Raises
-    ------
-    InputError
-        If ``fill`` is not a number above 0.
-    """
+    """Check a selection, or one for each night; `InputError` if its ``fill`` is no number > 0."""
     if isinstance(solution, SelectedNights):
         _season(instance, solution, claim, constraints, report)
     else:

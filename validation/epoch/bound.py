@@ -17,13 +17,8 @@ from schedopt.instances.errors import shown
 from schedopt.solvers.result import Document
 from schedopt.validation.report import CertificateRecord
 
-LARGEST = 1 << 40
-"""The largest multiplier: sums over all jobs stay far below 2^63."""
-
-MOST_CELLS = 1 << 36
-"""The most cells of all knapsacks that are re-proved."""
-
-
+LARGEST = 1 << 40  # the largest multiplier: sums over all jobs stay far below 2^63
+MOST_CELLS = 1 << 36  # the most cells of all knapsacks that are re-proved
 MOST_UNITS = 1 << 27
 """The finest grid, in units of the quantum, on which sums of heights are enumerated."""
 

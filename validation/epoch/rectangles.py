@@ -16,9 +16,7 @@ from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
 Columns = tuple[Floats, Floats, Floats]
-ROUNDING = 1e-9
-"""Tolerance on the ends of rectangles, as a fraction of the quantum."""
-
+ROUNDING = 1e-9  # tolerance on the ends of rectangles, as a fraction of the quantum
 UNEQUAL = ("hybrid",)
 """Policies that promise equal areas to some of the jobs only; the others share epochs within the
 inequity."""

@@ -8,10 +8,8 @@ from schedopt.validation.hesrpt.allocation import check
 
 SENSE = "minimize"
 CONSTRAINTS = tuple[SideConstraint, ...]
-ANSWERS = {"allocation": (Allocated,)}
-"""For each formulation the records that its solution may be."""
-NEAR = 1e-6
-"""The gap up to which an interior-point method's answer may be called optimal."""
+ANSWERS = {"allocation": (Allocated,)}  # for each formulation the records that its solution may be
+NEAR = 1e-6  # the gap up to which an interior-point method's answer may be called optimal
 
 
 def asks(instance: Instance, formulation: str | None) -> Mapping[str, Any]:

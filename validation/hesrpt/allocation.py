@@ -82,11 +82,8 @@ def _between_whole(speed: Any) -> Any:
 
 
 Places = NDArray[np.intp]
-
-CLOSE = 1e-7
-"""Tolerance on the shares of an interior-point method."""
-WORK = 1e-8
-"""The fraction of a job's size that may be left at its completion."""
+CLOSE = 1e-7  # tolerance on the shares of an interior-point method
+WORK = 1e-8  # the fraction of a job's size that may be left at its completion
 
 
 def check(

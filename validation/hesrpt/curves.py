@@ -12,10 +12,8 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
-LEAST = 1e-280
-"""The fewest servers at which the tangent of a power is taken: at 0 it has none."""
-Above = tuple[Floats, Floats, Floats]
-"""Value, right and left slope, each of the shape of k0."""
+LEAST = 1e-280  # the fewest servers at which the tangent of a power is taken: at 0 it has none
+Above = tuple[Floats, Floats, Floats]  # value, right and left slope, each of the shape of k0
 
 
 class Curve(Protocol):

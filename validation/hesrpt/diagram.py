@@ -24,14 +24,12 @@ from schedopt.validation.hesrpt.earning import Servers, gain
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Ints = NDArray[np.int64]
-CHUNK = 1_000_000
-"""Edges times points that are processed together."""
+CHUNK = 1_000_000  # edges times points that are processed together
 SLACKS = (4e-12, 1e-9)
 """Amounts by which prices are lowered before checking; the first safe one is taken."""
 STEPS, MOST_PLAIN = 25, 0.95
 """Steps of Newton's method towards a price; the largest p whose powers surely stay in floats."""
-DIGITS = 1e-7
-"""The relative difference from which gains count as different."""
+DIGITS = 1e-7  # the relative difference from which gains count as different
 
 
 class Pass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -25,8 +25,7 @@ from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Bools = NDArray[np.bool_]
 HALVINGS = 60
-OUTWARDS = 1e-12
-"""The relative amount by which sums of jobs' bounds are rounded outwards."""
+OUTWARDS = 1e-12  # the relative amount by which sums of jobs' bounds are rounded outwards
 
 
 def gain(

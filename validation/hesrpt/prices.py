@@ -15,8 +15,7 @@ from schedopt.validation.hesrpt.earning import Bools, machine_of, without_musts
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
 
-MOST = 5_000
-"""The most timelines."""
+MOST = 5_000  # the most timelines
 Epochs = list[tuple[list[int], float | None]]
 """The jobs present in each epoch, and its end where that is an arrival."""
 
@@ -51,8 +50,7 @@ def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterato
 Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_PASSES = 2_500, 60
 """The most jobs: of one order, and of passes over sets of last jobs."""
-MOST_PASSES, MOST_LEFT = 200, 6_000
-"""Most passes, and most orders that they leave open."""
+MOST_PASSES, MOST_LEFT = 200, 6_000  # most passes, and most orders that they leave open
 
 
 class NotShownError(ValueError):

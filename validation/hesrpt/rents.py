@@ -21,8 +21,7 @@ from schedopt.validation.hesrpt.earning import Bools, Servers
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 from schedopt.validation.hesrpt.kinds import OneJob, Rents
 
-MOST_CELLS, MOST_SPANS = 2_000, 2_000
-"""The most cells of time, and prices of a job."""
+MOST_CELLS, MOST_SPANS = 2_000, 2_000  # the most cells of time, and prices of a job
 
 
 def least_cost(

@@ -26,8 +26,7 @@ SENSE = "minimize"
 NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
-WINDOW = 40
-"""Jobs of a window by default."""
+WINDOW = 40  # jobs of a window by default
 ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "threshold": (Thresholded,),
     "optimal-policy": (OptimalTable, Simulated),

@@ -34,8 +34,7 @@ from schedopt.validation.msfq import bellman, class_bellman
 from schedopt.validation.msfq.solved import NEAR, least, recomputed
 from schedopt.validation.report import CertificateRecord, Refuted
 
-UNAIDED = ("threshold",)
-"""Formulations whose bound is re-proved without a certificate."""
+UNAIDED = ("threshold",)  # formulations whose bound is re-proved without a certificate
 SERVERS = "servers"
 ROUNDING = 1e-9
 ROOM = 2**62

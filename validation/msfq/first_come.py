@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from schedopt.instances.msfq import Expected, Instance
 from schedopt.validation.report import Report
 
-NEAR = 1e-8
-"""Relative tolerance on claimed times."""
+NEAR = 1e-8  # relative tolerance on claimed times
 SETTLED = 1e-6
 """The relative change at which doubling the chain stops. The truncation error falls geometrically
 in its length, so that of the doubled chain is about the square of this."""
-MOST_STATES, MOST_MOVES = 300_000, 600_000
-"""The largest chain that is solved."""
+MOST_STATES, MOST_MOVES = 300_000, 600_000  # the largest chain that is solved
 FEWEST = 32
 Busy = tuple[int, ...]
 Floats = NDArray[np.float64]

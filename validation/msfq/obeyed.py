@@ -14,10 +14,8 @@ from schedopt.validation.report import Report
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-MOST_TIMES = 2000
-"""Most start times that are examined, spread evenly."""
-NEAR = 1e-9
-"""Relative difference below which two priorities count as tied."""
+MOST_TIMES = 2000  # most start times that are examined, spread evenly
+NEAR = 1e-9  # relative difference below which two priorities count as tied
 
 
 def check_site(  # noqa: PLR0917

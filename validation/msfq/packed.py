@@ -7,8 +7,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 40_000_000
-"""The most values."""
+MOST = 40_000_000  # the most values
 
 
 def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

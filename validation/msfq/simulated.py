@@ -8,8 +8,7 @@ from msgspec import UNSET
 from schedopt.instances.msfq import Instance, Simulated
 from schedopt.validation.report import Report
 
-ENOUGH = 1000
-"""Jobs of a class from which its means are checked: below, noise hides errors."""
+ENOUGH = 1000  # jobs of a class from which its means are checked: below, noise hides errors
 MOST = 1000
 """The most replications: each cuts jobs off at its ends, and errors grow with their square root."""
 

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
     from schedopt.validation.msfq.chain import System
 
 METHODS, VARIANTS = ("exact", "area", "paper"), ("literal", "lazy")
-MOST_SERVERS = 512
-"""The most servers for which the whole curve is recomputed, from transforms."""
-FEW_SERVERS, LIGHT = 4, 0.7001
-"""Up to these servers and this load the truncated chain is small."""
+MOST_SERVERS = 512  # the most servers for which the whole curve is recomputed, from transforms
+FEW_SERVERS, LIGHT = 4, 0.7001  # up to these servers and this load the truncated chain is small
 NEAR, TRUNCATED = 1e-9, 1e-4
 """Relative errors of recomputed times: from transforms, and on that chain."""
-HUGE = 1e100
-"""The response time from which a curve may have null."""
+HUGE = 1e100  # the response time from which a curve may have null
 SMALLER, GROWTH = 8, 1.6
 """The time for a threshold is estimated on a system SMALLER times smaller, as k to this power."""
 Recomputed = tuple[list[float], list[float], float]

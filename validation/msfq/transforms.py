@@ -32,13 +32,10 @@ from schedopt.validation.msfq.chain import System
 Complex = NDArray[np.complex128]
 Floats = NDArray[np.float64]
 T = TypeVar("T", Floats, "_Quadratic")
-DIGITS = 3.0
-"""Decimal digits by which z^k is below 1 on the circle."""
-TURNS = 6
-"""Points on the circle for each server; π_n is aliased with π at n plus that many."""
+DIGITS = 3.0  # decimal digits by which z^k is below 1 on the circle
+TURNS = 6  # points on the circle for each server; π_n is aliased with π at n plus that many
 NEAR, MOST_STEPS = 1e-17, 20_000
-BLOCK = 32
-"""Neighbouring thresholds that are worked on together, so that divisors stay in range."""
+BLOCK = 32  # neighbouring thresholds that are worked on together, so that divisors stay in range
 SMALL = 2**15
 """Steps of a product that one thread takes: more take many times as long where others work too."""
 ROOM, LARGEST = 2**22, 2**25

@@ -13,32 +13,14 @@ import numpy as np
 
 from schedopt.solvers.compiling import njit
 
-RING = 1 << 20
-"""No queue is ever longer than this at the loads that are played."""
+RING = 1 << 20  # no queue is ever longer than this at the loads that are played
 
 
 @njit(cache=True)
 def cycles(
     k: int, l: int, l1: float, lk: float, m1: float, mk: float, wanted: int, seed: int
 ) -> Any:
-    """Play so many cycles, each from the start of a phase 1 to the next.
-
-    Returns
-    -------
-    lengths : ndarray of float, shape (cycles, 4)
-        How long each phase lasted in all.
-    heads : ndarray of float, shape (cycles, 2)
-        Large jobs at the start of phase 1; small jobs at the end of it, when phase 2 starts.
-    passes : ndarray of float, shape (cycles, 4)
-        Lengths of phases 2, 3 and 4 in the first pass after phase 1, and the large jobs at its end
-        (none: then another pass follows before the next cycle).
-    whole : ndarray of bool, shape (cycles,)
-        Whether the first pass began with phase 2.
-    areas : ndarray of float, shape (cycles,)
-        The integral of the number of jobs in the system.
-    sums, counts : ndarray, shape (5, 2)
-        Response times by phase of arrival (0: idle) and class, and how many.
-    """
+    """Play so many cycles, each from the start of a phase 1 to the next; see `Played`."""
     np.random.seed(seed)
     lengths, heads = np.zeros((wanted, 4)), np.zeros((wanted, 2))
     passes, areas = np.zeros((wanted, 4)), np.zeros(wanted)

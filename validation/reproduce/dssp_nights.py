@@ -20,9 +20,7 @@ HOUR = 3600.0
 NIGHT = DEADLINE / HOUR
 SIX = ("random", "first", "priority", "stcpu", "lcpf", "cpa")
 FOUR = ("priority", "stcpu", "lcpf", "cpa")
-SIGMA = 0.3
-"""Standard deviation of the logarithm of a prediction's error."""
-
+SIGMA = 0.3  # standard deviation of the logarithm of a prediction's error
 Earned = dict[str, list[float]]
 
 

@@ -46,8 +46,7 @@ def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
     return result.objective
 
 
-WIDE, LARGE_LAST = packed([20] * 10, 140), packed([4, 4, 4, 4, 8], 16)
-"""Figures 7 and 8."""
+WIDE, LARGE_LAST = packed([20] * 10, 140), packed([4, 4, 4, 4, 8], 16)  # figures 7 and 8
 
 
 def figure_1(_: bool) -> Answers:

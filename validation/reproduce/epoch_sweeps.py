@@ -26,8 +26,7 @@ AXES = {"jobs J": 1, "nodes N": 0, "inequity k": 3}
 """Each axis, and where it stands in a point: nodes, jobs, load factor, inequity."""
 
 Point = tuple[int, int, float, int]
-Points = Mapping[str, Sequence[Point]]
-"""For each policy, where it is measured."""
+Points = Mapping[str, Sequence[Point]]  # for each policy, where it is measured
 Curves = Mapping[str, Sequence[float]]
 Swept = tuple[Points, Curves, Answers]
 """The points, a value at each, and what they say of the claims."""
@@ -54,7 +53,6 @@ def _points(axis: str, jobs: int, load: float, *, every: bool, step: int) -> Poi
 
 
 def _figure(axis: str, ylabel: str, swept: Callable[[int, float], Swept]) -> Outcome:
-    """Sweep each part of a figure."""
     answers: Answers = {}
     curves: dict[str, Curve] = {}
     for part, jobs, load in PARTS[axis]:

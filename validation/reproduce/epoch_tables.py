@@ -93,7 +93,6 @@ def _restricted(name: str, drawn: Iterator[Instance]) -> tuple[str, str]:
 
 
 def _equal(name: str, seeds: range) -> tuple[str, str]:
-    """Tell whether areas are equal."""
     kinds: set[bool] = set()
     for instance in _drawn(seeds, (32,), 8 if name == "buddy" else 11):
         fair = instance.nodes / len(instance.jobs)

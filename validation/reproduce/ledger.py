@@ -26,8 +26,7 @@ Curve = tuple[Any, Any]
 Answer = tuple[str, bool | None]
 """Our number in words, and whether the claim holds; None where it cannot be judged."""
 
-Answers = dict[str, Answer]
-"""For the id of each claim."""
+Answers = dict[str, Answer]  # for the id of each claim
 
 
 class Claim(msgspec.Struct, frozen=True):

@@ -14,20 +14,21 @@ from schedopt.validation.reproduce.ledger import Answer, Answers
 
 K, L = 8, 4
 L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0
-PAIR = System(K, L1, LK, M1, MK)
-"""Nine of ten jobs small, unit sizes, load 0.956."""
+PAIR = System(K, L1, LK, M1, MK)  # nine of ten jobs small, unit sizes, load 0.956
 
 
 class Played(NamedTuple):
-    """What `cycles` returns."""
+    """What `cycles` returns: arrays by cycle, but for the last two."""
 
-    lengths: Any
-    heads: Any
+    lengths: Any  # how long each phase lasts in all, shape (cycles, 4)
+    heads: Any  # large jobs at the start of phase 1; small jobs at the end of it
+    # Lengths of phases 2, 3 and 4 in the first pass after phase 1, and the large jobs at its end
+    # (none: then another pass follows before the next cycle).
     passes: Any
-    whole: Any
-    areas: Any
-    sums: Any
-    counts: Any
+    whole: Any  # whether the first pass begins with phase 2
+    areas: Any  # the integral of the number of jobs in the system
+    sums: Any  # response times by phase of arrival (0: idle) and class, shape (5, 2)
+    counts: Any  # how many those are
 
     def response(self, kind: int, *phases: int) -> float:
         """Return the mean response time of the jobs of a class that arrive in some phases."""

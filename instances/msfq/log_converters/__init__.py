@@ -1,6 +1,5 @@
 """Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV, Kubernetes."""
 
-import gzip
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ import msgspec
 
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
-from schedopt.instances.files import check_kind, stem
+from schedopt.instances.files import head_of, stem
 from schedopt.instances.msfq.log_converters import cleaning, kubernetes, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance, Partition
@@ -146,12 +145,8 @@ def told(path: Path) -> str:
     if ".swf" in endings:
         return "swf"
     try:
-        check_kind(path)
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else path.open("rb") as file:
-            head = file.readline(2**16).decode("utf-8", "replace")
-    except (OSError, EOFError, ValueError):
+        head = head_of(path, 2**16).partition(b"\n")[0].decode("utf-8", "replace")
+    except InputError:
         return "csv"  # its reader says what is wrong with the file
     if head.lstrip().startswith("{"):
         return "kubernetes"

@@ -20,7 +20,6 @@ from schedopt.instances.options import Option, is_count, is_number, one_of, whol
 Mask = NDArray[np.bool_]
 HOUR = 3600.0
 
-
 RULES = {
     "wide": one_of("drop", ("drop", "clip", "refuse")),
     "negative": one_of("drop", ("drop", "refuse")),

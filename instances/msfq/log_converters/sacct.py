@@ -80,7 +80,6 @@ BECAME = {
 """What becomes of columns; what `_TRES` do is in them."""
 _HOUR = 3600.0
 
-
 DUMP = (
     "sacct -aXP -o JobID,User,Account,Partition,State,Submit,Start,End,ElapsedRaw,AllocCPUS,"
     "Timelimit,AllocTRES"

@@ -14,9 +14,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import one_of
 
 UNIT = one_of("cpus", ("cpus", "nodes"), "cpus or nodes")
-OPTIONS = {"unit": UNIT}
-"""What a server is: a processor (fields 5 and 8), or a node (field 21)."""
-
+OPTIONS = {"unit": UNIT}  # what a server is: a processor (fields 5 and 8), or a node (field 21)
 
 BECAME = {
     "1 job": "name",
@@ -103,6 +101,5 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
 
 
 def _known(values: Floats, *, zero: bool = True) -> Floats:
-    """Return values with -1 (and 0, where it says as little) made NaN."""
     unknown = (values == -1) | (False if zero else values == 0)
     return np.where(unknown, np.nan, values)

@@ -16,6 +16,7 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     Log,
     ReplayState,
 )
+from schedopt.solvers.kernels.bisection import last_at_most
 from schedopt.solvers.kernels.heap import pop, push
 
 RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(2, 10)
@@ -108,19 +109,16 @@ def _finish(now: float, log: Log, machine: ReplayState, own: Reserved) -> Any:
         end = machine.starts[job] + log.planned[job]
         if now < end:
             early = True
-            whole[HIGH] = change(
-                now, end, 1, job, log.need[job], log.more, whole[LOW], whole[HIGH], own.steps
-            )
+            change(now, end, 1, job, log, whole, own.steps)
     return early
 
 
 @compiled
 def _promise(now: float, log: Log, whole: Any, own: Reserved) -> None:
     """Reserve for the job that comes next, and put it at the end of the line."""
-    job, low, high = whole[CAME], whole[LOW], whole[HIGH]
-    need, length = log.need[job], log.planned[job]
-    time = earliest(job, need, length, log.more, NEVER, low, now, high, own.steps)
-    whole[HIGH] = change(time, time + length, -1, job, need, log.more, low, high, own.steps)
+    job = whole[CAME]
+    time = earliest(job, log, NEVER, whole[LOW], now, whole[HIGH], own.steps)
+    change(time, time + log.planned[job], -1, job, log, whole, own.steps)
     own.reserved[job] = time
     whole[ALARMS] = push(own.alarms, own.alarm_jobs, whole[ALARMS], time, job)
     own.after[job], own.above[job] = -1, whole[LAST]
@@ -166,154 +164,92 @@ def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
     ``levels`` are the steps that have more room than all before them, ``places`` where they are:
     before the first of enough room, no job can begin.
     """
-    low, high, more, steps = whole[LOW], whole[HIGH], log.more, own.steps
-    records, seen, job = 0, low, whole[FIRST]
+    steps = own.steps
+    records, seen, job = 0, whole[LOW], whole[FIRST]
     while job >= 0:
         wanted, length, time = log.need[job], log.planned[job], own.reserved[job]
         most = own.levels[records - 1] if records else -1
-        while most < wanted and seen < high and own.steps.times[seen] < time:
+        while most < wanted and seen < whole[HIGH] and own.steps.times[seen] < time:
             if own.steps.room[seen] > most:
                 most = own.steps.room[seen]
                 own.levels[records], own.places[records] = most, seen
                 records += 1
             seen += 1
         if most >= wanted:
-            below, above = -1, records - 1
-            while above - below > 1:
-                middle = (below + above) >> 1
-                if own.levels[middle] >= wanted:
-                    above = middle
-                else:
-                    below = middle
-            better = earliest(job, wanted, length, more, time, own.places[above], now, high, steps)
+            first = last_at_most(own.levels, -1, records - 1, wanted - 1) + 1
+            better = earliest(job, log, time, own.places[first], now, whole[HIGH], steps)
             if better < time:
                 end, later = better + length, time + length
-                high = change(better, min(end, time), -1, job, wanted, more, low, high, steps)
-                high = change(max(end, time), later, 1, job, wanted, more, low, high, steps)
+                change(better, min(end, time), -1, job, log, whole, steps)
+                change(max(end, time), later, 1, job, log, whole, steps)
                 own.reserved[job] = better
                 whole[ALARMS] = push(own.alarms, own.alarm_jobs, whole[ALARMS], better, job)
-                seen = min(seen, step(better, low, high, own.steps.times, own.steps.room))
+                seen = min(seen, last_at_most(steps.times, whole[LOW], whole[HIGH], better))
                 while records and own.places[records - 1] >= seen:
                     records -= 1
         job = own.after[job]
-    whole[HIGH] = high
 
 
 @compiled
-def step(time: float, low: int, high: int, times: Any, room: Any) -> Any:
-    """Return the place of the step in which a time lies."""
-    first, last = low, high
-    while last - first > 1:
-        middle = (first + last) >> 1
-        if times[middle] <= time:
-            first = middle
-        else:
-            last = middle
-    return first
-
-
-@compiled
-def _up(place: int, high: int, rest: Any) -> None:
-    for i in range(high, place - 1, -1):
-        for r in range(rest.shape[1]):
-            rest[i, r] = rest[i - 1, r]
-
-
-@compiled
-def _down(place: int, high: int, rest: Any) -> None:
-    for i in range(place, high):
-        for r in range(rest.shape[1]):
-            rest[i, r] = rest[i + 1, r]
-
-
-@compiled
-def _alike(place: int, rest: Any) -> Any:
-    same = True
-    for r in range(rest.shape[1]):
-        same = same and rest[place, r] == rest[place - 1, r]
-    return same
-
-
-@compiled
-def _add(first: int, last: int, sign: int, job: int, more: Any, rest: Any) -> None:
-    for i in range(first, last):
-        for r in range(rest.shape[1]):
-            rest[i, r] += sign * more[job, r]
-
-
-@compiled
-def _cut(time: float, low: int, high: int, steps: Steps) -> Any:
-    """Split the profile at a time; return that step, and the place after the last."""
-    place = step(time, low, high, steps.times, steps.room)
+def _cut(time: float, whole: Any, steps: Steps) -> Any:
+    """Split the profile at a time, and return that step."""
     times, room, rest = steps.times, steps.room, steps.rest
+    high = whole[HIGH]
+    place = last_at_most(times, whole[LOW], high, time)
     if times[place] < time:
         for i in range(high, place + 1, -1):
             times[i], room[i] = times[i - 1], room[i - 1]
         place += 1
         times[place], room[place] = time, room[place - 1]
-        if rest.shape[1]:
-            _up(place, high, rest)
-        high += 1
-    return place, high
+        for r in range(rest.shape[1]):
+            for i in range(high, place - 1, -1):
+                rest[i, r] = rest[i - 1, r]
+        whole[HIGH] += 1
+    return place
 
 
 @compiled
-def _joined(place: int, high: int, steps: Steps) -> Any:
-    """Join a step to the one before if both are alike; return the place after the last step."""
+def _join(place: int, whole: Any, steps: Steps) -> None:
+    """Join a step to the one before if both are alike."""
     times, room, rest = steps.times, steps.room, steps.rest
     alike = room[place] == room[place - 1]
-    if alike and rest.shape[1]:
-        alike = _alike(place, rest)
+    for r in range(rest.shape[1]):
+        alike = alike and rest[place, r] == rest[place - 1, r]
     if alike:
-        high -= 1
+        whole[HIGH] -= 1
+        high = whole[HIGH]
         for i in range(place, high):
             times[i], room[i] = times[i + 1], room[i + 1]
-        if rest.shape[1]:
-            _down(place, high, rest)
-    return high
+        for r in range(rest.shape[1]):
+            for i in range(place, high):
+                rest[i, r] = rest[i + 1, r]
 
 
 @compiled
 def change(
-    start: float,
-    end: float,
-    sign: int,
-    job: int,
-    need: int,
-    more: Any,
-    low: int,
-    high: int,
-    steps: Steps,
-) -> Any:
-    """Free what a job needs between two times, or with -1 take it; return the place after the last.
+    start: float, end: float, sign: int, job: int, log: Log, whole: Any, steps: Steps
+) -> None:
+    """Free what a job needs between two times, or with -1 take it.
 
     Steps that come to be alike are joined at the two ends, where alone that can happen.
     """
     if not start < end:
-        return high
-    first, high = _cut(start, low, high, steps)
-    last, high = _cut(end, low, high, steps)
+        return
+    first, last = _cut(start, whole, steps), _cut(end, whole, steps)
+    need = sign * log.need[job]
     for i in range(first, last):
-        steps.room[i] += sign * need
-    if steps.rest.shape[1]:
-        _add(first, last, sign, job, more, steps.rest)
-    high = _joined(last, high, steps)
-    if first > low:
-        high = _joined(first, high, steps)
-    return high
+        steps.room[i] += need
+    for r in range(steps.rest.shape[1]):
+        for i in range(first, last):
+            steps.rest[i, r] += sign * log.more[job, r]
+    _join(last, whole, steps)
+    if first > whole[LOW]:
+        _join(first, whole, steps)
 
 
 @compiled
 def earliest(
-    job: int,
-    need: int,
-    length: float,
-    more: Any,
-    before: float,
-    place: int,
-    now: float,
-    high: int,
-    steps: Steps,
+    job: int, log: Log, before: float, place: int, now: float, high: int, steps: Steps
 ) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
@@ -321,6 +257,7 @@ def earliest(
     ``place`` is a step before which it cannot fit.
     """
     times, room, rest = steps.times, steps.room, steps.rest
+    need, length, more = log.need[job], log.planned[job], log.more
     i, others = place, rest.shape[1] > 0
     while i < high and times[i] < before:
         if room[i] < need or (others and not _has(i, job, more, rest)):

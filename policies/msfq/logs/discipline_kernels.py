@@ -234,13 +234,15 @@ def _changing(now: float, freed: bool, log: Log, machine: ReplayState, own: Chan
         line[whole[WAITING]] = whole[CAME]
         whole[CAME] += 1
         whole[WAITING] += 1
-    if not _any_fits(whole[WAITING], whole[FREE], machine.left, log, line):
+    for i in range(whole[WAITING]):
+        if log.need[line[i]] <= whole[FREE] and fits(line[i], log.more, machine.left):
+            break
+    else:
         return
     _weigh(now, whole[WAITING], log, own)
     time, spare, head = NEVER, 0, -1
     while whole[WAITING] and whole[FREE]:
-        free = whole[FREE] if head >= 0 else -1
-        at = _best(whole[WAITING], now, free, machine.left, spare, time, log, own)
+        at = _best(now, head >= 0, spare, time, log, machine, own)
         if at < 0:
             break
         job = line[at]
@@ -303,33 +305,23 @@ def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
 
 
 @compiled
-def _any_fits(waiting: int, free: int, left: Any, jobs: Log, line: Any) -> Any:
-    """Tell whether any waiting job fits into what is idle."""
-    for i in range(waiting):
-        if jobs.need[line[i]] <= free and fits(line[i], jobs.more, left):
-            return True
-    return False
-
-
-@compiled
 def _best(
-    waiting: int,
     now: float,
-    free: int,
-    left: Any,
+    fill: bool,
     spare: int,
     time: float,
-    jobs: Log,
+    log: Log,
+    machine: ReplayState,
     own: Changing,
 ) -> Any:
-    """Return the place of the first in line; with ``free``, the first that may start."""
+    """Return the place of the first in line; when ``fill``, of the first that may start."""
     best, line, keys = -1, own.line, own.keys
-    for i in range(waiting):
-        need, end = jobs.need[line[i]], now + jobs.planned[line[i]]
-        if free >= 0:
-            if need > free or not fits(line[i], jobs.more, left):
+    for i in range(machine.whole[WAITING]):
+        need, end = log.need[line[i]], now + log.planned[line[i]]
+        if fill:
+            if need > machine.whole[FREE] or not fits(line[i], log.more, machine.left):
                 continue
-            if end > time and (need > spare or not fits(line[i], jobs.more, own.over)):
+            if end > time and (need > spare or not fits(line[i], log.more, own.over)):
                 continue
         if best < 0 or keys[i] < keys[best] or (keys[i] == keys[best] and line[i] < line[best]):
             best = i

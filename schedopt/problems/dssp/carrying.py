@@ -20,12 +20,8 @@ from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
 from schedopt.solvers.result import Document
 
-DIGITS = 12
-"""Significant digits of a demand computed from a share, to remove rounding."""
-
+DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding
 OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
-
-
 EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are dates
 
 
@@ -61,7 +57,8 @@ def carry(
     notes = [f"{counted(len(used), 'night')}, the last of them {_called(used[-1].night)}"]
     carried = [rule for rule in rules if isinstance(rule, FairShare)]
     if not carried and results:
-        carried = _rules_of(results[-1])
+        told, kind = results[-1].constraints, FairShare.kind()
+        carried = [msgspec.convert(rule, FairShare) for rule in told if rule["kind"] == kind]
     if not carried:
         groupings = dict.fromkeys(by for night in used for by in night.groups)
         carried = [
@@ -108,7 +105,10 @@ def _of_results(results: Sequence[Document]) -> Iterable[Usage]:
             night += 1
             capacity = as_written(room)
             groups = {
-                by: {group: _clean(share * room) for group, share in shares.items()}
+                by: {
+                    group: as_written(float(f"{share * room:.{DIGITS}g}"))
+                    for group, share in shares.items()
+                }
                 for by, shares in one.shares.items()
             }
             yield Usage(night, capacity, as_written(one.demand), groups)
@@ -122,19 +122,7 @@ def _solution(solution: Mapping[str, Any]) -> Selected | SelectedNights:
     return msgspec.convert(known, Selected)
 
 
-def _clean(number: float) -> Fraction:
-    return as_written(float(f"{number:.{DIGITS}g}"))
-
-
-def _rules_of(document: Document) -> list[FairShare]:
-    kind = FairShare.kind()
-    return [
-        msgspec.convert(rule, FairShare) for rule in document.constraints if rule["kind"] == kind
-    ]
-
-
 def _of_table(path: Path) -> list[Usage]:
-    """Read a usage table."""
     cells = Cells.of(path)
     for needed in OWN[:2]:
         if needed not in cells.titles:
@@ -174,7 +162,6 @@ def _night(text: str) -> int:
 
 
 def _called(night: int) -> str:
-    """Return a night's name in its table: a number or a date."""
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
 
 

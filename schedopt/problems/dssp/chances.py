@@ -26,8 +26,7 @@ DRAWS, FEW, MOST = 400, 24, 40_000_000
 least, where all together have more tasks than so many."""
 PLAINLY = 100_000
 """Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
-SLOW = 100
-"""Relative cost of simulating a task on a machine that changes."""
+SLOW = 100  # relative cost of simulating a task on a machine that changes
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 

@@ -11,13 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from schedopt.formats import number
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import (
-    Instance,
-    Scheduled,
-    ScheduledNights,
-    Selected,
-    SelectedNights,
-)
+from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures.style import (
     COLOURS,
@@ -44,10 +38,7 @@ GROUPS = 40  # groups of a grouping that are drawn; of more, those with the larg
 ALL = "all jobs"  # what stands in place of groups where jobs have none
 MANY = 2_000  # tasks from which on edges would hide them
 THIN = 400  # parts of the night: a task that is shorter has an edge of its own colour
-
-MOST_WINDOWS = 12
-"""Most releases and deadlines that are drawn; more would hide the picture."""
-
+MOST_WINDOWS = 12  # most releases and deadlines that are drawn; more would hide the picture
 DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 
@@ -103,7 +94,10 @@ def shares(documents: Sequence[Result[Selected]], night: Instance | None = None)
     figure, grid = panels(size, len(drawn), height_ratios=heights)
     rows = grid[:, 0]
     for axes, (by, groups) in zip(rows, drawn.items(), strict=True):
-        _asked(axes, by, groups, documents, night)
+        found = documents[0].solution
+        if night is not None and found is not None and by in night.groups:
+            asked = [night.demands[night.groups[by][g]].sum() / found.capacity for g in groups]
+            axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
         for k, (document, (name, colour)) in enumerate(zip(documents, look.items(), strict=True)):
             at = np.arange(len(groups)) + (k - (len(look) - 1) / 2) * 0.8 / len(look)
             widths = [_share(document, by, group) for group in groups]
@@ -164,16 +158,12 @@ def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
             most = found.setdefault(by, {})
             for group, share in groups.items():
                 most[group] = max(share, most.get(group, 0.0))
-    panels = {
-        by: [group for group in most if group in _largest(most)]
-        for by, most in found.items()
-        if most
-    }
+    panels = {}
+    for by, most in found.items():
+        if most:
+            largest = set(sorted(most, key=most.__getitem__)[-GROUPS:])
+            panels[by] = [group for group in most if group in largest]
     return panels or {"": [ALL]}
-
-
-def _largest(shares: Mapping[str, float]) -> set[str]:
-    return set(sorted(shares, key=lambda group: shares[group])[-GROUPS:])
 
 
 def _share(document: Result[Selected], by: str, group: str) -> float:
@@ -183,21 +173,6 @@ def _share(document: Result[Selected], by: str, group: str) -> float:
     if group == ALL and not by:
         return found.demand / found.capacity
     return found.shares.get(by, {}).get(group, 0.0)
-
-
-def _asked(
-    axes: Axes,
-    by: str,
-    groups: Sequence[str],
-    documents: Sequence[Result[Selected]],
-    night: Instance | None,
-) -> None:
-    """Draw the groups' demands behind their shares."""
-    found = documents[0].solution
-    if night is None or found is None or by not in night.groups:
-        return
-    asked = [night.demands[night.groups[by][g]].sum() / found.capacity for g in groups]
-    axes.barh(range(len(groups)), asked, 0.9, color=PALE, label="asked for")
 
 
 def _caps(

@@ -30,9 +30,7 @@ EACH, TOGETHER = 10.0, 120.0
 ASKED = "asked for"  # the name of the requirement that asks for a job, where no rule is called so
 
 HOUR = 3600.0
-LONG = 2 * HOUR
-"""Deadlines from which a file is taken to be in seconds."""
-
+LONG = 2 * HOUR  # deadlines from which a file is taken to be in seconds
 Progress = Callable[[int, int], None]
 
 
@@ -65,7 +63,7 @@ class _Explaining:
         self.night: Instance = model.instance
         given: list[Constraint] = [*self.night.constraints, *model.added]
         self.names = [label(rule, i) for i, rule in enumerate(given)]
-        # Each under its own name, whatever comes before it where some are left out.
+        # Named, so that a rule keeps its name when rules before it are left out.
         self.rules = [
             rule if rule.name else msgspec.structs.replace(rule, name=name)
             for rule, name in zip(given, self.names, strict=True)

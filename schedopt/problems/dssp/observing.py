@@ -17,8 +17,7 @@ from schedopt.problems.shown import Span
 
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = ("job", "status", "start", "processors", "end", "pool")
-NEAR = 1 + 1e-11
-"""Relative rounding within which an end counts as at a time."""
+NEAR = 1 + 1e-11  # relative rounding within which an end counts as at a time
 
 
 class Task(NamedTuple):
@@ -185,7 +184,7 @@ def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[B
 
 
 def _standing(night: Instance, found: Sequence[Begun], at: float, notes: list[str]) -> list[Begun]:
-    """Return jobs with a pool for each task that runs: the first with room where none is told."""
+    """Return jobs with a pool for each running task: the first with room where none is stated."""
     if not night.pools:
         return list(found)
     now = as_written(at)
@@ -217,7 +216,6 @@ def pool_of(night: Instance, processor: int) -> str:
 
 
 def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[str]) -> Begun:
-    """Return a job's progress."""
     row = told or StateRow("")
     tasks, width = _planned(job, old, row, at)
     begun = [task for task in tasks if task.start < at and not _same(task.start, at)]

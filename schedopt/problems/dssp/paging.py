@@ -145,7 +145,6 @@ def _lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
 
 
 def _all(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> ShownTable:
-    """Return the plan as text."""
     columns = plan(instance, result, run)
     heads = tuple("runs" if column.title == "run" else column.title for column in columns)
     rows = zip(*(map(_text, column.cells) for column in columns), strict=True)

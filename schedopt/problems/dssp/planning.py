@@ -42,13 +42,8 @@ if TYPE_CHECKING:
 Chosen = Selected | SelectedNights
 
 PLAINLY = 3_000  # tasks up to which the plain simulator is done before the compiled one is loaded
-
-HOPE = " (--formulation schedule looks for a choice that can be)"
-"""Advice about late jobs."""
-
-LATE = "late"
-"""The reason for a chosen job that is not run: it would end too late to earn anything."""
-
+HOPE = " (--formulation schedule looks for a choice that can be)"  # advice about late jobs
+LATE = "late"  # the reason for a chosen job that is not run: it would end too late to earn anything
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
@@ -90,12 +85,9 @@ def in_time(instance: Instance, solution: Scheduled) -> str:
     late, deadline = lateness(instance, solution), instance.deadline
     done = [name for name, by in late.items() if not by]
     after = sum(solution.completion[name] > deadline * ON_TIME for name in done)
-    own = f" ({after:,} after the file's deadline, by one of {_its(after)} own)" if after else ""
+    its = "its" if after == 1 else "their"
+    own = f" ({after:,} after the file's deadline, by one of {its} own)" if after else ""
     return f"{len(done):,} of {counted(len(late), 'job')} in time{own}"
-
-
-def _its(count: int) -> str:
-    return "its" if count == 1 else "their"
 
 
 def dispatched(

@@ -184,7 +184,6 @@ class _Judge:
                     self.in_row.setdefault(i, []).append(k)
 
     def reason(self, j: int) -> Reason:
-        """Return why an open job is left out."""
         if alone := self._shut_out(j):
             return Reason(
                 "rule", alone, f"{shown(alone)} keeps it out of every choice", shut_out=True
@@ -260,7 +259,6 @@ class _Judge:
         return self._first(change)
 
     def _first(self, change: dict[int, int]) -> str:
-        """Return the first rule that a change violates."""
         return next(
             (self.program.rows[i].name for i in sorted(change) if self._breaks(i, change)), ""
         )

@@ -42,9 +42,7 @@ from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, sa
 from schedopt.solvers.result import Result
 from schedopt.validation.documents import check
 
-STAY = "stay"
-"""What the rule is called that keeps what was planned."""
-
+STAY = "stay"  # what the rule is called that keeps what was planned
 FEW = ("cpa", "least-slack")
 """Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
 
@@ -94,7 +92,6 @@ def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
 
 
 def _old_from(rows: Sequence[PlanRow]) -> Old:
-    """Return what the rows of a plan say."""
     runs = {row["job"]: row for row in rows if row["run"]}
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
     return Old({name: _span(row) for name, row in runs.items()}, widths)
@@ -204,7 +201,6 @@ class _Merging:
         self.rest, self.old, self.result, self.notes = rest, old, result, notes
 
     def merged(self, told: Mapping[str, Any]) -> Replanned:
-        """Return it; ``told``: what a state says of jobs."""
         rest, result = self.rest, self.result
         if result.solution is None:
             notes = tuple(self.notes)
@@ -254,7 +250,7 @@ class _Merging:
         )
 
     def _merge(self, job: Job, begun: Begun, rows: dict[str, PlanRow]) -> None:
-        """Make of the rows of a job's parts one of the job."""
+        """Merge the rows of a job's parts into one row of the job."""
         row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
         row["reward"] = job.reward
         if begun.status == "waiting":
@@ -292,7 +288,6 @@ class _Merging:
     def _why(
         self, name: str, change: str, rows: Mapping[str, PlanRow], why: Mapping[str, Any], told: Any
     ) -> str:
-        """Say why a job has moved."""
         row = told.get(name)
         said = f"{row.status}" if row is not None else ""
         if change == "dropped":

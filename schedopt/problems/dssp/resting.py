@@ -34,11 +34,8 @@ from schedopt.instances.fair_share import weight
 from schedopt.problems.dssp.observing import Begun, Level, left_of
 from schedopt.problems.dssp.reasons import moment
 
-Held = Sequence[tuple[float, float]]
-"""An amount, and until when it is held."""
-
-BEGUN = "begun"
-"""What the rule is called that keeps what has begun, where no other rule is."""
+Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
+BEGUN = "begun"  # what the rule is called that keeps what has begun, where no other rule is
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,6 @@ class Rest:
 def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[Level]) -> Rest:
     """Return the rest of a night; `InputError` if the reported state is impossible."""
     return _Resting(night, begun, at, levels).rest()
-
-
-def _width(begun: Begun, at: float, pool: str) -> int:
-    return sum(wide for _, wide, where in begun.running(at) if where == pool)
 
 
 class _Resting:
@@ -129,7 +122,10 @@ class _Resting:
             at = moment(self.night, self.at)
             expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
             jobs = zip(self.night.jobs, self.begun, strict=True)
-            widths = {job.name: _width(begun, self.at, name) for job, begun in jobs}
+            widths = {
+                job.name: sum(wide for _, wide, where in begun.running(self.at) if where == name)
+                for job, begun in jobs
+            }
             works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
             raise InputError(expected, found=f"{holding} at work ({works})", place="state")
         return tuple((time, int(amount)) for time, amount in self._less(there, held))
@@ -222,7 +218,6 @@ class _Resting:
         return all(amount <= there[name] for name, amount in job.holds.items())
 
     def _never(self, job: Job) -> Any:
-        """Return a job that no selection can have."""
         due = max(self.at, 1e-9)
         own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
         own["pools"] = None

@@ -1,4 +1,4 @@
-"""What there is to say about a result of dssp: who got how much, on which night, and when."""
+"""The terminal's lines and tables on a result of dssp: jobs, shares, nights and times."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,13 +14,7 @@ from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.rows import able
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import (
-    Instance,
-    Scheduled,
-    ScheduledNights,
-    Selected,
-    SelectedNights,
-)
+from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.fair_share import weight
 from schedopt.problems.dssp.planning import (

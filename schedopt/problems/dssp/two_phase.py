@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from schedopt.policies.registry import Policy
     from schedopt.problems.record import Problem
 
-NEAR = 1e-6
-"""Largest relative gap of an unproven selection that is still dispatched."""
+NEAR = 1e-6  # largest relative gap of an unproven selection that is still dispatched
 
 
 def two_phase(record: Problem, name: str, constraints: Sequence[Constraint] = ()) -> Policy:

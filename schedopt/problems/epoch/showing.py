@@ -1,4 +1,4 @@
-"""What there is to say about a result of epoch: how many epochs, and who shares them."""
+"""The terminal's lines and tables on a result of epoch: the epochs and their nodes."""
 
 from schedopt.formats import counted
 from schedopt.instances.epoch import Instance, Partitioned, Scheduled

@@ -12,15 +12,11 @@ from schedopt.policies.registry import NotApplicableError, registered
 STARTS = {"partition": ("heuristic-epoch", "equi-epoch"), "rectangles": ("buddy-star",)}
 """For each formulation, policies whose schedules are of its kind."""
 
-
 FEW = {"heuristic-epoch": 5_000, "buddy-star": 30_000}
 """Jobs up to which a policy takes about a second: its time grows with their square, or nearly."""
 
-A_SECOND = 50_000
-"""Most jobs of a policy for each second left."""
-
-MOST_AT_ONCE = 500
-"""The same where no time is left."""
+A_SECOND = 50_000  # most jobs of a policy for each second left
+MOST_AT_ONCE = 500  # the same where no time is left
 
 
 def start(model: Formulation, seconds: float | None = None) -> Partitioned | Scheduled | None:
@@ -45,7 +41,6 @@ def start(model: Formulation, seconds: float | None = None) -> Partitioned | Sch
 
 
 def _keeps(found: Partitioned | Scheduled, rules: Sequence[Constraint]) -> bool:
-    """Tell whether a schedule keeps side constraints."""
     from schedopt.validation.epoch import partition, rectangles
     from schedopt.validation.report import Report
 

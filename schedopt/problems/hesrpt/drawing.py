@@ -84,7 +84,6 @@ def _shares(axes: Axes, solution: Any, names: list[str], colour: dict[str, str])
 
 
 def _left(axes: Axes, solution: Any) -> None:
-    """Draw how many jobs are still to complete."""
     ends = np.sort(np.array(list(solution.completion.values())))
     left = np.arange(len(ends), -1, -1)
     axes.step(np.concatenate([[0.0], ends]), left, where="post", color="black")

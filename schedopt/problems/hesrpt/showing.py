@@ -1,4 +1,4 @@
-"""What there is to say about a result of hesrpt: who completes when, and what is proven."""
+"""The terminal's lines and tables on a result of hesrpt: completion times, and the proof."""
 
 from schedopt.formats import number, percent
 from schedopt.instances.hesrpt import Allocated, Instance

@@ -141,7 +141,6 @@ def _classes(documents: Sequence[Result[Answer]]) -> Figure:
 
 
 def _entries(document: Result[Answer]) -> Sequence[ClassTime]:
-    """Return the classes of which jobs were counted."""
     found = document.solution.classes if document.solution else ()
     return [entry for entry in found if entry.mean_response_time is not None]
 

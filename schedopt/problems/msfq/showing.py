@@ -1,4 +1,4 @@
-"""What there is to say about a result of msfq: the threshold, and response times by class."""
+"""The terminal's lines and tables on a result of msfq: thresholds, and response times by class."""
 
 import msgspec
 

@@ -104,18 +104,13 @@ def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
 def best_order(model: Window, seconds: float | None = None) -> Windowed:
     """Return the best schedule of a window that policies find, one of them at any rate."""
     from schedopt.policies.msfq.logs.registration import started
-    from schedopt.solvers.clock import now
 
     bare = Instance(name="window", servers=model.instance.servers, log="window.csv")
     alone, began = bare.with_jobs(model.jobs), now()
     found: list[Windowed] = []
     for name, own in settings(alone):
-        starts = started(alone, name, own.get("estimates", "given"), **_others(own))
+        starts = started(alone, name, own.pop("estimates", "given"), **own)
         found.append(model.scheduled(np.argsort(starts, kind="stable").tolist()))
         if seconds is not None and now() - began > seconds:
             break
     return min(found, key=model.instance.objective_of)
-
-
-def _others(own: dict[str, Any]) -> dict[str, Any]:
-    return {key: word for key, word in own.items() if key != "estimates"}

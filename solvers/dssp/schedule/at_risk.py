@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,7 +14,8 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
-from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
+from schedopt.solvers.dssp.schedule import held_kernels
+from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, order_of
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 from schedopt.solvers.dssp.selection import sampled
 from schedopt.solvers.engine import Certificate, Given, HandOn, NoCertificateError
@@ -99,32 +100,22 @@ def _priced(model: Schedule, limits: Limits) -> float:
 
 def compiled(sample: PlayedSample, jobs: Ints, rank: Ints) -> Play:
     """Play jobs in the order of ranks: what `played.plainly` does, compiled."""
-    order = dispatch_kernels.order_of(rank.astype(np.float64), sample.first_task)
+    order = order_of(rank.astype(np.float64), sample.first_task)
     some = jobs[sample.first_stage[jobs] < sample.first_stage[jobs + 1]]
     releases, count = sample.releases.astype(np.float64), len(rank)
-    held: tuple[Any, ...] = ()
-    until: tuple[Any, ...] = ()
-    kernel: Any = dispatch_kernels.by_key
-    if (releases[some] > 0).any():
-        kernel, until = held_kernels.by_key_until, (np.inf, sample.first_stage)
-        some = some[np.argsort(releases[some], kind="stable")]
-        held = releases, np.zeros(0, np.int64), np.zeros((0, len(releases)), np.int64)
     keys, starts, places = rank[order].astype(np.float64), np.empty(count), np.empty(count, int)
+    processors = min(sample.night.processors, max(1, count))
+    none = np.zeros(0, np.int64), np.zeros((0, len(releases)), np.int64)
 
     def play(lengths: Floats) -> Floats:
         ends = releases.copy()
-        kernel(
-            lengths[order],
+        held_kernels.by_least_key(
+            Dispatch(
+                lengths[order], sample.first_task, sample.first_stage, processors, releases, *none
+            ),
             keys,
-            sample.first_task,
-            sample.first_stage,
             some,
-            min(sample.night.processors, max(1, count)),
-            *held,
-            starts,
-            places,
-            ends,
-            *until,
+            Record(starts, places, ends),
         )
         return ends
 

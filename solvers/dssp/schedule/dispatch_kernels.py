@@ -5,6 +5,8 @@ runnable tasks one by (key of their next task, job): see `tournament`. With rele
 where tasks are drawn, `held_kernels` plays.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
@@ -21,6 +23,43 @@ from schedopt.solvers.dssp.schedule.tournament import (
 
 SMALL = 50_000
 """Most numbers for which a night is simulated in plain Python: some tenths of a second."""
+
+
+class Dispatch(NamedTuple):
+    """What is dispatched: tasks in the order in which their stage hands them out, on a machine."""
+
+    lengths: Floats  # (tasks,)
+    first_task: Ints  # of each stage, and their number, (stages + 1,)
+    first_stage: Ints  # of each job, and their number, (jobs + 1,)
+    processors: int
+    releases: Floats  # (jobs,)
+    capacity: Ints  # seats, (kinds,)
+    use: Ints  # the seats that a job's tasks hold, nowhere above the capacity, (kinds, jobs)
+
+
+class Record(NamedTuple):
+    """What dispatching fills in for the jobs that are run."""
+
+    starts: Floats  # (tasks,)
+    places: Ints  # the processor of each task, (tasks,)
+    completion: Floats  # (jobs,)
+
+
+class Play(NamedTuple):
+    """The state of a simulation."""
+
+    stage: Ints  # of each job
+    upcoming: Ints  # each job's next task
+    after: Ints  # the number of the task after it
+    until: Ints  # the end of the stage
+    unfinished: Ints  # tasks of the stage
+    best: Ints  # the tournament of the jobs, by the number of their next task
+    who: Ints
+    times: Floats  # when processors are idle again
+    ends: Ints  # the tournament of these: the bits of `times`
+    worker: Ints
+    idle: Ints  # processors
+    works_on: Ints  # the job of each processor
 
 
 def order_of(keys: Floats, first_task: Ints) -> Ints:
@@ -76,22 +115,12 @@ def _sort(numbers: Ints, start: int, end: int) -> None:
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
-def by_key(
-    lengths: Floats,
-    keys: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    jobs: Ints,
-    processors: int,
-    starts: Floats,
-    places: Ints,
-    completion: Floats,
-) -> None:
+def by_key(of: Dispatch, keys: Floats, jobs: Ints, record: Record) -> None:
     """Simulate a dispatcher that always starts the runnable task with the least key.
 
-    Tasks are in the order in which their stage hands them out, with keys that never fall within a
-    stage. `starts`, `places` and `completion` are filled in for the jobs that are run.
+    Keys never fall within a stage. Nothing is released late, and there are no seats.
     """
+    first_task, first_stage = of.first_task, of.first_stage
     count = len(first_stage) - 1
     stage = first_stage[:-1].copy()
     upcoming, unfinished = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -106,30 +135,14 @@ def by_key(
         best[half + j] = numbers[upcoming[j]]
         after[j] = _following(numbers, upcoming[j], until[j])
     begin(best, who)
-    times = np.full(2 * leaves_for(processors), np.inf)
+    times = np.full(2 * leaves_for(of.processors), np.inf)
     ends, worker = times.view(np.int64), np.zeros(len(times), np.int64)
     begin(ends, worker)
-    _play(
-        lengths,
-        numbers,
-        first_task,
-        first_stage,
-        starts,
-        places,
-        completion,
-        stage,
-        upcoming,
-        after,
-        until,
-        unfinished,
-        best,
-        who,
-        times,
-        ends,
-        worker,
-        np.arange(processors - 1, -1, -1),
-        np.zeros(processors, np.int64),
+    idle, works_on = np.arange(of.processors - 1, -1, -1), np.zeros(of.processors, np.int64)
+    play = Play(
+        stage, upcoming, after, until, unfinished, best, who, times, ends, worker, idle, works_on
     )
+    _play(of, numbers, record, play)
 
 
 @compiled
@@ -139,36 +152,18 @@ def _following(numbers: Ints, task: int, until: int) -> int:
 
 
 @compiled
-def _play(
-    lengths: Floats,
-    numbers: Ints,
-    first_task: Ints,
-    first_stage: Ints,
-    starts: Floats,
-    places: Ints,
-    completion: Floats,
-    stage: Ints,
-    upcoming: Ints,
-    after: Ints,
-    until: Ints,
-    unfinished: Ints,
-    best: Ints,
-    who: Ints,
-    times: Floats,
-    ends: Ints,
-    worker: Ints,
-    idle: Ints,
-    works_on: Ints,
-) -> None:
-    """Play to the end: `best` and `who` of the jobs, `ends` (the bits of `times`) of processors.
+def _play(of: Dispatch, numbers: Ints, record: Record, play: Play) -> None:
+    """Play to the end.
 
-    Of each job's upcoming task `after` has the next one's number, and `until` the end of its stage:
-    a number that is fetched when the task before it starts is there when it is needed.
+    The number `after` is fetched when the task before it starts, to be there when it is needed.
 
     A processor that falls idle while a task waits for it gets one at the same instant, unless
     another falls idle with it: so its matches are played once, with the time at which it is idle
     next.
     """
+    stage, upcoming, after, until, unfinished, best, who, times, ends, worker, idle, works_on = play
+    lengths, first_task, first_stage = of.lengths, of.first_task, of.first_stage
+    starts, places, completion = record
     half, free = len(times) >> 1, len(idle)
     now = 0.0
     while True:

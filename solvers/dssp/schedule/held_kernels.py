@@ -9,7 +9,7 @@ import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL
+from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL, Dispatch, Record, by_key
 from schedopt.solvers.kernels.heap import pop, push, sink
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -55,52 +55,41 @@ def _next(ends: Array, busy: int, releases: Array, jobs: Array, coming: int) -> 
 
 @compiled
 def _goes_on(
-    j: int,
-    now: float,
-    stage: Array,
-    unfinished: Array,
-    first_task: Array,
-    first_stage: Array,
-    completion: Array,
+    of: Dispatch, j: int, now: float, stage: Array, unfinished: Array, completion: Array
 ) -> bool:
     """Note that a task of a job has ended, and tell whether that opens the job's next stage."""
     unfinished[j] -= 1
     if unfinished[j] > 0:
         return False
     stage[j] += 1
-    if stage[j] == first_stage[j + 1]:
+    if stage[j] == of.first_stage[j + 1]:
         completion[j] = now
         return False
-    unfinished[j] = first_task[stage[j] + 1] - first_task[stage[j]]
+    unfinished[j] = of.first_task[stage[j] + 1] - of.first_task[stage[j]]
     return True
+
+
+def by_least_key(of: Dispatch, keys: Floats, jobs: Ints, record: Record) -> None:
+    """Simulate a dispatcher by the kernel that suits the jobs, given in any order."""
+    if len(of.capacity) or (of.releases[jobs] > 0).any():
+        by_release = jobs[np.argsort(of.releases[jobs], kind="stable")]
+        by_key_until(of, keys, by_release, record, np.inf, of.first_stage)
+    else:
+        by_key(of, keys, jobs, record)
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
 def by_key_until(
-    lengths: Floats,
-    keys: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    jobs: Ints,
-    processors: int,
-    releases: Floats,
-    capacity: Ints,
-    use: Ints,
-    starts: Floats,
-    places: Ints,
-    completion: Floats,
-    until: float,
-    main: Ints,
+    of: Dispatch, keys: Floats, jobs: Ints, record: Record, until: float, main: Ints
 ) -> Floats:
     """Simulate a dispatcher that takes the runnable task of the least key that finds its seats.
 
-    It ends at the first event from `until` on at which only tasks of each job's `main` stage and
-    of those after it are left to start; with infinity, when all is done.
-
-    Beyond what `by_key` takes: `jobs` by release, `releases` of shape (jobs,), `capacity` of shape
-    (kinds,), `use` of shape (kinds, jobs), nowhere above the capacity, and `main` of shape (jobs,).
-    Returns when each processor is free.
+    It ends at the first event from `until` on at which only tasks of each job's `main` stage,
+    shape (jobs,), and of those after it are left to start; with infinity, when all is done.
+    `jobs` are by release. Returns when each processor is free.
     """
+    lengths, first_task, first_stage, processors, releases, capacity, use = of
+    starts, places, completion = record
     count = len(first_stage) - 1
     stage, upcoming = first_stage[:-1].copy(), first_task[first_stage[:-1]]
     unfinished, works_on = np.zeros(count, np.int64), np.empty(processors, np.int64)
@@ -135,7 +124,7 @@ def by_key_until(
             idle[free], j, free = workers[0], works_on[workers[0]], free + 1
             busy = pop(ends, workers, busy)
             freed = _hold(left, use, j, -1) or freed
-            if _goes_on(j, now, stage, unfinished, first_task, first_stage, completion):
+            if _goes_on(of, j, now, stage, unfinished, completion):
                 upcoming[j] = first_task[stage[j]]
                 ready = push(ready_keys, ready_jobs, ready, keys[upcoming[j]], j)
         if freed:
@@ -148,21 +137,13 @@ def by_key_until(
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
-def by_draw(
-    lengths: Floats,
-    draws: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    jobs: Ints,
-    processors: int,
-    releases: Floats,
-    capacity: Ints,
-    use: Ints,
-    starts: Floats,
-    places: Ints,
-    completion: Floats,
-) -> None:
-    """Simulate a dispatcher that draws each task from the runnable ones that find their seats."""
+def by_draw(of: Dispatch, draws: Floats, jobs: Ints, record: Record) -> None:
+    """Simulate a dispatcher that draws each task from the runnable ones that find their seats.
+
+    `jobs` are by release.
+    """
+    lengths, first_task, first_stage, processors, releases, capacity, use = of
+    starts, places, completion = record
     count = len(first_stage) - 1
     stage = first_stage[:-1].copy()
     unfinished = np.zeros(count, np.int64)
@@ -203,7 +184,7 @@ def by_draw(
             busy = pop(ends, workers, busy)
             idle[free], j, free = place, works_on[place], free + 1
             _hold(left, use, j, -1)
-            if _goes_on(j, now, stage, unfinished, first_task, first_stage, completion):
+            if _goes_on(of, j, now, stage, unfinished, completion):
                 for task in range(first_task[stage[j]], first_task[stage[j] + 1]):
                     pool[waiting], owner[waiting] = task, j
                     waiting += 1

@@ -15,9 +15,22 @@ import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import njit
+from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record
 from schedopt.solvers.dssp.schedule.held_kernels import by_key_until
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
+
+
+class Due(NamedTuple):
+    """When tasks are due, and what they are worth."""
+
+    main: Ints  # the stage of each job from which on tasks are packed, (jobs,)
+    by_due: Ints  # the tasks from these stages on, in the order in which they are due
+    due: Floats  # (tasks,)
+    latest: Floats  # by when each stage must open, (stages,)
+    stage_of: Ints  # (tasks,)
+    job_of: Ints  # (tasks,)
+    rewards: Floats  # (jobs,)
 
 
 class Tail(NamedTuple):
@@ -36,24 +49,14 @@ class Tail(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _left(
-    lengths: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    chosen: Array,
-    by_due: Ints,
-    due: Floats,
-    latest: Floats,
-    stage_of: Ints,
-    job_of: Ints,
-    starts: Floats,
-    begin: Floats,
-) -> Tail:
+def _left(of: Dispatch, known: Due, chosen: Array, starts: Floats, begin: Floats) -> Tail:
     """Return what is left to pack: the tasks of `by_due` of chosen jobs that did not start.
 
     A stage opens when the one before has ended, if all of its tasks have started; else at the
     latest time at which it must, by which they must have ended.
     """
+    _, by_due, due, latest, stage_of, job_of, _ = known
+    lengths, first_task, first_stage = of.lengths, of.first_task, of.first_stage
     tasks, count = np.empty(len(by_due), np.int64), 0
     for task in by_due:
         if chosen[job_of[task]] and starts[task] == np.inf:
@@ -265,67 +268,27 @@ def _settled(
 
 @njit(cache=True, nogil=True)
 def packed(
-    lengths: Floats,
+    of: Dispatch,
+    known: Due,
     keys: Floats,
-    first_task: Ints,
-    first_stage: Ints,
-    main: Ints,
     jobs: Ints,
-    processors: int,
+    record: Record,
     until: float,
-    by_due: Ints,
-    due: Floats,
-    latest: Floats,
-    stage_of: Ints,
-    job_of: Ints,
-    rewards: Floats,
     effort: int,
-    starts: Floats,
-    completion: Floats,
 ) -> None:
     """Dispatch by least key until a time, then pack what is left; fill in when tasks start.
 
-    Beyond what `dispatch_kernels.by_key` takes: `until`; `main` of shape (jobs,), a stage of each;
-    `by_due` with the tasks from these stages on, in the order in which they are due; `due`,
-    `stage_of` and `job_of` of shape (tasks,); `latest` of shape (stages,), by when each must open;
-    `rewards` of shape (jobs,); `effort`, the comparisons that mending may take. Jobs whose tasks
-    find no place have no completion.
+    There are no releases and no seats. `effort` is how many comparisons mending may take. Jobs
+    whose tasks find no place have no completion.
     """
+    lengths, first, starts, completion = of.lengths, of.first_task, record.starts, record.completion
     starts[:] = np.inf
-    count, none = len(first_stage) - 1, np.zeros(0, np.int64)
-    begin = by_key_until(
-        lengths,
-        keys,
-        first_task,
-        first_stage,
-        jobs,
-        processors,
-        np.zeros(count),
-        none,
-        np.zeros((0, count), np.int64),
-        starts,
-        np.empty(len(lengths), np.int64),
-        completion,
-        until,
-        main,
-    )
-    chosen = np.zeros(len(rewards), np.bool_)
+    begin = by_key_until(of, keys, jobs, record, until, known.main)
+    chosen = np.zeros(len(known.rewards), np.bool_)
     chosen[jobs] = True
-    tail = _left(
-        lengths,
-        first_task,
-        first_stage,
-        chosen,
-        by_due,
-        due,
-        latest,
-        stage_of,
-        job_of,
-        starts,
-        begin,
-    )
+    tail = _left(of, known, chosen, starts, begin)
     if _fit(tail) > 0:
-        _settled(tail, chosen, rewards, due.max(), 8, effort)
+        _settled(tail, chosen, known.rewards, known.due.max(), 8, effort)
     for p in range(len(begin)):
         now, i = begin[p], tail.head[p]
         while i >= 0:
@@ -337,6 +300,6 @@ def packed(
         completion[j] = np.nan
         if chosen[j]:
             end = 0.0
-            for task in range(first_task[first_stage[j]], first_task[first_stage[j + 1]]):
+            for task in range(first[of.first_stage[j]], first[of.first_stage[j + 1]]):
                 end = max(end, starts[task] + lengths[task])
             completion[j] = end

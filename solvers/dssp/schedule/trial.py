@@ -1,7 +1,9 @@
 """Trials of a search: dispatch some jobs in some order, and add up what they earn in time."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +11,9 @@ from numpy.typing import NDArray
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.planned import Floats, Ints
+
+if TYPE_CHECKING:
+    from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record
 
 Mask = NDArray[np.bool_]
 
@@ -24,30 +29,37 @@ class Trials:
     """
 
     def __init__(self, night: Instance, seats: Sequence[Seats]) -> None:
-        from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
+        from schedopt.solvers.dssp.schedule import dispatch_kernels
 
         self.night, self.tasks = night, night.tasks
         tasks, names = self.tasks, [job.name for job in night.jobs]
-        use = [[rule.use.get(name, 0) for name in names] for rule in seats]
-        self._use = np.array(use, dtype=np.int64).reshape(len(seats), len(names))
-        self._capacity = np.array([rule.capacity for rule in seats], dtype=np.int64)
-        self.held = bool(len(seats)) or bool((night.releases > 0).any())
-        self._kernel: Any = held_kernels.by_key_until if self.held else dispatch_kernels.by_key
+        rows = [[rule.use.get(name, 0) for name in names] for rule in seats]
+        use = np.array(rows, dtype=np.int64).reshape(len(seats), len(names))
+        capacity = np.array([rule.capacity for rule in seats], dtype=np.int64)
         paths = tasks.remaining_paths[tasks.first_stage[:-1]]
         due = night.deadlines
         self._order = dispatch_kernels.order_of(-tasks.lengths, tasks.first_task)
         by_task = due[tasks.job_of] - (tasks.lengths + tasks.following_paths[tasks.stage_of])
         by_job = due[tasks.job_of] - paths[tasks.job_of]
         self._keys = [by_task[self._order], by_job[self._order]]
-        plain = not self.held and len(night.late) < 2 and len(tasks.lengths) > 0
+        self._dispatch = dispatch_kernels.Dispatch(
+            tasks.lengths[self._order],
+            tasks.first_task,
+            tasks.first_stage,
+            min(night.processors, max(1, len(tasks.lengths))),
+            night.releases,
+            capacity,
+            use,
+        )
+        held = bool(len(seats)) or bool((night.releases > 0).any())
+        plain = not held and len(night.late) < 2 and len(tasks.lengths) > 0
         self._packing = Packing(night, self._order) if plain else None
         self.orders = len(self._keys) * (1 + len(TAILS) * plain)
-        self._lengths = tasks.lengths[self._order]
         self._job_of = tasks.job_of[self._order]
         self._starts = np.full(len(tasks.lengths), np.inf)  # what is never run never starts
         self._places = np.zeros(len(tasks.lengths), dtype=np.int64)
         self._limit = due * (1 + 1e-11)
-        fits = (self._use <= self._capacity[:, None]).all(axis=0)
+        fits = (use <= capacity[:, None]).all(axis=0)
         last = night.deadlines + night.delay
         self.able: Mask = (
             fits & (night.rewards > 0) & (night.releases + paths <= last * (1 + 1e-11))
@@ -64,34 +76,19 @@ class Trials:
         shift : ndarray of float, shape (jobs,), optional
             By how much each job is put off in it.
         """
-        night, tasks = self.night, self.tasks
+        from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
+
         keys = self._keys[order % len(self._keys)]
         if shift is not None:
             keys = keys + shift[self._job_of]
         some: Ints = np.flatnonzero(jobs)
+        completion = np.full(len(self.night.jobs), np.nan)
+        record = dispatch_kernels.Record(self._starts, self._places, completion)
         how = order // len(self._keys)
         if how and self._packing:
-            return self._earned(self._packing.run(keys, some, TAILS[how - 1], self._starts))
-        held: tuple[Any, ...] = ()
-        until: tuple[Any, ...] = ()
-        if self.held:
-            some = some[np.argsort(night.releases[some], kind="stable")]
-            held = (night.releases, self._capacity, self._use)
-            until = (np.inf, tasks.first_stage)
-        completion = np.full(len(night.jobs), np.nan)
-        self._kernel(
-            self._lengths,
-            keys,
-            tasks.first_task,
-            tasks.first_stage,
-            some,
-            min(night.processors, max(1, len(tasks.lengths))),
-            *held,
-            self._starts,
-            self._places,
-            completion,
-            *until,
-        )
+            self._packing.run(self._dispatch, keys, some, record, TAILS[how - 1])
+        else:
+            held_kernels.by_least_key(self._dispatch, keys, some, record)
         return self._earned(completion)
 
     def _earned(self, completion: Floats) -> Floats:
@@ -132,49 +129,26 @@ class Packing:
     """
 
     def __init__(self, night: Instance, order: Ints) -> None:
-        tasks = night.tasks
-        self.night, self.lengths = night, tasks.lengths[order]
-        self.job_of, self.stage_of = tasks.job_of[order], tasks.stage_of[order]
-        self.main = _last_long(night)
-        due = night.deadlines[tasks.job_of_stage]
-        self.latest: Floats = due - tasks.remaining_paths
-        self.due: Floats = (due - tasks.following_paths)[self.stage_of]
-        self.early = self.stage_of < self.main[self.job_of]
+        from schedopt.solvers.dssp.schedule.packing_kernels import Due
+
+        tasks, lengths = night.tasks, night.tasks.lengths[order]
+        job_of, stage_of = tasks.job_of[order], tasks.stage_of[order]
+        main = _last_long(night)
+        by_stage = night.deadlines[tasks.job_of_stage]
+        due = (by_stage - tasks.following_paths)[stage_of]
+        self.early = stage_of < main[job_of]
         late = np.flatnonzero(~self.early)
-        self.by_due = late[np.lexsort((-self.lengths[late], self.due[late]))]
-        self._processors = min(night.processors, max(1, len(order)))
+        by_due = late[np.lexsort((-lengths[late], due[late]))]
+        latest = by_stage - tasks.remaining_paths
+        self._due = Due(main, by_due, due, latest, stage_of, job_of, night.rewards)
 
-    def run(self, keys: Floats, jobs: Ints, part: float, starts: Floats) -> Floats:
-        """Dispatch some jobs by least key, pack the rest, and return when each job completes.
-
-        Tasks are packed for a `part` of the night, at its end; `starts` takes when each task
-        starts.
-        """
+    def run(self, of: Dispatch, keys: Floats, jobs: Ints, record: Record, part: float) -> None:
+        """Dispatch some jobs by least key, and pack the rest in the last part of the night."""
         from schedopt.solvers.dssp.schedule import packing_kernels
 
-        night, tasks = self.night, self.night.tasks
-        tail = part * float(self.due.max(initial=0.0))
-        completion = np.full(len(night.jobs), np.nan)
-        packing_kernels.packed(
-            self.lengths,
-            np.where(self.early, keys - tail, keys),
-            tasks.first_task,
-            tasks.first_stage,
-            self.main,
-            jobs,
-            self._processors,
-            tail * (1 / part - 1),
-            self.by_due,
-            self.due,
-            self.latest,
-            self.stage_of,
-            self.job_of,
-            night.rewards,
-            EFFORT,
-            starts,
-            completion,
-        )
-        return completion
+        tail = part * float(self._due.due.max(initial=0.0))
+        early_first, until = np.where(self.early, keys - tail, keys), tail * (1 / part - 1)
+        packing_kernels.packed(of, self._due, early_first, jobs, record, until, EFFORT)
 
 
 def _last_long(night: Instance) -> Ints:

@@ -217,16 +217,12 @@ class Search:
         if chosen is None:
             return False
         value = self.sample.value(chosen)
-        if value is not None and value > self.value and not self._keeps(chosen):
-            return False
         if value is not None and value > self.value:
+            program = self.program  # rows of planned run times are kept in whole numbers
+            if program.broken(program.completed(np.flatnonzero(chosen).tolist())) is not None:
+                return False
             self.best, self.value = chosen, value
         return value is not None
-
-    def _keeps(self, chosen: Mask) -> bool:
-        """Tell whether a selection keeps every row of planned run times, in whole numbers."""
-        program = self.program
-        return program.broken(program.completed(np.flatnonzero(chosen).tolist())) is None
 
     def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
         """Return the best selection for other rewards, by planned run times."""

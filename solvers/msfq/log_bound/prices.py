@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
+from schedopt.instances.arithmetic import summed
 from schedopt.solvers.clock import now
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
@@ -147,12 +148,6 @@ class PriceSearch:
             self.total = value
             self.bound = rounded_down(ticks.respond(Fraction(value, unit)))
         return value
-
-
-def summed(values: Ticks64) -> int:
-    """Return the sum of whole numbers, which may be beyond 64 bits."""
-    high, low = values >> 30, values & (2**30 - 1)
-    return (int(high.sum()) << 30) + int(low.sum())
 
 
 def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:

@@ -16,7 +16,8 @@ import numpy as np
 
 from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.msfq import Bracketed
-from schedopt.solvers.msfq.linear import Program, version
+from schedopt.solvers.mip.passing import version
+from schedopt.solvers.msfq.linear import Program
 from schedopt.solvers.msfq.log_bound.bracket import bracketed
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 from schedopt.solvers.result import Result

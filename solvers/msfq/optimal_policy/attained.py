@@ -7,9 +7,10 @@ import numpy as np
 
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import improvement, levels
+from schedopt.solvers.msfq.optimal_policy.improvement import Box
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import APART
-from schedopt.solvers.msfq.optimal_policy.tails import Tail, of_policy
+from schedopt.solvers.msfq.optimal_policy.tails import of_policy
 
 MOST_STEPS = 20
 """Corrections of values at most."""
@@ -60,21 +61,13 @@ def attained(
         tail = of_policy(process, decisions, slopes, lifts)
         if tail is None:
             return None
-        yield from _settled(process, decisions, tail, values, max(tolerance, ROUGHLY))
-        last, short = short, _shortfalls(decisions, values, tail)
+        box = Box.of(process, values, decisions, tail, free=False)
+        yield from _settled(box, max(tolerance, ROUGHLY))
+        last, short = short, _shortfalls(box)
         if (short <= 0.0).all() and tolerance < ROUGHLY:
-            yield from _settled(process, decisions, tail, values, tolerance)
-            short = _shortfalls(decisions, values, tail)
-        _, highest = improvement.proven(
-            values,
-            decisions,
-            False,
-            process.system.rates,
-            (process.small_cost, process.large_cost),
-            tail.top,
-            tail.side,
-            tail.bends,
-        )
+            yield from _settled(box, tolerance)
+            short = _shortfalls(box)
+        _, highest = improvement.proven(box)
         if found is None or highest < found.cost:
             found = Attained(highest, values.copy())
         if (short <= 0.0).all():
@@ -86,51 +79,36 @@ def attained(
     return found
 
 
-def _shortfalls(decisions: Decisions, values: Floats, tail: Tail) -> Floats:
+def _shortfalls(box: Box) -> Floats:
     """Return how much steeper values rise below the top and side than is assumed beyond them."""
+    values, decisions, tail = box.values, box.decisions, box.tail
     k, leads = decisions.shape[1], decisions[-1, 0] == 2
     top = values[-1, -1] - values[-2, -1] + tail.bends[2] - tail.top[-1]
     side = values[:, k, -1] - values[:, k, -2] + tail.bends[0] - tail.side[k]
     return np.array([top[leads].max(), side.max()])
 
 
-def _settled(
-    process: Process, decisions: Decisions, tail: Tail, values: Floats, tolerance: float
-) -> Generator[None, None, None]:
+def _settled(box: Box, tolerance: float) -> Generator[None, None, None]:
     """Correct a policy's values until they hardly change."""
-    rates = process.system.rates
-    costs = (process.small_cost, process.large_cost)
-    levels_, layers, width = values.shape
-    best, left = np.zeros((levels_ + 1, layers, width + 1)), np.empty_like(values)
+    values, decisions, left = box.values, box.decisions, np.empty_like(box.values)
     before = np.inf
     apart = APART if decisions.size > SMALL else 1
     past: list[tuple[Floats, Floats]] = []
     for step in range(MOST_STEPS):
-        improvement.at_events(values, best, decisions, False, tail.top, tail.side)
-        improvement.residuals(values, best, rates, costs, left)
+        improvement.at_events(box)
+        improvement.residuals(box, left)
         spread = float(np.ptp(left))
         if step and not tolerance * abs(float(left.mean())) < spread < 2.0 * before:
             break
         before = spread
-        solved = yield from levels.solve(decisions, (left,), rates, apart)
+        solved = yield from levels.solve(decisions, (left,), box.rates, apart)
         start = values.copy()
         values += solved.values
         if apart == 1:
             continue
-        improvement.at_events(values, best, decisions, False, tail.top, tail.side)
+        improvement.at_events(box)
         for _ in range(SWEEPS):
-            improvement.sweep(
-                values,
-                best,
-                decisions,
-                False,
-                rates,
-                costs,
-                float(solved.gains[0]),
-                tail.top,
-                tail.side,
-                1,
-            )
+            improvement.sweep(box, float(solved.gains[0]))
             yield
         _accelerated(start, values, past)
 

@@ -4,6 +4,8 @@ Values are laid out by jobs in the system, the last class fastest, and by what i
 lexicographic order. Impossible states (more in service than in the system) are infinite.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,19 +19,36 @@ TIME, EVENTS, LOST, COST = 0, 1, 2, 3
 SCALE = 1.0 / 2**53
 
 
+class Box(NamedTuple):
+    """Values on a box of jobs in the system, and the process that they are of."""
+
+    values: Floats  # V beside the quadratic, (states, Q)
+    most: Ints  # the most jobs of each class, (C,)
+    strides: Ints  # how far apart states are of one job more, (C,)
+    services: Ints  # all that may be in service, (Q, C)
+    up: Ints  # what is in service after a start, -1 where that cannot be, (Q, C)
+    down: Ints  # and after a completion, (Q, C)
+    arrivals: Floats  # (C,)
+    rates: Floats  # (C,)
+    slopes: Floats  # the cost and the drift of the quadratic, by jobs, (Q, C)
+    constants: Floats  # and where there are none, (Q,)
+    leaving: Floats  # the rate of all events, (Q,)
+
+
+class Play(NamedTuple):
+    """A simulated system and what was seen of it."""
+
+    draw: Seeds  # the state of the random numbers (SplitMix64), (1,)
+    state: Ints  # what is in service, and which class has the servers, -1 for none
+    jobs: Ints  # in the system, (C,)
+    areas: Floats  # jobs in the system added up over time, (C,)
+    came: Floats  # arrivals, (C,)
+    clock: Floats  # time, events, whether there were too many jobs, and the cost
+
+
 @compiled
 def sweep(
-    values: Floats,
-    box: Ints,
-    strides: Ints,
-    services: Ints,
-    up: Ints,
-    down: Ints,
-    arrivals: Floats,
-    rates: Floats,
-    slopes: Floats,
-    constants: Floats,
-    leaving: Floats,
+    box: Box,
     gain: float,
     begin: int,
     end: int,
@@ -41,14 +60,12 @@ def sweep(
 ) -> None:
     """Correct values of some states one after the other, or look at what they leave open.
 
-    `values`, shape (states, Q), are V beside the quadratic, whose cost and drift are in `slopes`,
-    (Q, C), and `constants`, (Q,); `leaving` is the rate of all events. `strides` are the distances
-    of values of one job more; `up` and `down`, (Q, C), what is in service after a start and after a
-    completion, -1 where that cannot be. With `update` the values of states `begin` to `end` are
-    corrected in place; else the least cost and expected change goes to ``found[LOW]``, and the
-    greatest, where nothing is started, to ``found[HIGH]``. `here` and `fresh` are work space.
+    With `update` the values of states `begin` to `end` are corrected in place; else the least cost
+    and expected change goes to ``found[LOW]``, and the greatest, where nothing is started, to
+    ``found[HIGH]``. `here` and `fresh` are work space.
     """
-    count, ways = box.size, leaving.size
+    values, most, strides, services, up, down, arrivals, rates, slopes, constants, leaving = box
+    count, ways = most.size, leaving.size
     for step in range(begin, end):
         at = end - 1 - (step - begin) if backwards else step
         left = at
@@ -66,12 +83,12 @@ def sweep(
             for c in range(count):
                 n = here[c]
                 total += slopes[q, c] * n
-                on = at + strides[c] if n < box[c] else at
+                on = at + strides[c] if n < most[c] else at
                 total += arrivals[c] * values[on, q]
                 if services[q, c]:
                     rate = services[q, c] * rates[c]
                     after = rate * values[at - strides[c], down[q, c]]
-                    if n == box[c]:  # there, or anywhere beyond
+                    if n == most[c]:  # there, or anywhere beyond
                         after = min(after, rate * values[at, down[q, c]] + slopes[q, c])
                     total += after
             if update:
@@ -102,28 +119,7 @@ def _uniform(z: np.uint64) -> float:
 
 
 @compiled
-def run(
-    values: Floats,
-    box: Ints,
-    strides: Ints,
-    services: Ints,
-    up: Ints,
-    down: Ints,
-    arrivals: Floats,
-    rates: Floats,
-    slopes: Floats,
-    constants: Floats,
-    leaving: Floats,
-    events: int,
-    most: int,
-    draw: Seeds,
-    needs: Ints,
-    state: Ints,
-    jobs: Ints,
-    areas: Floats,
-    came: Floats,
-    clock: Floats,
-) -> None:
+def run(box: Box, play: Play, needs: Ints, events: int, too_many: int) -> None:
     """Run the policy that starts what leads to the least values, for some events.
 
     Where more jobs of a class are in the system than the box has room for, the one of most work
@@ -131,13 +127,11 @@ def run(
     estimated by cost and expected change of its values in each state: the changes are 0 in the long
     run, and the sum hardly depends on the state.
 
-    From `most` jobs in the system on it is taken to be unstable. `draw` is the state of the random
-    numbers (SplitMix64). `state` is what is in service and which class has the servers, -1 for
-    none; `areas` and `came` add up jobs in the system over time, and arrivals, by class; `clock`
-    has time and events so far, whether there were too many jobs, and the cost.
+    With more than `too_many` jobs in the system it is taken to be unstable.
     """
-    count = box.size
-    q = state[0]
+    values, most, strides, services, _, down, arrivals, rates, slopes, constants, leaving = box
+    draw, state, jobs, areas, came, clock = play
+    count, q = most.size, state[0]
     waits_at = 0.0
     for c in range(count):
         waits_at += arrivals[c]
@@ -145,20 +139,20 @@ def run(
         at = inside = 0
         rate = waits_at
         for c in range(count):
-            at += min(jobs[c], box[c]) * strides[c]
+            at += min(jobs[c], most[c]) * strides[c]
             inside += jobs[c]
             rate += services[q, c] * rates[c]
-        if inside > most:
+        if inside > too_many:
             clock[LOST] = 1.0
             break
         total = constants[q] - leaving[q] * values[at, q]
         for c in range(count):
             areas[c] += jobs[c] / rate
             total += slopes[q, c] * jobs[c]
-            on = at + strides[c] if jobs[c] < box[c] else at
+            on = at + strides[c] if jobs[c] < most[c] else at
             total += arrivals[c] * values[on, q]
             if services[q, c]:
-                on = at - strides[c] if jobs[c] <= box[c] else at
+                on = at - strides[c] if jobs[c] <= most[c] else at
                 total += services[q, c] * rates[c] * values[on, down[q, c]]
         clock[COST] += total / rate
         clock[TIME] += 1.0 / rate
@@ -173,7 +167,7 @@ def run(
         if chosen >= 0:
             jobs[chosen] += 1
             came[chosen] += 1.0
-            at += strides[chosen] if jobs[chosen] <= box[chosen] else 0
+            at += strides[chosen] if jobs[chosen] <= most[chosen] else 0
         else:
             for c in range(count):
                 if services[q, c]:
@@ -184,18 +178,18 @@ def run(
             chosen = last if chosen < 0 else chosen
             jobs[chosen] -= 1
             q = down[q, chosen]
-            at -= strides[chosen] if jobs[chosen] < box[chosen] else 0
-        best = _started(values, at, q, services, up, jobs)
-        state[1] = _crowded(state[1], q, box, services, jobs, needs)
-        q = best if state[1] < 0 else _filled(q, state[1], services, up, jobs)
+            at -= strides[chosen] if jobs[chosen] < most[chosen] else 0
+        best = _started(box, at, q, jobs)
+        state[1] = _crowded(box, state[1], q, jobs, needs)
+        q = best if state[1] < 0 else _filled(box, q, state[1], jobs)
         clock[COST] += values[at, q] - values[at, best]
     state[0] = q
 
 
 @compiled
-def _started(values: Floats, at: int, q: int, services: Ints, up: Ints, jobs: Ints) -> int:
+def _started(box: Box, at: int, q: int, jobs: Ints) -> int:
     """Return what is in service once everything that leads to the least values is started."""
-    c = 0
+    values, services, up, c = box.values, box.services, box.up, 0
     while c < jobs.size:
         other = up[q, c]
         if other >= 0 and jobs[c] > services[q, c] and values[at, other] <= values[at, q]:
@@ -206,21 +200,22 @@ def _started(values: Floats, at: int, q: int, services: Ints, up: Ints, jobs: In
 
 
 @compiled
-def _crowded(last: int, q: int, box: Ints, services: Ints, jobs: Ints, needs: Ints) -> int:
+def _crowded(box: Box, last: int, q: int, jobs: Ints, needs: Ints) -> int:
     """Return the class that has the servers since too many of it are in the system, -1 for none."""
-    if last >= 0 and jobs[last] > services[q, last] and 2 * jobs[last] > box[last]:
+    if last >= 0 and jobs[last] > box.services[q, last] and 2 * jobs[last] > box.most[last]:
         return last
     chosen, most = -1, 0
-    for c in range(box.size):
-        work = (jobs[c] - box[c]) * needs[c]
+    for c in range(jobs.size):
+        work = (jobs[c] - box.most[c]) * needs[c]
         if work > most:
             chosen, most = c, work
     return chosen
 
 
 @compiled
-def _filled(q: int, first: int, services: Ints, up: Ints, jobs: Ints) -> int:
+def _filled(box: Box, q: int, first: int, jobs: Ints) -> int:
     """Start one class, then, once it is alone and has no room for more, whatever fits beside it."""
+    services, up = box.services, box.up
     while up[q, first] >= 0 and jobs[first] > services[q, first]:
         q = up[q, first]
     for c in range(jobs.size):

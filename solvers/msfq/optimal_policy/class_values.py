@@ -104,14 +104,22 @@ class Values:
     """Values on a box, being corrected; `start` are values on a smaller box."""
 
     def __init__(self, process: ClassProcess, shape: Shape, start: Values | None = None) -> None:
-        self.process, self.shape = process, shape
-        self.up, self.down = steps(process.services)
+        self.shape = shape
         drift = process.arrivals - process.services * process.rates
         both = process.arrivals + process.services * process.rates
-        self.slopes = np.maximum(process.costs + drift @ shape.bends, 0.0)
-        self.constants = drift @ shape.prices + 0.5 * both @ np.diag(shape.bends)
-        self.leaving = both.sum(axis=1)
         self.values = np.zeros((shape.states, len(process.services)))
+        self.box = kernels.Box(
+            self.values,
+            shape.box,
+            shape.strides,
+            process.services,
+            *steps(process.services),
+            process.arrivals,
+            process.rates,
+            slopes=np.maximum(process.costs + drift @ shape.bends, 0.0),
+            constants=drift @ shape.prices + 0.5 * both @ np.diag(shape.bends),
+            leaving=both.sum(axis=1),
+        )
         self.gain, self.bound = 0.0, -np.inf
         self.proven = self.values
         if start is not None:
@@ -158,33 +166,13 @@ class Values:
     def _swept(
         self, *, backwards: bool, update: bool
     ) -> Generator[None, None, tuple[float, float]]:
-        process, shape = self.process, self.shape
+        states, ways = self.values.shape
         found = np.array([np.inf, -np.inf])
-        here, fresh = np.zeros(len(shape.box), np.int64), np.zeros(len(process.services))
-        part = max(1, AT_ONCE // len(process.services))
-        begins = list(range(0, shape.states, part))
+        here, fresh = np.zeros(len(self.shape.box), np.int64), np.zeros(ways)
+        begins = list(range(0, states, part := max(1, AT_ONCE // ways)))
         for begin in reversed(begins) if backwards else begins:
-            kernels.sweep(
-                self.values,
-                shape.box,
-                shape.strides,
-                process.services,
-                self.up,
-                self.down,
-                process.arrivals,
-                process.rates,
-                self.slopes,
-                self.constants,
-                self.leaving,
-                self.gain,
-                begin,
-                min(begin + part, shape.states),
-                backwards,
-                update,
-                here,
-                fresh,
-                found,
-            )
+            end = min(begin + part, states)
+            kernels.sweep(self.box, self.gain, begin, end, backwards, update, here, fresh, found)
             yield
         return float(found[kernels.LOW]), float(found[kernels.HIGH])
 

@@ -214,47 +214,27 @@ class ClassSearch(QueueSearch):
 
     def _try(self, found: Values, events: int, *, anew: bool = False) -> Stages:
         """Simulate a box's policy; keep it if it is better, or if it is simulated anew."""
-        process, shape = self._process, found.shape
-        count = len(shape.box)
+        box = found.shape.box
+        count = len(box)
         self._runs += 1
         seed = (self._runs * 0x9E3779B97F4A7C15 + self._seed) % 2**64
         draw = np.array([seed], dtype=np.uint64)
         state, jobs = np.array([0, -1]), np.zeros(count, np.int64)
         areas, came = np.zeros((BATCHES + 1, count)), np.zeros((BATCHES + 1, count))
         clocks = np.zeros((BATCHES + 1, 4))
-        most = TOO_MANY * int(shape.box.sum())
+        most = TOO_MANY * int(box.sum())
         for batch, clock in enumerate(clocks):
+            play = kernels.Play(draw, state, jobs, areas[batch], came[batch], clock)
             while clock[kernels.EVENTS] < events:
                 left = int(events - clock[kernels.EVENTS])
-                kernels.run(
-                    found.values,
-                    shape.box,
-                    shape.strides,
-                    process.services,
-                    found.up,
-                    found.down,
-                    process.arrivals,
-                    process.rates,
-                    found.slopes,
-                    found.constants,
-                    found.leaving,
-                    min(AT_ONCE, left),
-                    most,
-                    draw,
-                    self._needs,
-                    state,
-                    jobs,
-                    areas[batch],
-                    came[batch],
-                    clock,
-                )
+                kernels.run(found.box, play, self._needs, min(AT_ONCE, left), most)
                 if clock[kernels.LOST]:
                     return
                 yield
         time = clocks[1:, kernels.TIME]  # the first batch is the warm-up
         cost = clocks[1:, kernels.COST] / time
         new = Incumbent(areas[1:] / time[:, None], came[1:], time, cost)
-        plain = new.numbers @ process.costs
+        plain = new.numbers @ self._process.costs
         if not abs(plain.mean() - new.mean) <= FAR * half_width(plain):
             return  # values that are not settled say nothing
         value = self.value

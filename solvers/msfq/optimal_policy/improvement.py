@@ -4,59 +4,72 @@ Arrays of values have shape (J + 1, k + 2, I + 1), those of decisions (J + 1, k,
 `level_kernels`.
 """
 
-# ruff: noqa: PLR0917 (kernels take arrays, and numba is quickest with all by position)
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit
+from schedopt.formulations.msfq.process import Process
+from schedopt.solvers.compiling import compiled, njit
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats, Rates
 
 TIE = 1e-13
 """Relative difference up to which decisions tie, and the old one stays."""
 ROUNDING = 16 * 2.0**-53
 """What an expression of some ten terms may be wrong by, for each unit of its terms' magnitudes."""
-Costs = tuple[float, float]
-"""Of a small and of a large job, per unit of time."""
-Bends = tuple[float, float, float]
-"""Second differences of values beyond a box: in small jobs, in one of each, in large jobs."""
 
 
-@njit(cache=True)
-def _decided(
-    best: Floats,
-    decisions: Decisions,
-    free: bool,
-    j: int,
-    c: int,
-    i: int,
-    stay: float,
-    large: float,
-) -> float:
+class Tail(NamedTuple):
+    """How values go on beyond a box."""
+
+    top: Floats  # increment for one large job more than J, (k + 2, I + 1)
+    side: Floats  # increment for one small job more than I, (k + 2, J + 1)
+    bends: tuple[float, float, float]
+    """Second differences: in small jobs, in one of each, in large jobs."""
+
+
+class Box(NamedTuple):
+    """Values on a box of waiting jobs, and what they are values of."""
+
+    values: Floats  # (J + 1, k + 2, I + 1)
+    best: Floats  # values at events, before a decision, (J + 2, k + 2, I + 2)
+    decisions: Decisions  # (J + 1, k, I + 1)
+    free: bool  # whether the best decision is taken at events, not the one of `decisions`
+    tail: Tail
+    rates: Rates
+    costs: tuple[float, float]  # of a small and of a large job, per unit of time
+
+    @classmethod
+    def of(
+        cls, process: Process, values: Floats, decisions: Decisions, tail: Tail, *, free: bool
+    ) -> Self:
+        """Return a box of a process, whose `best` is still to be filled in."""
+        best = np.zeros([size + more for size, more in zip(values.shape, (1, 0, 1), strict=True)])
+        costs = float(process.small_cost), float(process.large_cost)
+        return cls(values, best, decisions, free, tail, process.system.rates, costs)
+
+
+@compiled
+def _decided(box: Box, j: int, c: int, i: int, stay: float, large: float) -> float:  # noqa: PLR0917
     """Return the value of a state at an event.
 
     `stay` and `large` are the values of starting nothing, and of starting a large job where c = 0;
     ``best`` must be filled in where one more small job is in service.
     """
+    best, decisions = box.best, box.decisions
     if c >= best.shape[1] - 2:
         return stay
     small = best[j, c + 1, i - 1] if i else np.inf
     large = large if c == 0 and j else np.inf
-    if free:
+    if box.free:
         return min(stay, small, large)
     what = decisions[min(j, decisions.shape[0] - 1), c, min(i, decisions.shape[2] - 1)]
     return small if what == 1 else (large if what == 2 else stay)
 
 
-@njit(cache=True)
-def at_events(
-    values: Floats, best: Floats, decisions: Decisions, free: bool, top: Floats, side: Floats
-) -> None:
-    """Fill ``best``, shape (J + 2, k + 2, I + 2), with values at events, before a decision.
-
-    If ``free`` the best decision is taken, else that of ``decisions``. `top`, shape (k + 2, I + 1),
-    and `side`, shape (k + 2, J + 1), are the increments for one large job more than J, and one
-    small job more than I.
-    """
+@compiled
+def at_events(box: Box) -> None:
+    """Fill in the values at events, before a decision."""
+    values, best, (top, side, _) = box.values, box.best, box.tail
     levels, layers, width = values.shape
     k = layers - 2
     for j in range(levels + 1):
@@ -73,70 +86,55 @@ def at_events(
                     large = values[j - 1, k + 1, i]
                 elif j:
                     large = values[j - 1, k + 1, i - 1] + side[k + 1, j - 1]
-                best[j, c, i] = _decided(best, decisions, free, j, c, i, stay, large)
+                best[j, c, i] = _decided(box, j, c, i, stay, large)
 
 
-@njit(cache=True)
-def sweep(
-    values: Floats,
-    best: Floats,
-    decisions: Decisions,
-    free: bool,
-    rates: Rates,
-    costs: Costs,
-    gain: float,
-    top: Floats,
-    side: Floats,
-    count: int,
-) -> None:
-    """Iterate values in place (Gauss-Seidel) ``count`` times, from few jobs to many.
-
-    `gain` is the long-run cost; for the other arguments see `at_events`.
-    """
-    l1, lk, m1, mk = rates
+@compiled
+def sweep(box: Box, gain: float) -> None:
+    """Iterate values in place (Gauss-Seidel), from few jobs to many, at a long-run cost."""
+    values, best, costs, (top, side, _) = box.values, box.best, box.costs, box.tail
+    l1, lk, m1, mk = box.rates
     levels, layers, width = values.shape
     k = layers - 2
-    for _ in range(count):
-        for j in range(levels):
-            for n in range(k + width):
-                for c in range(min(k, n), max(-1, n - width), -1):
-                    i = n - c
-                    out = costs[0] * n + costs[1] * j - gain
-                    out += l1 * best[j, c, i + 1] + lk * best[j + 1, c, i]
-                    if c:
-                        out += c * m1 * best[j, c - 1, i]
-                    out /= l1 + lk + c * m1
-                    values[j, c, i] = out
-                    large = values[j - 1, k + 1, i] if j else np.inf
-                    best[j, c, i] = _decided(best, decisions, free, j, c, i, out, large)
-                    if i + 1 == width:
-                        stay = out + side[c, j]
-                        far = large + side[k + 1, j - 1] if j else np.inf
-                        best[j, c, i + 1] = _decided(best, decisions, free, j, c, i + 1, stay, far)
-                    if j + 1 == levels:
-                        large = values[j, k + 1, i]
-                        best[j + 1, c, i] = _decided(
-                            best, decisions, free, j + 1, c, i, out + top[c, i], large
-                        )
-                if n < width:
-                    c = k + 1
-                    out = costs[0] * n + costs[1] * (j + 1) - gain + mk * best[j, 0, n]
-                    out += l1 * best[j, c, n + 1] + lk * best[j + 1, c, n]
-                    out /= l1 + lk + mk
-                    values[j, c, n] = best[j, c, n] = out
-                    if n + 1 == width:
-                        best[j, c, n + 1] = out + side[c, j]
-                    if j + 1 == levels:
-                        best[j + 1, c, n] = out + top[c, n]
+    for j in range(levels):
+        for n in range(k + width):
+            for c in range(min(k, n), max(-1, n - width), -1):
+                i = n - c
+                out = costs[0] * n + costs[1] * j - gain
+                out += l1 * best[j, c, i + 1] + lk * best[j + 1, c, i]
+                if c:
+                    out += c * m1 * best[j, c - 1, i]
+                out /= l1 + lk + c * m1
+                values[j, c, i] = out
+                large = values[j - 1, k + 1, i] if j else np.inf
+                best[j, c, i] = _decided(box, j, c, i, out, large)
+                if i + 1 == width:
+                    stay = out + side[c, j]
+                    far = large + side[k + 1, j - 1] if j else np.inf
+                    best[j, c, i + 1] = _decided(box, j, c, i + 1, stay, far)
+                if j + 1 == levels:
+                    large = values[j, k + 1, i]
+                    best[j + 1, c, i] = _decided(box, j + 1, c, i, out + top[c, i], large)
+            if n < width:
+                c = k + 1
+                out = costs[0] * n + costs[1] * (j + 1) - gain + mk * best[j, 0, n]
+                out += l1 * best[j, c, n + 1] + lk * best[j + 1, c, n]
+                out /= l1 + lk + mk
+                values[j, c, n] = best[j, c, n] = out
+                if n + 1 == width:
+                    best[j, c, n + 1] = out + side[c, j]
+                if j + 1 == levels:
+                    best[j + 1, c, n] = out + top[c, n]
 
 
-@njit(cache=True)
-def residuals(values: Floats, best: Floats, rates: Rates, costs: Costs, out: Floats) -> None:
+@compiled
+def residuals(box: Box, out: Floats) -> None:
     """Fill in the cost per unit of time of each state and its first event, by the values.
 
     In a solution all of them are the long-run cost.
     """
-    l1, lk, m1, mk = rates
+    values, best, costs = box.values, box.best, box.costs
+    l1, lk, m1, mk = box.rates
     levels, layers, width = values.shape
     k = layers - 2
     for j in range(levels):
@@ -152,13 +150,14 @@ def residuals(values: Floats, best: Floats, rates: Rates, costs: Costs, out: Flo
                 out[j, c, i] = jobs + change
 
 
-@njit(cache=True)
-def improve(values: Floats, best: Floats, decisions: Decisions) -> int:
+@compiled
+def improve(box: Box) -> int:
     """Take the best decisions where they are better than those in force; return how many changed.
 
     On empty servers a large job is not kept waiting for small ones that are not there, and the
     last small job that there is room for is not kept waiting: every policy then visits few states.
     """
+    values, best, decisions = box.values, box.best, box.decisions
     levels, layers, width = values.shape
     k = layers - 2
     changed = 0
@@ -185,10 +184,10 @@ def improve(values: Floats, best: Floats, decisions: Decisions) -> int:
     return changed
 
 
-@njit(cache=True)
-def _beyond(values: Floats, j: int, top: Floats, side: Floats, bends: Bends, out: Floats) -> None:
+@compiled
+def _beyond(values: Floats, j: int, tail: Tail, out: Floats) -> None:
     """Fill in the values of a level, or of one above the box, shape (k + 2, I + k + 4)."""
-    small, both, large = bends
+    top, side, (small, both, large) = tail
     highest, last = values.shape[0] - 1, values.shape[2] - 1
     m, level = max(j - highest, 0), min(j, highest)
     for c in range(values.shape[1]):
@@ -199,16 +198,7 @@ def _beyond(values: Floats, j: int, top: Floats, side: Floats, bends: Bends, out
 
 
 @njit(cache=True)
-def proven(
-    values: Floats,
-    decisions: Decisions,
-    free: bool,
-    rates: Rates,
-    costs: Costs,
-    top: Floats,
-    side: Floats,
-    bends: Bends,
-) -> tuple[float, float]:
+def proven(box: Box) -> tuple[float, float]:
     """Return bounds on long-run costs that values prove, rounding taken off.
 
     With h the values and B(s) the value of the best decision at s, every policy costs at least the
@@ -218,9 +208,10 @@ def proven(
     linear there but for the choice; see `tails`, which takes care of where they go.
 
     Unless ``free``, ``decisions`` is the policy; beyond the box it is as at its edge, where small
-    jobs are started. For `top` and `side` see `at_events`.
+    jobs are started.
     """
-    l1, lk, m1, mk = rates
+    values, decisions, free, costs = box.values, box.decisions, box.free, box.costs
+    l1, lk, m1, mk = box.rates
     levels, layers, width = values.shape
     k = layers - 2
     wide = width + k + 3
@@ -230,7 +221,7 @@ def proven(
     for j in range(-1, levels + 2):
         now, above = above, now
         best, best_above = best_above, best
-        _beyond(values, j + 1, top, side, bends, above)
+        _beyond(values, j + 1, box.tail, above)
         rule = decisions[min(j + 1, levels - 1)]
         best_above[k:] = above[k:]
         for c in range(k - 1, -1, -1):

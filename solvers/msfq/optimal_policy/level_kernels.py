@@ -10,6 +10,8 @@ have shape (k, I + 1). An arrival that would be one waiting job too many is lost
 is part of the source terms.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,15 +27,19 @@ Entry = tuple[Numbers, Floats, int]
 and how many there are."""
 
 
-@njit(cache=True)
-def stops(decisions: Decisions) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the states in which a policy stops, numbered by c + i and then by c.
+class Stops(NamedTuple):
+    """The states of a level in which a policy stops, numbered by c + i and then by c."""
 
-    The first array, shape (k + 1, I + 1), tells where decisions lead from each state: the number of
-    a stop, or -1 - i for a large job started while i small ones wait. The second, shape (stops, 2),
-    has c and i of each stop; the third, shape (k + I + 2,), the first stop with each value of c +
-    i, and their number at the end.
-    """
+    settled: Numbers
+    """Where decisions lead from each state: the number of a stop, or -1 - i for a large job started
+    while i small ones wait; shape (k + 1, I + 1)."""
+    where: Numbers  # c and i of each stop, (stops, 2)
+    starts: Numbers  # the first stop with each c + i, and the number of stops, (k + I + 2,)
+
+
+@njit(cache=True)
+def stops(decisions: Decisions) -> Stops:
+    """Return the states in which a policy stops."""
     k, width = decisions.shape
     settled = np.empty((k + 1, width), np.int32)
     where = np.empty(((k + 1) * width, 2), np.int32)
@@ -55,14 +61,13 @@ def stops(decisions: Decisions) -> tuple[Numbers, Numbers, Numbers]:
                 settled[c, i] = settled[c + 1, i - 1]
             elif decisions[c, i] == 2:
                 settled[c, i] = -1 - i
-    return settled, where[:count].copy(), starts
+    return Stops(settled, where[:count].copy(), starts)
 
 
 @njit(cache=True)
 def fill(
     right: Floats,
-    settled: Numbers,
-    where: Numbers,
+    stops: Stops,
     above: Numbers,
     far: Floats,
     own: Entry,
@@ -77,6 +82,7 @@ def fill(
     `above` and `far` are ``settled`` of the level above, and values there, shape (stops there, u +
     q). `own` and `below` express the value while i small jobs wait by the u (t): see `Entry`.
     """
+    settled, where, _ = stops
     l1, lk, m1, _ = rates
     width = settled.shape[1]
     u, t = own[2], below[2]
@@ -106,14 +112,13 @@ def _enter(row: Floats, rate: float, entry: Entry, i: int, shift: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def solve_stops(
-    right: Floats, settled: Numbers, where: Numbers, starts: Numbers, rates: Rates, top: bool
-) -> None:
+def solve_stops(right: Floats, stops: Stops, rates: Rates, top: bool) -> None:
     """Solve the stops' equations in place, for many right sides at once.
 
     Stops with n = c + i have neighbours with n - 1 and n + 1 only: they are eliminated from the
     largest n down, and put in again from the smallest n up.
     """
+    settled, where, starts = stops
     l1, lk, m1, _ = rates
     k, width = settled.shape[0] - 1, settled.shape[1]
     columns = right.shape[1]
@@ -217,9 +222,7 @@ def large_rows(
 @njit(cache=True)
 def put_in(
     source: Floats,
-    settled: Numbers,
-    where: Numbers,
-    starts: Numbers,
+    stops: Stops,
     above: Floats,
     large_above: Floats,
     large_below: Floats,
@@ -235,6 +238,7 @@ def put_in(
     above and below. `at_event`, shape (k + 1, I + 1), takes the values before the policy decides;
     `values`, shape (k + 2, I + 1), those after it has decided, also where the policy never stops.
     """
+    settled, where, _ = stops
     l1, lk, m1, mk = rates
     layers, width = settled.shape
     right = np.empty((where.shape[0], 1))
@@ -248,7 +252,7 @@ def put_in(
         if c and settled[c - 1, i] < 0:
             out += c * m1 * large_below[-1 - settled[c - 1, i]]
         right[s, 0] = out
-    solve_stops(right, settled, where, starts, rates, top)
+    solve_stops(right, stops, rates, top)
     for c in range(layers):
         for i in range(width):
             target = settled[c, i]

@@ -23,8 +23,8 @@ from schedopt.solvers.msfq.optimal_policy.level_kernels import (
     Decisions,
     Entry,
     Floats,
-    Numbers,
     Rates,
+    Stops,
 )
 
 DENSE, STRETCH = 16, 0.3
@@ -49,9 +49,7 @@ class Solved:
 class _Level:
     """What later steps need of an eliminated level."""
 
-    settled: Numbers
-    where: Numbers
-    starts: Numbers
+    stops: Stops
     below: Entry
     nodes: NDArray[np.intp]
     into: Floats  # values at the nodes of the level above, in terms of those at this one's
@@ -72,7 +70,7 @@ def solve(
     own = _entry(width, np.empty(0, np.intp))
     for j in range(len(decisions) - 1, -1, -1):
         top = not levels
-        settled, where, starts = kernels.stops(decisions[j])
+        settled, where, _ = stops = kernels.stops(decisions[j])
         leads = np.flatnonzero(settled[0] < 0)
         nodes = _nodes(int(leads[-1]) if leads.size else -1, apart)
         below = _entry(width, nodes)
@@ -82,9 +80,9 @@ def solve(
             constants[..., a] = source[j]
         right = np.zeros((len(where), u + t + kinds + 1))
         right[:, u + t :] = constants[where[:, 0], where[:, 1]]
-        above = settled if top else levels[-1].settled
-        kernels.fill(right, settled, where, above, far, own, below, rates, top)
-        kernels.solve_stops(right, settled, where, starts, rates, top)
+        above = settled if top else levels[-1].stops.settled
+        kernels.fill(right, stops, above, far, own, below, rates, top)
+        kernels.solve_stops(right, stops, rates, top)
         right[np.abs(right) < NEXT_TO_NOTHING] = 0.0
         rows = kernels.large_rows(
             np.ascontiguousarray(constants[-1]), right, settled, far_large, u, below, rates, top
@@ -95,7 +93,7 @@ def solve(
             into[np.abs(into) < NEXT_TO_NOTHING] = 0.0
             far = _product(right[:, :u], into) + right[:, u:]
             far_large = _product(rows[:, :u], into) + rows[:, u:]
-        levels.append(_Level(settled, where, starts, below, nodes, into))
+        levels.append(_Level(stops, below, nodes, into))
         own = below
         yield
     gains, entered = _entered(levels, kinds)
@@ -163,7 +161,7 @@ def _values(
 ) -> Generator[None, None, Solved]:
     """Put known values in from the highest level down."""
     values = np.empty_like(source)
-    layers, width = levels[0].settled.shape
+    layers, width = levels[0].stops.settled.shape
     above, large_above = np.empty((layers, width)), np.empty(width)
     for level, j in zip(levels, range(len(levels) - 1, -1, -1), strict=True):
         large_below = np.zeros(width)
@@ -173,9 +171,7 @@ def _values(
         at_event = np.empty_like(above)
         kernels.put_in(
             source[j] - gains[0],
-            level.settled,
-            level.where,
-            level.starts,
+            level.stops,
             above,
             large_above,
             large_below,

@@ -14,8 +14,9 @@ import numpy as np
 
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import improvement, levels
+from schedopt.solvers.msfq.optimal_policy.improvement import Box, Tail
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
-from schedopt.solvers.msfq.optimal_policy.tails import Tail, bends, from_below
+from schedopt.solvers.msfq.optimal_policy.tails import bends, from_below
 
 SWEEPS = 20
 MOST_STEPS = 30
@@ -61,13 +62,9 @@ class BoxSearch:
     """
 
     def __init__(self, process: Process, decisions: Decisions, price: float | None = None) -> None:
-        k, self._box = process.system.k, (decisions.shape[2] - 1, len(decisions) - 1)
-        self._process, self._rates = process, process.system.rates
-        self._costs = (process.small_cost, process.large_cost)
-        self._decisions = decisions.copy()
-        self._values = np.zeros((self._box[1] + 1, k + 2, self._box[0] + 1))
-        self._events = np.zeros((self._box[1] + 2, k + 2, self._box[0] + 2))
-        self._left = np.empty_like(self._values)
+        levels, k, width = decisions.shape
+        self._process, self._values = process, np.zeros((levels, k + 2, width))
+        self._decisions, self._left = decisions.copy(), np.empty_like(self._values)
         self._apart = APART if decisions.size > SMALL else 1
         self._gain = 0.0
         self._fresh = True
@@ -76,11 +73,12 @@ class BoxSearch:
         self.diverged = False
         self._bends = bends(process)
         w, _, e = self._bends
-        self._price(w * (self._box[0] + 1), e * (self._box[1] + 1) if price is None else price)
+        self._price(w * width, e * levels if price is None else price)
 
     def _price(self, small: float, large: float) -> None:
-        self._prices = small, large
-        self._tail = from_below(self._process, self._box, self._prices)
+        self._prices, most = (small, large), (self._values.shape[2] - 1, len(self._values) - 1)
+        tail = from_below(self._process, most, self._prices)
+        self._box = Box.of(self._process, self._values, self._decisions, tail, free=True)
 
     def work(self, tolerance: float, trials: int = TRIALS) -> Steps:
         """Improve until bounds change by less than a relative tolerance; yields every now and then.
@@ -124,27 +122,14 @@ class BoxSearch:
         """Take better decisions until there are none."""
         before = least = np.inf
         for step in range(most):
-            changed, tail = 1, self._tail
-            improvement.at_events(
-                self._values, self._events, self._decisions, True, tail.top, tail.side
-            )
+            changed = 1
+            improvement.at_events(self._box)
             if not self._fresh:
                 for _ in range(SWEEPS):
-                    improvement.sweep(
-                        self._values,
-                        self._events,
-                        self._decisions,
-                        True,
-                        self._rates,
-                        self._costs,
-                        self._gain,
-                        tail.top,
-                        tail.side,
-                        1,
-                    )
+                    improvement.sweep(self._box, self._gain)
                     yield
-                changed = improvement.improve(self._values, self._events, self._decisions)
-            improvement.residuals(self._values, self._events, self._rates, self._costs, self._left)
+                changed = improvement.improve(self._box)
+            improvement.residuals(self._box, self._left)
             spread = float(np.ptp(self._left))
             least = min(least, spread) if step else np.inf
             most_left = max(WILD * least, self._gain)
@@ -157,9 +142,8 @@ class BoxSearch:
                 return
             before = spread
             self._fresh = False
-            solved = yield from levels.solve(
-                self._decisions, (self._left,), self._rates, self._apart
-            )
+            rates = self._process.system.rates
+            solved = yield from levels.solve(self._decisions, (self._left,), rates, self._apart)
             self._values += solved.values
             self._gain = float(solved.gains[0])
 
@@ -174,27 +158,16 @@ class BoxSearch:
     def _at_side(self) -> float:
         """Return the price at the side, extrapolated from the least increment of a small job."""
         k, (w, both, _) = self._process.system.k, self._bends
-        few = min(k, self._box[0])
+        few = min(k, self._values.shape[2] - 1)
         rises = np.diff(self._values[:, k, -few - 1 :], axis=1) - w * k
         rises += w * np.arange(few, 0, -1)
         return float((rises.min(axis=1) - both * np.arange(len(rises))).min())
 
     def _prove(self) -> None:
-        tail = self._tail
-        bound, _ = improvement.proven(
-            self._values,
-            self._decisions,
-            True,
-            self._rates,
-            self._costs,
-            tail.top,
-            tail.side,
-            tail.bends,
-        )
+        bound, _ = improvement.proven(self._box)
         if self.best is None or bound > self.best.bound:
-            self.best = Bounded(
-                self._decisions.copy(), self._values.copy(), tail, self._gain, bound, self._prices
-            )
+            policy, values, tail = self._decisions.copy(), self._values.copy(), self._box.tail
+            self.best = Bounded(policy, values, tail, self._gain, bound, self._prices)
 
 
 def _next_price(tried: list[tuple[float, float, float]]) -> float:

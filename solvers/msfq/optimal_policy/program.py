@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
 from schedopt.formulations.msfq.process import ClassProcess, Process
 from schedopt.instances.msfq import OptimalTable
-from schedopt.solvers.msfq.linear import Program, Solved, version
+from schedopt.solvers.mip.passing import version
+from schedopt.solvers.msfq.linear import Program, Solved
 from schedopt.solvers.msfq.optimal_policy.tables import as_table
 from schedopt.solvers.msfq.searching import changes_in
 from schedopt.solvers.result import Result
@@ -81,7 +82,6 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
         stopped="completed" if known and (solution is None or not enough) else solved.stopped,
         solution=solution,
         bound=flows.cost(solved) if enough else None,
-        options={},
         message=message,
     )
 

@@ -17,30 +17,19 @@ unit of time, as they take time to leave) that emptying the system whenever it g
 change its cost by o(1), and then its squares are bounded in the mean.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from schedopt.formulations.msfq.process import Process
 from schedopt.solvers.msfq.optimal_policy import level_kernels as kernels
-from schedopt.solvers.msfq.optimal_policy.improvement import Bends
+from schedopt.solvers.msfq.optimal_policy.improvement import Tail
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
 
 SLACK = 1e-3
 """Relative safety margin of second differences."""
 
 
-@dataclass
-class Tail:
-    """How values go on beyond a box."""
-
-    top: Floats  # increment for one large job more than J, (k + 2, I + 1)
-    side: Floats  # increment for one small job more than I, (k + 2, J + 1)
-    bends: Bends  # w, β and e
-
-
-def bends(process: Process) -> Bends:
-    """Return second differences with which values bound every policy from below.
+def bends(process: Process) -> tuple[float, float, float]:
+    """Return the second differences w, β and e with which values bound every policy from below.
 
     They are those of the fluid, in which nothing is lost to switching: with K = k·μ_1, all of
 
@@ -109,7 +98,7 @@ def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | N
     k, l1, lk, m1, _ = process.system
     rates = process.system.rates
     width = decisions.shape[1]
-    settled, where, starts = kernels.stops(decisions)
+    settled, where, _ = stops = kernels.stops(decisions)
     leads = np.flatnonzero(settled[0] < 0)
     if not leads.size:
         return None
@@ -127,9 +116,9 @@ def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | N
     right = np.zeros((len(where), width + 2))
     right[:, width:] = source[where[:, 0], where[:, 1]]
     nowhere = np.zeros((1, 2))
-    kernels.fill(right, settled, where, settled, nowhere, none, below, rates, True)
+    kernels.fill(right, stops, settled, nowhere, none, below, rates, True)
     right[:, -1] -= right[:, :width].sum(axis=1)
-    kernels.solve_stops(right, settled, where, starts, rates, True)
+    kernels.solve_stops(right, stops, rates, True)
     rows = kernels.large_rows(
         np.ascontiguousarray(source[-1]), right, settled, nowhere, 0, below, rates, True
     )

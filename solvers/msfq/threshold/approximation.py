@@ -36,10 +36,9 @@ def area(system: System) -> Curve:
 
 
 def _curve(system: System, by_area: bool) -> Curve:
-    k, l1, lk, m1, mk = system
-    small, large = np.empty(k), np.empty(k)
-    ok = np.empty(k, dtype=np.bool_)
-    _sweep(k, float(l1), float(lk), float(m1), float(mk), by_area, small, large, ok)
+    small, large = np.empty(system.k), np.empty(system.k)
+    ok = np.empty(system.k, dtype=np.bool_)
+    _sweep(System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok)
     return Curve(_finite(small), _finite(large), ok)
 
 
@@ -50,17 +49,10 @@ def _finite(values: Floats) -> Floats:
 
 @njit(cache=True, error_model="numpy", plain=few(3000))
 def _sweep(
-    k: int,
-    l1: float,
-    lk: float,
-    m1: float,
-    mk: float,
-    by_area: bool,
-    small: Floats,
-    large: Floats,
-    ok: NDArray[np.bool_],
+    system: System, by_area: bool, small: Floats, large: Floats, ok: NDArray[np.bool_]
 ) -> None:
     """Fill in both classes' response times from l = k-1 down, carrying phase 3 along."""
+    k, l1, _, m1, _ = system
     km = k * m1
     b = 1.0 / (km - l1)  # E and E[·²] of a busy period of small jobs on all servers
     b2 = 2.0 * km * (b * b * b)
@@ -74,9 +66,8 @@ def _sweep(
     h3 = v3 = t = g3 = 0.0
     visits = 1.0
     for l in range(k - 1, -1, -1):
-        small[l], large[l], ok[l] = _times(
-            k, l1, lk, m1, mk, l, h3, v3, h4s[l], v4s[l], t * l1 / km, g3, by_area
-        )
+        phase3, phase4 = (h3, v3, g3), (h4s[l], v4s[l])
+        small[l], large[l], ok[l] = _times(system, l, phase3, phase4, t * l1 / km, by_area)
         m = (1.0 + l1 * m) / (l * m1)
         s = l1 * s / (l * m1) + 2.0 * m * m
         g = (l + l1 * g) / (l * m1)
@@ -89,21 +80,19 @@ def _sweep(
 
 @njit(cache=True, error_model="numpy")
 def _times(
-    k: int,
-    l1: float,
-    lk: float,
-    m1: float,
-    mk: float,
+    system: System,
     l: int,
-    h3: float,
-    v3: float,
-    h4: float,
-    v4: float,
+    phase3: tuple[float, float, float],
+    phase4: tuple[float, float],
     tau: float,
-    g3: float,
     by_area: bool,
 ) -> Any:
-    """Return E[T] of small and of large jobs, and whether no phase is skipped on average."""
+    """Return E[T] of small and of large jobs, and whether no phase is skipped on average.
+
+    Phases take so long in the mean, with such a variance; phase 3 leaves the area `g3`.
+    """
+    k, l1, lk, m1, mk = system
+    (h3, v3, g3), (h4, v4) = phase3, phase4
     km = k * m1
     rs, rl = l1 / km, lk / mk
     b, big = 1.0 / (km - l1), 1.0 / (mk - lk)

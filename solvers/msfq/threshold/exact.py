@@ -22,7 +22,7 @@ import numpy as np
 
 from schedopt.formulations.msfq.process import Curve, System
 from schedopt.solvers.msfq.threshold import exact_kernels
-from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES
+from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES, Point
 
 Variant = Literal["literal", "lazy"]
 kernels: Any = exact_kernels
@@ -38,16 +38,17 @@ def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple
     They are infinite where phase 3 takes longer than floating point can tell. The lazy variant
     waits for a large job before it drains.
     """
-    k = system.k
-    lazy = variant == "lazy"
-    parameters = (*map(float, system[1:]), k, threshold, lazy)
+    l1, lk, m1, mk = map(np.float64, system[1:])
+    point = Point(l1, lk, m1, mk, system.k, threshold, variant == "lazy")
     with np.errstate(all="ignore"):
-        pi, y = _stationary(parameters, k, lazy)
-        rewards = kernels.rewards(*parameters)
+        pi, y = _stationary(point)
+        rewards = kernels.rewards(point)
         if not np.isfinite(pi).all() or not np.isfinite(rewards[0]).all():
             return np.inf, np.inf
         moments = _moments(system, pi, y, rewards)
-        means = _means(pi, y, moments, rewards)
+        basis = np.array([*moments, y])
+        table, tail = rewards
+        means = [table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)]  # over a cycle
     cycle = means[0]
     small, large = means[1] / (system.l1 * cycle), means[2] / (system.lk * cycle)
     if not (np.isfinite(small) and np.isfinite(large) and cycle > 0):
@@ -61,13 +62,14 @@ def exact_curve(system: System, variant: Variant = "literal") -> Curve:
     return Curve(times[:, 0], times[:, 1], np.ones(system.k, dtype=np.bool_))
 
 
-def _stationary(parameters: Any, k: int, lazy: bool) -> tuple[Any, float]:
+def _stationary(point: Point) -> tuple[Any, float]:
     """Solve for π_n, n < k, and for y (0 where not lazy)."""
+    k, lazy = point.k, point.lazy
     radius = 10.0 ** (-DECADES / k)
     count = 2 * max(POINTS * k // 2, 16)
     angles = 2 * np.pi * np.arange(count // 2 + 1) / count
     z = radius * np.exp(1j * angles)
-    free, terms = kernels.series(*parameters, 1.0 - z)
+    free, terms = kernels.series(point, 1.0 - z)
     spectrum = np.conj(np.column_stack([free, terms]))
     values = np.fft.irfft(spectrum, count, axis=0)  # coefficients times radius^n
     powers = radius ** -np.arange(k)
@@ -78,14 +80,15 @@ def _stationary(parameters: Any, k: int, lazy: bool) -> tuple[Any, float]:
     matrix[:k] -= rows[:, 1 : 1 + unknowns]
     right[:k] = rows[:, 0]
     if lazy:
-        matrix[k], right[k] = _equation_of_y(parameters, k, radius, values, count)
+        matrix[k], right[k] = _equation_of_y(point, radius, values, count)
     found = np.linalg.solve(matrix, right)
     return found[:k], float(found[k]) if lazy else 0.0
 
 
-def _equation_of_y(parameters: Any, k: int, radius: float, values: Any, count: int) -> Any:
+def _equation_of_y(point: Point, radius: float, values: Any, count: int) -> Any:
     """Return the row and right side that fix y, from Π(τ) or from the coefficients from k on."""
-    tau_gap = kernels.busy_gap(parameters[1], parameters[0], k * parameters[2])
+    k = point.k
+    tau_gap = kernels.busy_gap(point.lk, point.l1, k * point.m1)
     tau = 1.0 - tau_gap
     row = np.zeros(k + 1)
     if tau < radius:
@@ -95,7 +98,7 @@ def _equation_of_y(parameters: Any, k: int, radius: float, values: Any, count: i
         combined = weights @ values
         row[:k], row[k] = -combined[1 : 1 + k], 1.0 - combined[1 + k]
         return row, combined[0]
-    free, terms = kernels.series(*parameters, np.array([tau_gap], dtype=np.complex128))
+    free, terms = kernels.series(point, np.array([tau_gap], dtype=np.complex128))
     row[:k] = tau ** np.arange(k) - terms[0, :k].real
     row[k] = tau ** (k - 1) - terms[0, k].real
     return row, free[0].real
@@ -117,11 +120,3 @@ def _moments(system: System, pi: Any, y: float, rewards: Any) -> tuple[float, fl
     known = l1 * l1 * (table[4] @ pi + second[0] * rest + second[1] * m1 + second[3] * y)
     m2 = (mean + known - left) / (1.0 - l1 * l1 * second[2])
     return rest, m1, m2
-
-
-def _means(pi: Any, y: float, moments: tuple[float, float, float], rewards: Any) -> Any:
-    """Return the mean of each quantity over a cycle."""
-    table, tail = rewards
-    rest, m1, m2 = moments
-    basis = np.array([rest, m1, m2, y])
-    return np.array([table[i] @ pi + tail[i] @ basis for i in range(QUANTITIES)])

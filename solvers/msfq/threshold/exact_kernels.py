@@ -13,6 +13,18 @@ MOST_STEPS = 2_000_000
 FEW_SERVERS = 64
 
 
+class Point(NamedTuple):
+    """A system at a threshold; rates are numpy's, of which a division by 0 is infinite."""
+
+    l1: float
+    lk: float
+    m1: float
+    mk: float
+    k: int
+    l: int
+    lazy: bool
+
+
 def busy_gap(theta: Any, arrival: float, service: float) -> Any:
     """Return 1 - B(θ) for an M/M/1 busy period: its root, without cancellation near θ = 0."""
     c = service - arrival + theta
@@ -22,13 +34,12 @@ def busy_gap(theta: Any, arrival: float, service: float) -> Any:
 _busy_gap = compiled(busy_gap)
 
 
-def series(
-    l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool, gaps: Any
-) -> Any:
+def series(point: Point, gaps: Any) -> Any:
     """Return Π's constant part and its coefficients of π_0..π_{k-1} (and y) at some z.
 
     `gaps` are 1 - z: near 1 these must not be computed from z.
     """
+    l1, lk, m1, _, k, l, _ = point
     psi = np.ones(k + 1)  # passage from n down to l before the next large job, n <= k - 1
     h = last = 1.0 - float(busy_gap(lk, l1, k * m1))
     passage = [1.0] * (k + 1)
@@ -41,7 +52,7 @@ def series(
     terms = np.zeros((gaps.size, k + 1), dtype=np.complex128)
     at, falls, drains, offset = np.empty((4, k + 1), dtype=np.complex128)
     work = Work(at, falls, drains, psi, offset, np.empty(k + 1))
-    _series(l1, lk, m1, mk, k, l, lazy, gaps, free, terms, work)
+    _series(point, gaps, free, terms, work)
     return free, terms
 
 
@@ -60,30 +71,18 @@ class Work(NamedTuple):
 
 
 @compiled
-def _series(
-    l1: float,
-    lk: float,
-    m1: float,
-    mk: float,
-    k: int,
-    l: int,
-    lazy: bool,
-    gaps: Any,
-    free: Any,
-    terms: Any,
-    work: Work,
-) -> None:
+def _series(point: Point, gaps: Any, free: Any, terms: Any, work: Work) -> None:
     for i in range(gaps.size):
         w = gaps[i]
         weight = 1.0 + 0.0j
         for _ in range(MOST_STEPS):
-            sigma_gap, a, extra = _step(l1, lk, m1, mk, k, l, lazy, w, work)
+            sigma_gap, a, extra = _step(point, w, work)
             sigma = 1.0 - sigma_gap
             power = a
-            for n in range(k):
+            for n in range(point.k):
                 terms[i, n] += weight * (work.at[n] - power)
                 power *= sigma
-            terms[i, k] += weight * extra
+            terms[i, point.k] += weight * extra
             weight *= a
             w = sigma_gap
             if abs(w) < NEAR:
@@ -92,18 +91,9 @@ def _series(
 
 
 @compiled
-def _step(
-    l1: float,
-    lk: float,
-    m1: float,
-    mk: float,
-    k: int,
-    l: int,
-    lazy: bool,
-    w: Any,
-    work: Work,
-) -> Any:
+def _step(point: Point, w: Any, work: Work) -> Any:
     """Fill in G_n(z), n < k; return 1 - σ, a(z) and the coefficient of y."""
+    l1, lk, m1, mk, k, l, lazy = point
     beta_gap = _busy_gap(l1 * w, lk, mk)
     s = lk * beta_gap
     sigma_gap = _busy_gap(s, l1, k * m1)
@@ -125,19 +115,18 @@ def _step(
         at[0] = (l1 * at[1] + lk * (1.0 - beta_gap)) / (l1 + lk)
         return sigma_gap, a, 0.0 * a
     above = at[l + 1] if l + 1 < k else sigma * ds[l]
-    _wait_for_large(l1, lk, m1, k, l, 1.0 - beta_gap, above, work)
+    _wait_for_large(point, 1.0 - beta_gap, above, work)
     return sigma_gap, a, (at[l] - ds[l]) * work.psi[k - 1]
 
 
 @compiled
-def _wait_for_large(
-    l1: float, lk: float, m1: float, k: int, l: int, beta: Any, above: Any, work: Work
-) -> None:
+def _wait_for_large(point: Point, beta: Any, above: Any, work: Work) -> None:
     """Turn drains at once into drains that a large job starts: F_n from D_n, n < k.
 
     Up to l: (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n; above it
     F_n = Q_n + (F_l - D_l)·ψ_n, where Q_n has a large job waiting already.
     """
+    l1, lk, m1, _, k, l, _ = point
     at, ds, psi = work.at, work.drains, work.psi
     offset, ratio = work.offset, work.ratio  # F_n = offset_n + ratio_n·F_{n+1}
     total = l1 + lk
@@ -156,13 +145,14 @@ def _wait_for_large(
         at[n] = offset[n] + ratio[n] * at[n + 1]
 
 
-@njit(cache=True, error_model="numpy", plain=lambda *of: of[4] <= FEW_SERVERS)
-def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bool) -> Any:
+@njit(cache=True, error_model="numpy", plain=lambda point: point.k <= FEW_SERVERS)
+def rewards(point: Point) -> Any:
     """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
 
     The table has shape (5, k), see `QUANTITIES`. The tail, shape (5, 4), holds for n >= k the
     coefficients of 1, M, M² and τ^M, where M = n - k + 1.
     """
+    l1, lk, m1, _, k, l, lazy = point
     km = k * m1
     b = 1.0 / (km - l1)
     vb = 2.0 * km * (b * b * b) - b * b
@@ -185,18 +175,18 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
             w += m[n]
             v += s[n] - m[n] * m[n]
             area += g[n]
-        worth = _worth(l1, lk, m1, mk, first, min(n, l), h4, v4, w, 0.0, v, 0.0, area, 0.0, 0.0)
+        worth = _worth(point, first, min(n, l), h4, v4, (w, 0.0), (v, 0.0), (area, 0.0, 0.0))
         for i in range(QUANTITIES):
             table[i, n] = worth[i, 0]
     full = km * b * b + (k - 1.5) * b
-    worth = _worth(l1, lk, m1, mk, first, l, h4, v4, w, b, v, vb, area, full, 0.5 * b)
+    worth = _worth(point, first, l, h4, v4, (w, b), (v, vb), (area, full, 0.5 * b))
     for i in range(QUANTITIES):
         for p in range(3):
             tail[i, p] = worth[i, p]
     if lazy:
-        _until_large(l1, lk, m1, k, table, tail)
+        _until_large(point, table, tail)
         return table, tail
-    alone = _worth(l1, lk, m1, mk, 1.0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    alone = _worth(point, 1.0, 0, 0.0, 0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0))
     for i in range(QUANTITIES):
         one = table[i, 1] if k > 1 else tail[i, 0]
         table[i, 0] = (l1 * one + lk * alone[i, 0]) / (l1 + lk)
@@ -206,27 +196,23 @@ def rewards(l1: float, lk: float, m1: float, mk: float, k: int, l: int, lazy: bo
 
 @njit(cache=True, error_model="numpy")
 def _worth(
-    l1: float,
-    lk: float,
-    m1: float,
-    mk: float,
+    point: Point,
     first: float,
     drained: int,
     h4: float,
     v4: float,
-    w0: float,
-    w1: float,
-    v0: float,
-    v1: float,
-    g0: float,
-    g1: float,
-    g2: float,
+    mean: tuple[float, float],
+    variance: tuple[float, float],
+    space: tuple[float, float, float],
 ) -> Any:
     """Return the five quantities as polynomials in M, shape (5, 3).
 
-    Phases 2 and 3 take w0 + w1·M with variance v0 + v1·M and leave the area g0 + g1·M + g2·M²; then
-    ``drained`` jobs end. Large jobs arrive all the while, and one (``first``) is there already.
+    Phases 2 and 3 take w0 + w1·M (`mean`) with variance v0 + v1·M and leave the area g0 + g1·M +
+    g2·M² (`space`); then ``drained`` jobs end. Large jobs arrive all the while, and one (``first``)
+    is there already.
     """
+    _, lk, m1, mk, _, _, _ = point
+    (w0, w1), (v0, v1), (g0, g1, g2) = mean, variance, space
     big = 1.0 / (mk - lk)
     big2 = 2.0 * mk * (big * big * big)
     r = lk * big
@@ -240,7 +226,7 @@ def _worth(
     for p in range(3):  # slices and arrays within would take seconds to compile
         square = a2[p] + lk * big2 * wait[p]
         out[0, p] = (1.0 + r) * wait[p] + big * one[p]
-        out[1, p] = area[p] + 0.5 * l1 * square
+        out[1, p] = area[p] + 0.5 * point.l1 * square
         out[2, p] = first * wait[p] + 0.5 * lk * wait2[p] + mk * big * big * (one[p] + lk * wait[p])
         out[2, p] += 0.5 * big * (lk * lk * wait2[p] + 2.0 * lk * first * wait[p])
         out[3, p], out[4, p] = a[p], square
@@ -248,8 +234,9 @@ def _worth(
 
 
 @njit(cache=True, error_model="numpy")
-def _until_large(l1: float, lk: float, m1: float, k: int, table: Any, tail: Any) -> None:
+def _until_large(point: Point, table: Any, tail: Any) -> None:
     """Put the time until a large job comes before what it finds: (λ + μ_n)·f_n = source + ...."""
+    l1, lk, m1, _, k, _, _ = point
     km = k * m1
     tau = 1.0 - _busy_gap(lk, l1, km)
     for i in range(QUANTITIES):

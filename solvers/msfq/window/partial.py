@@ -12,9 +12,10 @@ from schedopt.solvers.msfq.window.partial_kernels import (
     Facts,
     Partials,
     Scratch,
+    Search,
     Tally,
+    search,
 )
-from schedopt.solvers.msfq.window.partial_search_kernels import search
 
 MOST = 1_500_000
 """Partial schedules that are kept; each takes some 300 bytes."""
@@ -34,19 +35,14 @@ class PartialSearch:
 
     def __init__(self, packing: Packing, *, most: int = MOST) -> None:
         self._jobs = len(packing.ticks.run)
-        self._facts = facts_of(packing)
-        self._found = _room(most, EACH * most)
-        one = [np.zeros(1, np.int64) for _ in Tally._fields]
-        self._tally = Tally(*one)
+        self._found = _room_for(most, EACH * most)
+        self._tally = Tally(*(np.zeros(1, np.int64) for _ in Tally._fields))
         self._tally.known[0] = packing.known
-        jobs, most_kinds = self._jobs + 2, self._jobs + 2
-        self._scratch = Scratch(
-            *(np.zeros(jobs, np.int64) for _ in range(4)),
-            *(np.zeros(most_kinds, np.int64) for _ in range(2)),
-        )
+        scratch = Scratch(*(np.zeros(self._jobs + 2, np.int64) for _ in Scratch._fields))
         found = self._found  # at first nobody has started
         found.begun[0], found.then[0], found.parent[0] = -1, 0, -1
         self._tally.found[0] = self._tally.waiting[0] = 1
+        self._search = Search(facts_of(packing), found, self._tally, scratch)
         self.proven = self.full = False
 
     @property
@@ -63,7 +59,7 @@ class PartialSearch:
         """Search for about that long; tell whether there is nothing left to do."""
         until = now() + seconds
         while not (self.proven or self.full):
-            came = search(self._facts, self._found, self._tally, self._scratch, AT_ONCE)
+            came = search(self._search, AT_ONCE)
             self.proven, self.full = came == EXHAUSTED, came == FULL
             if now() >= until:
                 break
@@ -149,22 +145,10 @@ def _summed(rates: Ticks64, lengths: Ticks64) -> Ticks64:
     return np.hstack([np.zeros((len(rates), 1), np.int64), np.cumsum(rates * lengths, axis=1)])
 
 
-def _room(most: int, held: int) -> Partials:
+def _room_for(most: int, held: int) -> Partials:
     """Return room for so many partial schedules, and for so many jobs that run in them."""
-    whole = np.int64
-    return Partials(
-        started=np.zeros(most, whole),
-        begun=np.zeros(most, whole),
-        then=np.zeros(most, whole),
-        cost=np.zeros(most, whole),
-        bound=np.zeros(most, whole),
-        parent=np.zeros(most, whole),
-        link=np.zeros(most, whole),
-        offset=np.zeros(most, whole),
-        size=np.zeros(most, whole),
-        state=np.zeros(most, np.int8),
-        ends=np.zeros(held, whole),
-        kinds=np.zeros(held, whole),
-        heap=np.zeros(most, whole),
-        table=np.full(1 << most.bit_length(), -1, whole),
-    )
+    parts = {name: np.zeros(most, np.int64) for name in Partials._fields}
+    parts |= {name: np.zeros(held, np.int64) for name in ("ends", "kinds")}
+    parts["state"] = np.zeros(most, np.int8)
+    parts["table"] = np.full(1 << most.bit_length(), -1)
+    return Partials(**parts)

@@ -13,12 +13,13 @@ import numpy as np
 from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.msfq import Window
 from schedopt.formulations.msfq.log_bound import Ticks, Ticks64
+from schedopt.instances.arithmetic import summed
 from schedopt.instances.msfq import Windowed
 from schedopt.solvers import cpsat
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.engine import HandOn
-from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, summed
+from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed, rounded_down
 from schedopt.solvers.msfq.window.annealing import improved
 from schedopt.solvers.msfq.window.packing import Packing
@@ -134,7 +135,6 @@ def _handed(
         stopped=stopped,
         solution=known,
         bound=bound,
-        options={},
     )
     if not result.proven:
         return HandOn(result, bound, left)

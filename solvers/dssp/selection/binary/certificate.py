@@ -20,7 +20,6 @@ from schedopt.formulations.program import Program, WholeRow, whole_rewards, whol
 from schedopt.instances.decimals import as_written
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, closed_columns
 from schedopt.solvers.dssp.selection.binary.blocks import Closer
-from schedopt.solvers.dssp.selection.binary.multipliers import Reason
 from schedopt.solvers.dssp.selection.binary.tree import Node, Tree, clock
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Limits, Result
@@ -143,7 +142,11 @@ def _written(node: Node, program: Program, rows: list[int]) -> Certificate:
     ``rows`` says where the rows of the tree are in the certificate.
     """
     written: Certificate = {}
-    told = [_reason(reason, rows) for reason in node.reasons if not _of_a_row(reason)]
+    told = [
+        [_number(one.weight), [[rows[i], _number(y)] for i, y in one.multipliers]]
+        for one in node.reasons
+        if one.weight != 0 or len(one.multipliers) != 1
+    ]
     if told:
         written["reasons"] = told
     if node.blocks:
@@ -151,15 +154,6 @@ def _written(node: Node, program: Program, rows: list[int]) -> Certificate:
     if node.column is not None:
         written["split"] = program.columns[node.column]
     return written
-
-
-def _of_a_row(reason: Reason) -> bool:
-    return reason.weight == 0 and len(reason.multipliers) == 1
-
-
-def _reason(reason: Reason, rows: list[int]) -> list[object]:
-    multipliers = [[rows[i], _number(y)] for i, y in reason.multipliers]
-    return [_number(reason.weight), multipliers]
 
 
 def _number(number: int) -> int | str:

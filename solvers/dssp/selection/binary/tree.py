@@ -9,7 +9,7 @@ import numpy as np
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values
 from schedopt.solvers.dssp.selection.binary.multipliers import Reason, apply, rounded
-from schedopt.solvers.dssp.selection.binary.relaxation import Floats, Relaxation, Relaxed
+from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation, Relaxed
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 
 ROUNDS = 3
@@ -134,7 +134,10 @@ class Tree:
     def _relaxation_closes(self, values: Values, relaxed: Relaxed, reasons: list[Reason]) -> bool:
         """Fix what the relaxation's multipliers rule out; tell whether they close the branch."""
         if relaxed.feasible:
-            self._take_point(values, relaxed.values)
+            near = (relaxed.values > 0.5).astype(np.int8)  # the relaxation's point, rounded
+            tried = np.where(values == FREE, near, values).astype(np.int8)
+            if self.arrays.cut_off(tried) is None:
+                self._take(tried)
             if self.satisfy and self.best is not None:
                 return True
             if self.target is None:
@@ -157,12 +160,6 @@ class Tree:
             if self._blocks and candidates[0] not in reasons[-1:]:
                 reasons.append(candidates[0])
         return bool(self._blocks)
-
-    def _take_point(self, values: Values, point: Floats) -> None:
-        """Try the relaxation's point, rounded, as a selection."""
-        tried = np.where(values == FREE, (point > 0.5).astype(np.int8), values).astype(np.int8)
-        if self.arrays.cut_off(tried) is None:
-            self._take(tried)
 
     def _take(self, values: Values) -> None:
         """Keep a selection that keeps all rows, if it is better."""

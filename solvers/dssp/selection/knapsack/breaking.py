@@ -1,5 +1,6 @@
 """Where a row of items breaks, without sorting them all: what is far from there stays as it is."""
 
+from collections.abc import Sequence
 from math import inf
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ class Near(NamedTuple):
     before: Mask  # those of larger keys than all of these
     broken: int  # where among these the break item is; beyond them where everything fits
     used: float  # what all up to the break sum to
+    worth: float  # the rewards of those before
 
     @property
     def taken(self) -> int:
@@ -29,37 +31,39 @@ class Near(NamedTuple):
         return int(np.count_nonzero(self.before)) + self.broken
 
 
-def near_break(keys: Floats, sizes: Floats, room: float) -> Near:
+def near_break(keys: Floats, sizes: Floats, room: float, rewards: Floats | None = None) -> Near:
     """Return the items near the break where items of whole sizes are taken by falling key."""
     from schedopt.solvers.dssp.selection.knapsack.kernels import sift
 
     if keys.size <= MANY:
         places = steady_order(-keys)
-        return _found(places, np.zeros(keys.size, dtype=np.bool_), 0.0, sizes, room)
+        return _found(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
     margin, step = MARGIN, keys.size // SAMPLED
     before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
     some = keys[::step]
-    falling = np.argsort(-some)
-    filled = np.cumsum(sizes[::step][falling])
-    about = int(np.searchsorted(filled, room / step))
+    falling = (-some).argsort()
+    filled = sizes[::step][falling].cumsum()
+    about = int(filled.searchsorted(room / step))
+    items = sizes, sizes if rewards is None else rewards
     while True:
         first, last = about - margin, about + margin
         high = float(some[falling[first]]) if 0 <= first < some.size else inf
         low = float(some[falling[last]]) if last < some.size else -inf
-        found, sum_before = sift(keys, low, high, sizes, before, between)
+        found, *sums = sift(keys, 0.0, items, low, high, before, between)
         places = between[:found]
         if low < high:
             places = places[steady_order(-keys[places])]
-        near = _found(places, before, sum_before, sizes, room)
-        if (sum_before <= room or high == inf) and (near.broken < found or low == -inf):
+        near = _found(places, before, sums, sizes, room)
+        if (sums[0] <= room or high == inf) and (near.broken < found or low == -inf):
             return near
         margin *= 4
 
 
 def _found(
-    places: NDArray[np.intp], before: Mask, sum_before: float, sizes: Floats, room: float
+    places: NDArray[np.intp], before: Mask, sums: Sequence[float], sizes: Floats, room: float
 ) -> Near:
-    """Return where among some places the break is."""
-    filled = sum_before + np.cumsum(sizes[places])
-    broken = int(np.searchsorted(filled, room, side="right"))
-    return Near(places, before, broken, float(filled[broken - 1]) if broken else sum_before)
+    """Return where among some places the break is; `sums`: what those before weigh and bring."""
+    filled = sizes[places].cumsum()
+    filled += sums[0]
+    broken = int(filled.searchsorted(room, side="right"))
+    return Near(places, before, broken, float(filled[broken - 1]) if broken else sums[0], sums[1])

@@ -93,11 +93,12 @@ def _relaxation(
         count += float((room - near.used) / weights[first])
     # Whatever the price is, this is a bound; each term is off by 2^-52 of what it is made of,
     # whose sum is off by far less than the half.
-    gains = np.maximum(left - price * weights, 0.0)
+    gains = price * weights
+    np.maximum(np.subtract(left, gains, out=gains), 0.0, out=gains)
     ends = price * room, multiplier * limit
     asked = float(weights.sum())
     made = (
-        float(np.abs(left).sum())
+        float(np.abs(left, out=left).sum())
         + price * (asked + room)
         + abs(multiplier) * (2 * left.size + limit)
     )

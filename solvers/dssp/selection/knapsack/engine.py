@@ -80,7 +80,9 @@ class _Knapsack:
         )
 
     def _columns(self, chosen: NDArray[np.bool_]) -> NDArray[np.int8]:
-        columns = np.zeros(len(self.model.instance.jobs), dtype=np.int8)
+        if chosen.size == self.model.width:
+            return chosen.view(np.int8)
+        columns = np.zeros(self.model.width, dtype=np.int8)
         columns[self.knapsack.positions[chosen]] = 1
         return columns
 

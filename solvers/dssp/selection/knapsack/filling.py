@@ -16,6 +16,18 @@ HALVES: Final = (6, 10, 14, 18)
 """How many items each half has, from round to round: 2^18 sums take some 20 ms."""
 
 
+def filled(items: tuple[Floats, Floats, Floats], room: float, broken: int, first: Mask) -> Mask:
+    """Return a selection to start from, or one that fills the room better if all ratios are equal.
+
+    `items`: weights, rewards and ratios, and a last ratio of 0.
+    """
+    weights, rewards, ratios = items
+    if broken == weights.size or ratios[0] != ratios[-2] or weights[first].sum() >= room:
+        return first
+    fuller = fill(weights, room, broken)
+    return fuller if rewards[fuller].sum() > rewards[first].sum() else first
+
+
 def fill(weights: Floats, room: float, broken: int) -> Mask:
     """Return a selection that fills as much of the room as was found.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import floor
+from functools import cached_property, lru_cache
+from math import copysign, floor, inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from schedopt.instances.decimals import Whole, as_written, whole_total
+from schedopt.instances.decimals import LARGEST, Whole, as_written
 from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
@@ -36,13 +38,16 @@ class Items:
     exact: bool  # whether nothing was rounded
 
     @classmethod
-    def of(cls, rewards: Floats, demands: Floats, room: float) -> Items:
-        """Sift jobs whose demands, and the room, are decimals in one unit."""
-        if (total := whole_total(demands)) is not None:  # mostly there is no unit to look for,
-            limit = float(min(floor(room), 2 * total))
-            least = min(rewards.min(initial=1.0), demands.min(initial=1.0))
-            if least > 0 and demands.max(initial=0.0) <= limit:  # and all are worth a decision
-                everyone, none = np.arange(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
+    def of(cls, rewards: Floats, demands: Floats, room: float, known: Sequence[Seen] = ()) -> Items:
+        """Sift jobs whose demands, and the room, are decimals in one unit.
+
+        ``known``: of rewards and demands, where it is.
+        """
+        worth, asked = known or (seen(rewards), seen(demands))
+        if asked.total is not None:  # mostly there is no unit to look for,
+            limit = float(min(floor(room), 2 * asked.total))
+            if worth.least > 0 < asked.least and asked.most <= limit:  # and all are worth a look
+                everyone, none = _first(rewards.size), np.zeros(rewards.size, dtype=np.bool_)
                 with np.errstate(over="ignore", under="ignore"):
                     ratios = rewards / demands
                 return cls(rewards, demands, limit, ratios, everyone, none, exact=True)
@@ -105,9 +110,19 @@ class Items:
 
     def jobs(self, chosen: Mask) -> Mask:
         """Return the mask over jobs, shape (J,), of a mask over items, shape (n,)."""
+        if chosen.size == self.free.size:
+            return chosen
         mask = self.free.copy()
         mask[self.positions[chosen]] = True
         return mask
+
+
+@lru_cache(1)
+def _first(count: int) -> NDArray[np.intp]:
+    """Return the first whole numbers, which nobody may change."""
+    numbers = np.arange(count)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Floats, float, bool]:
@@ -121,7 +136,8 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     room = min(room, 2 * demands.total)
     unit = 1 << max(0, room.bit_length() - 53)
     if unit == 1:
-        return numbers.astype(np.float64), float(room), True
+        whole = demands.floats if demands.scale == 1 else numbers.astype(np.float64)
+        return whole, float(room), True
     if not generous:
         return (-(-numbers // unit)).astype(np.float64), float(room // unit), False
     weights = numbers // unit
@@ -130,13 +146,33 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     return least, float(-(-room // unit) + int(light.sum())), False
 
 
-def valid(name: str, numbers: ArrayLike) -> Floats:
-    """Return a row of numbers, `ValueError` where one is negative or not finite."""
-    array = np.asarray(numbers, dtype=np.float64)
-    least, most = array.min(initial=0.0), array.max(initial=0.0)  # NaN where there is one
-    if array.ndim != 1 or not (least >= 0 and most < np.inf):
+class Seen(NamedTuple):
+    """What is known of some numbers; of none, the least is infinite."""
+
+    least: float
+    most: float
+    total: int | None  # of whole numbers, exactly; None of others, and where it is too large
+
+
+def seen(numbers: Floats) -> Seen:
+    """Look at some numbers."""
+    from schedopt.solvers.dssp.selection.knapsack.kernels import survey
+
+    if not numbers.size:
+        return Seen(inf, 0.0, 0)
+    least, most, total, whole = survey(numbers)
+    if copysign(1.0, least) < 0:
+        least = float(numbers.min())
+    return Seen(least, most, int(total) if whole and total < LARGEST else None)
+
+
+def valid(name: str, numbers: ArrayLike) -> tuple[Floats, Seen]:
+    """Return a row of numbers and a look at it, `ValueError` of a negative or infinite one."""
+    array = np.ascontiguousarray(numbers, dtype=np.float64)
+    found = seen(array) if array.ndim == 1 else None
+    if found is None or not (found.least >= 0 and found.most < inf):
         raise ValueError(f"{name} must be a row of finite numbers that are not negative")
-    return array
+    return array, found
 
 
 def common_step(rewards: Floats) -> float:
@@ -147,4 +183,8 @@ def common_step(rewards: Floats) -> float:
 def divisor(numbers: Floats) -> float:
     """Return the largest common divisor of whole numbers; mostly a few of them have none."""
     few = np.gcd.reduce(numbers[:64].astype(np.int64), initial=0)
-    return float(few if few == 1 else np.gcd.reduce(numbers.astype(np.int64), initial=few))
+    if few > 1:  # a quotient of whole numbers below 2^53 is never rounded to a whole one
+        parts = numbers / float(few)
+        if not np.array_equal(parts, np.floor(parts)):
+            few = np.gcd.reduce(numbers.astype(np.int64), initial=few)
+    return float(few)

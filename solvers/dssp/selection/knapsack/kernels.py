@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Array = Any  # numba gives its own types to what these kernels hand to one another
 Cursor = Any
 Items = tuple[Floats, Floats, Floats]
@@ -206,22 +207,50 @@ def _merge(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
     return NODES_FULL if used == parent.size else PAUSED
 
 
+@njit(cache=True, plain=small(2000), fastmath={"reassoc"})
+def survey(numbers: Floats) -> tuple[float, float, float, bool]:
+    """Return least, most and sum of numbers that are not negative, and whether all are whole.
+
+    The bits of such numbers rise with them; NaN counts as more than infinity, -0 as negative. The
+    sum is exact where all are whole and it is below 2^53.
+    """
+    bits = numbers.view(np.int64)
+    least, most, total, parts = bits[0], bits[0], 0.0, 0
+    for i in range(numbers.size):
+        least = min(least, bits[i])
+        most = max(most, bits[i])
+        total += numbers[i]
+        parts += np.floor(numbers[i]) != numbers[i]
+    ends = np.array([least, most]).view(np.float64)
+    return ends[0], ends[1], total, parts == 0
+
+
 @njit(cache=True, plain=small(2000))
 def sift(
-    keys: Floats, low: float, high: float, numbers: Floats, above: Mask, between: Array
-) -> tuple[int, float]:
-    """Tell keys above `high`, and the places of those from `low` up to it.
+    keys: Floats,
+    price: float,
+    items: tuple[Floats, Floats],
+    low: float,
+    high: float,
+    above: Mask,
+    between: Array,
+) -> tuple[int, float, float]:
+    """Tell keys less price times weight above `high`, and the places of those from `low` up to it.
 
-    Returns how many are between, and what the numbers of those above sum to.
+    `items`: their weights and rewards. Returns how many are between, and what weights and rewards
+    of those above sum to.
     """
-    found, total = 0, 0.0
+    weights, rewards = items
+    found, weight, reward = 0, 0.0, 0.0
     for i in range(keys.size):
-        over = keys[i] > high
+        key = keys[i] - price * weights[i]
+        over = key > high
         above[i] = over
-        total += numbers[i] * over
+        weight += weights[i] * over
+        reward += rewards[i] * over
         between[found] = i
-        found += (keys[i] >= low) and not over
-    return found, total
+        found += (key >= low) & (not over)
+    return found, weight, reward
 
 
 @njit(cache=True, plain=small(2000))
@@ -266,6 +295,33 @@ def solution(at: Cursor, size: int, tree: Tree) -> Mask:
         chosen[item[node]] = not chosen[item[node]]
         node = parent[node]
     return chosen
+
+
+@njit(cache=True, plain=small(2000))
+def begin(
+    given: Items, order: Array, room: float, window: int, items: Items
+) -> tuple[int, float, float, Mask]:
+    """Write some items into `items`, in an order, with a last ratio of 0.
+
+    Returns the break item, what all before it sum to, its ratio, and, if there is a window, a good
+    solution.
+    """
+    (all_weights, all_rewards, all_ratios), (weights, rewards, ratios) = given, items
+    broken, used = order.size, 0.0
+    for i in range(order.size):
+        j = order[i]
+        weights[i], rewards[i], ratios[i] = all_weights[j], all_rewards[j], all_ratios[j]
+        if broken == order.size:
+            if used + weights[i] > room:
+                broken = i
+            else:
+                used += weights[i]
+    ratios[order.size] = 0.0
+    if window:
+        first = first_incumbent(weights, rewards, room, broken, window)
+    else:
+        first = np.zeros(0, dtype=np.bool_)
+    return broken, used, ratios[broken], first
 
 
 @njit(cache=True, plain=small(2000))

@@ -6,12 +6,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from schedopt.instances.decimals import LARGEST, Whole, whole_total
+from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.instances.sorting import steady_order
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
 from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
-from schedopt.solvers.dssp.selection.knapsack.filling import fill
+from schedopt.solvers.dssp.selection.knapsack.filling import filled
 from schedopt.solvers.dssp.selection.knapsack.finishing import finish, undominated
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Floats,
@@ -19,6 +19,7 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     Mask,
     common_step,
     divisor,
+    seen,
     valid,
 )
 from schedopt.solvers.dssp.selection.knapsack.lists import CoreMemoryError, Lists
@@ -28,9 +29,9 @@ __all__ = ["Core", "CoreMemoryError"]
 _CHUNK: Final = 1 << 21  # states between two looks at the clock and the keyboard: some 30 ms
 _FIRST_CHUNK: Final = 1 << 15  # what the bound by the number of items is not worth its time for
 _WINDOW: Final = 2048  # items on either side of the break item that the first incumbent looks at
-_NEAR: Final = 512  # the same, where not all items are sorted
+_NEAR: Final = 256  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
-_WINDOW_STEPS: Final = 2  # so many of these are spent on a window where not all items are sorted
+_WINDOW_STEPS: Final = 4  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
 _LONGER: Final = 8  # times as long are the lists when light items are tried again
 
@@ -82,20 +83,24 @@ class Core(Lists):
     def __init__(
         self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
     ) -> None:
-        self._given, self._scale, self._roomy = valid("rewards", rewards), 1.0, True
-        if whole_total(self._given) is None:
+        (self._given, worth), self._scale, self._roomy = valid("rewards", rewards), 1.0, True
+        if worth.total is None:
             # Rewards that are decimal fractions are as exact as whole ones, in a smaller unit.
             whole = Whole.of(self._given)
             self._roomy = whole.total < LARGEST and whole.scale <= 10**22
             if self._roomy:
                 self._scale, self._given = float(whole.scale), whole.numbers.astype(np.float64)
-        needs = valid("demands", demands)
+                worth = seen(self._given)
+        needs, asked = valid("demands", demands)
         if self._given.shape != needs.shape:
             raise ValueError("rewards and demands must be of one length")
         if not 0 <= room < float("inf"):
             raise ValueError(f"room must be finite and not negative, not {room!r}")
         self._memory = memory
-        self._items = Items.of(self._given, needs, float(room))
+        self._items = Items.of(self._given, needs, float(room), (worth, asked))
+        self._most = float(self._given.sum() if worth.total is None else worth.total)
+        free = self._given[self._items.free]
+        self._offered = float(free.sum()) if self._roomy else fsum(free)
         self._exact = self._roomy and self._items.exact
         self._tightened, self._least, self._finished = False, inf, 1 << 13
         self._until = inf
@@ -122,7 +127,7 @@ class Core(Lists):
         """What no selection can exceed; the value, once it is proven. It never rises."""
         if self._proven:
             return self.value
-        bound = float(self._cursor["bound"][0])
+        bound = float(self._at["bound"][0])
         bound = (floor(bound + self._slip) if self._whole else bound) + self._free
         return max(self.value, bound / self._scale)
 
@@ -173,12 +178,15 @@ class Core(Lists):
         """Sort by ratio what is not decided, and set up the search of that."""
         items = self._items
         rewards, weights, room = items.rewards, items.weights, items.room
-        with np.errstate(under="ignore"):
-            ratios = items.ratios if weights is needs else rewards / weights
+        ratios = items.ratios
+        if weights is not needs:
+            with np.errstate(under="ignore"):
+                ratios = rewards / weights
         if rewards.size:  # what no set of weights can sum to is no room
             room -= room % divisor(weights)
         self._whole = self._roomy or bool(np.array_equal(rewards, np.floor(rewards)))
-        self._step = common_step(rewards) if self._whole else 0.0
+        step = divisor if self._roomy else common_step
+        self._step = step(rewards) if self._whole else 0.0
         if self._exact and rewards.size > MANY:
             self._decide(ratios, room)
         else:
@@ -193,25 +201,29 @@ class Core(Lists):
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         rewards, weights = self._items.rewards, self._items.weights
-        near, inside, broken, used = near_break(ratios, weights, room)
+        near, inside, broken, used, base = near_break(ratios, weights, room, rewards)
         first = max(0, broken - _NEAR)
-        inside[near[:first]] = True
+        before = near[:first]
+        inside[before] = True
         near, broken = near[first : broken + _NEAR], broken - first
         price = float(ratios[near[min(broken, near.size - 1)]])
-        self._start(near, ratios, room - used + float(weights[near[:broken]].sum()), inside)
+        base += float(rewards[before].sum())
+        self._start(
+            near, ratios, room - used + float(weights[near[:broken]].sum()), inside, base=base
+        )
         if self._looked_through():
             return
         out, places = np.empty_like(inside), np.empty(rewards.size, dtype=np.intp)
-        losses = rewards - price * weights
-        slack = self._slack()
-        count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
+        slack, items = self._slack(), (weights, rewards)
+        count, weight, base = kernels.sift(rewards, price, items, -slack, slack, out, places)
         if count > 2 * _WINDOW:  # far from the break things may fit better
             far = np.zeros(rewards.size, dtype=np.bool_)
             far[near] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
             wide = np.flatnonzero(far)
             wide = wide[steady_order(-ratios[wide])]
             found, kept = self._on_items(), inside & ~far
-            self._start(wide, ratios, room - float((weights * kept).sum()), kept, found)
+            left = room - float((weights * kept).sum())
+            self._start(wide, ratios, left, kept, first=found)
             self._look_further()
             known = self._base + float(self._cursor["value"][0])
             self._least = bound_by_count(rewards, weights, room, known, known + self._step)
@@ -219,19 +231,19 @@ class Core(Lists):
                 self._cursor["bound"] = self._cursor["value"]
                 return
             slack = self._slack()
-            count, weight = kernels.sift(losses, -slack, slack, weights, out, places)
+            count, weight, base = kernels.sift(rewards, price, items, -slack, slack, out, places)
         order, found = places[:count], self._on_items()
         order = order[steady_order(-ratios[order])]
-        self._start(order, ratios, room - weight, out, found)
+        self._start(order, ratios, room - weight, out, base=base, first=found)
 
     def _slack(self) -> float:
         """Return what Dantzig's bound is above the best so far, and what rounding can do to it."""
-        at = self._cursor
-        return float(at["root"][0] - at["value"][0]) + 2.0**-46 * float(self._given.sum())
+        at = self._at
+        return float(at["root"][0] - at["value"][0]) + 2.0**-46 * self._most
 
     def _looked_through(self) -> bool:
         """Search for a short while; tell whether nothing anywhere can be better than the best."""
-        at, enough = self._cursor, self._least - self._base
+        at, enough = self._at, self._least - self._base
         enough = min(enough, float(at["root"][0])) + self._slip - self._step
         for _ in range(_WINDOW_STEPS):
             if self._proven or at["value"][0] > enough or self._search(_WINDOW_CHUNK) == 0:
@@ -247,48 +259,50 @@ class Core(Lists):
         ratios: Floats,
         room: float,
         inside: Mask | None = None,
+        *,
+        base: float | None = None,
         first: Mask | None = None,
     ) -> None:
         """Set up the search of some items, the first incumbent and the state to start from.
 
         `order`: the items by falling ratio; `room`: what is left by those `inside`, which are put
-        in anyway; `first`: a selection of all items that is known to be good.
+        in anyway, and whose rewards sum to `base`; `first`: a selection of all items that is known
+        to be good.
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         self._order, self._room, self._inside = order, room, inside
         self._chosen = None  # of the base that was
-        self._base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
-        self._ratios = np.append(ratios[order], 0.0)
-        weights, rewards = self._items.weights[order], self._items.rewards[order]
-        self._weights, self._rewards = weights, rewards
-        filled = np.cumsum(weights)
-        broken = int(np.searchsorted(filled, room, side="right"))
-        used = float(filled[broken - 1]) if broken else 0.0
+        if base is None:
+            base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
+        self._base, count, window = base, order.size, 0 if first is not None else _WINDOW
+        taken = _, rewards, _ = np.empty(count), np.empty(count), np.empty(count + 1)
+        self._weights, self._rewards, self._ratios = taken
+        given = self._items.weights, self._items.rewards, ratios
+        broken, used, price, found = kernels.begin(given, order, room, window, taken)
         reward = float(rewards[:broken].sum())
-        self._free = self._total(self._items.free) + self._base
-        self._proven = broken == rewards.size
-        self._broken = broken
-        self._windowed = max(broken, rewards.size - broken) > _WINDOW
+        self._free = self._offered + base
+        self._proven, self._broken = broken == count, broken
+        self._windowed = max(broken, count - broken) > _WINDOW
         self._known = first
         if first is None:
-            self._first = self._incumbent(_WINDOW)
+            self._first = filled(taken, room, broken, found)
             value = float(rewards[self._first].sum())
         else:  # what is decided may be decided otherwise in it
-            value = float((self._items.rewards * first).sum()) - self._base
-        root = reward + (room - used) * float(self._ratios[broken])
-        self._slip = 2.0**-48 * (root + self._base)  # what rounding can do to a bound
-        at = np.zeros(1, dtype=kernels.CURSOR).view(np.recarray)
+            value = float((self._items.rewards * first).sum()) - base
+        root = reward + (room - used) * price
+        self._slip = 2.0**-48 * (root + base)  # what rounding can do to a bound
+        at = np.zeros(1, dtype=kernels.CURSOR)
         at["broken"] = at["right"] = broken
         at["left"], at["removable"] = broken - 1, used
         at["length"], at["best"] = 1, kernels.START
         at["value"] = value
         at["root"] = root
-        at["bound"] = max(at["value"][0], min(root, self._least - self._base))
+        at["bound"] = max(value, min(root, self._least - base))
         # Whole rewards beat the incumbent by their common divisor at least; others by more than
         # rounding.
         at["gain"] = self._step - self._slip if self._whole else self._slip
-        self._cursor = at
+        self._at, self._cursor = at, at.view(np.recarray)
         self._begin(room - used, reward, kernels.BREAK)
 
     def _search(self, budget: int) -> int:
@@ -328,21 +342,15 @@ class Core(Lists):
         """Return the selection to start from, over the items by ratio."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        weights, room, broken = self._weights, self._room, self._broken
-        first: Mask = kernels.first_incumbent(weights, self._rewards, room, broken, window)
-        if broken == self._rewards.size or self._ratios[0] != self._ratios[-2]:
-            return first
-        if weights[first].sum() < room:  # in proportion to demands nothing beats a full room
-            filled = fill(weights, room, broken)
-            if self._rewards[filled].sum() > self._rewards[first].sum():
-                return filled
-        return first
+        items, broken = (self._weights, self._rewards, self._ratios), self._broken
+        first = kernels.first_incumbent(items[0], items[1], self._room, broken, window)
+        return filled(items, self._room, broken, first)
 
     def _on_items(self) -> Mask:
         """Return the best selection so far, over the items as they stand."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        if self._cursor["best"][0] != kernels.START:
+        if self._at["best"][0] != kernels.START:
             by_ratio = kernels.solution(self._cursor[0], self._rewards.size, self._tree)
         elif self._known is not None:
             return self._known
@@ -355,16 +363,12 @@ class Core(Lists):
 
     def _best(self) -> tuple[Mask, float]:
         """Return the best selection so far and its reward."""
-        value = float(self._cursor["value"][0])
+        value = float(self._at["value"][0])
         if self._chosen is None or self._chosen[0] != value:
             jobs = self._items.jobs(self._on_items())
-            self._chosen = (value, jobs, self._total(jobs))
+            total = value + self._free if self._roomy else fsum(self._given[jobs])
+            self._chosen = (value, jobs, total)
         return self._chosen[1], self._chosen[2]
-
-    def _total(self, jobs: Mask) -> float:
-        """Return the reward of some jobs; integers below 2^52 in all are summed exactly."""
-        given = self._given[jobs]
-        return float(given.sum()) if self._roomy else fsum(given)
 
     def _tighten(self) -> None:
         """Bound the value by the number of items that a better solution can have.
@@ -443,4 +447,4 @@ class Core(Lists):
         ratios = np.empty(kept.size)
         ratios[self._order] = self._ratios[:-1]
         order = self._order[open_]
-        self._start(order, ratios, room - float(weights[for_good].sum()), kept, chosen)
+        self._start(order, ratios, room - float(weights[for_good].sum()), kept, first=chosen)

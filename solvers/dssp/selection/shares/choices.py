@@ -67,7 +67,7 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     gains = groups.rewards - price * groups.weights
     alone = _unbound(groups, gains, loss + slip)
     base = (gains > 0) & alone[groups.owner]
-    near = _near(gains, alone, groups, loss + slip)
+    near = np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss + slip))
     choices: list[Choice] = []
     for first in range(0, near.size, AT_ONCE):
         choices += _items(groups, near[first : first + AT_ONCE], base)
@@ -100,10 +100,6 @@ def _unbound(groups: Groups, gains: Floats, loss: float) -> Mask:
     most = np.bincount(groups.owner, groups.weights * (gains >= -loss), minlength=count)
     least = np.bincount(groups.owner, groups.weights * (gains > loss), minlength=count)
     return np.asarray((most <= groups.high) & (least >= groups.low), dtype=np.bool_)
-
-
-def _near(gains: Floats, alone: Mask, groups: Groups, loss: float) -> Places:
-    return np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss))
 
 
 def _items(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:

@@ -98,7 +98,8 @@ class SharesSearch:
                 self._take(made.base, made.reward)
         for most, states in ROUNDS:
             made = None
-            for step in menu(groups, self._price, self._loss(), most):
+            loss = self._dual - self._value - groups.step  # of a better selection, at the most
+            for step in menu(groups, self._price, loss, most):
                 made = step
                 yield True
             if made is None:
@@ -108,10 +109,6 @@ class SharesSearch:
             yield from self._combined(made, states)
             if self.proven:
                 return
-
-    def _loss(self) -> float:
-        """Return how far below the price's bound a better selection may lie."""
-        return self._dual - self._value - self._groups.step
 
     def _take(self, chosen: Mask, reward: float) -> None:
         if reward > self._value:
