@@ -187,8 +187,8 @@ def test_rents_and_slots_of_teams_hold_beside_the_optimum(
         assert [line for line in report.violations if "objective" not in line] == []
 
 
-@settings(max_examples=examples(30))
-@given(
+@tried(
+    30,
     st.lists(
         st.tuples(
             st.sampled_from([(0,), (1,), (0, 1, 2), (3, 4), (1, 3), (0, 1, 2, 3, 4)]),
@@ -196,7 +196,7 @@ def test_rents_and_slots_of_teams_hold_beside_the_optimum(
             st.sampled_from([0.0, 0.3, 1.0]),
         ),
         max_size=5,
-    )
+    ),
 )
 def test_jobs_that_rules_do_not_tell_apart_are_served_as_each_alone_is(
     drawn: list[tuple[tuple[int, ...], float, float]],
