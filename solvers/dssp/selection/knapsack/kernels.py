@@ -363,3 +363,65 @@ def first_incumbent(
             chosen[j] = True
             left -= weights[j]
     return chosen
+
+
+@njit(cache=True)
+def extend(state: Array, item: Array, room: float, against: Array, goal: float, made: Array) -> int:
+    """List weights and rewards without and with an item; return how many are made.
+
+    Both rise strictly, in ``state`` as in ``against``: what the items on the other side weigh and
+    are worth. What that adds at most is a state's bound, which must reach ``goal``.
+    """
+    weights, rewards = state
+    weight, reward = item
+    other_weights, other_rewards = against
+    made_weights, made_rewards, bounds = made
+    i, j, k, top, last = 0, 0, 0, -np.inf, other_weights.size - 1
+    for _ in range(2 * weights.size):
+        # By rising weight, then by falling reward.
+        without = i < weights.size and (
+            weights[i] < weights[j] + weight
+            or (weights[i] == weights[j] + weight and rewards[i] >= rewards[j] + reward)
+        )
+        if without:
+            used, worth = weights[i], rewards[i]
+            i += 1
+        else:
+            used, worth = weights[j] + weight, rewards[j] + reward
+            j += 1
+        if worth <= top:
+            continue
+        while last >= 0 and other_weights[last] > room - used:
+            last -= 1
+        if last < 0:
+            break
+        bound = worth + other_rewards[last]
+        if bound >= goal:
+            top = worth
+            made_weights[k], made_rewards[k], bounds[k] = used, worth, bound
+            k += 1
+    return k
+
+
+@njit(cache=True)
+def relax(state: Array, price: float, slack: float, write: bool) -> int:
+    """Let neighbours become one of the least weight and the greatest reward; return how many.
+
+    Its reward less the price of its weight exceeds that of each of them, the best of them by
+    ``slack`` at most.
+    """
+    weights, rewards = state
+    first, found = 0, 0
+    best = rewards[0] - price * weights[0]
+    for i in range(1, weights.size + 1):
+        if i < weights.size:
+            own = rewards[i] - price * weights[i]
+            if rewards[i] - price * weights[first] - max(best, own) <= slack:
+                best = max(best, own)
+                continue
+        if write:
+            weights[found], rewards[found] = weights[first], rewards[i - 1]
+        found += 1
+        if i < weights.size:
+            first, best = i, rewards[i] - price * weights[i]
+    return found

@@ -5,11 +5,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.knapsack.items import Floats
 
 _STATE_BYTES: Final = 2 * (8 + 8 + 4)  # room, reward and node, in two lists
-_THIN: Final = 1 << 16  # states that are gone on with where the memory holds no more
 _NODE_BYTES: Final = 4 + 4 + 4  # parent and item, and a place while sweeping
 
 
@@ -53,24 +51,6 @@ class Lists:
         if self._cursor["nodes"][0] > size // 2:
             self._ask_for(self._states[0].shape[1] * _STATE_BYTES + 3 * size * _NODE_BYTES)
             self._tree = (_longer(self._tree[0], 2 * size), _longer(self._tree[1], 2 * size))
-
-    def _go_on_thin(self, items: tuple[Floats, Floats, Floats], until: float) -> None:
-        """Search on with a part of the states, as long as there is time."""
-        from schedopt.solvers.dssp.selection.knapsack import kernels
-
-        at = self._cursor
-        few, code = min(_THIN, self._states[0].shape[1] // 8), kernels.PAUSED
-        while code == kernels.PAUSED and now() < until:
-            length, front = int(at["length"][0]), int(at["front"][0])
-            if length > few:
-                some = np.linspace(0, length - 1, few).astype(np.intp)
-                for array in self._states:
-                    array[front, :few] = array[front, some]
-                at["length"], at["merging"] = few, 0
-            code = kernels.search(at[0], items, self._states, self._tree, few)
-            if code == kernels.NODES_FULL:
-                kernels.sweep(at[0], self._states[2], self._tree)
-                code = kernels.PAUSED if at["nodes"][0] < self._tree[0].size // 2 else code
 
     def _ask_for(self, size: int) -> None:
         """Refuse to grow beyond the memory limit, or beyond what 32-bit node numbers can count."""

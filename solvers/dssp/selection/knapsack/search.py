@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.instances.sorting import steady_order
 from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.selection.knapsack.both_ends import BothEnds
 from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
 from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
 from schedopt.solvers.dssp.selection.knapsack.filling import filled
-from schedopt.solvers.dssp.selection.knapsack.finishing import finish, undominated
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Floats,
     Items,
@@ -20,6 +20,7 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     common_step,
     divisor,
     seen,
+    undominated,
     valid,
 )
 from schedopt.solvers.dssp.selection.knapsack.lists import CoreMemoryError, Lists
@@ -33,7 +34,7 @@ _NEAR: Final = 256  # the same, where not all items are sorted
 _WINDOW_CHUNK: Final = 1 << 12  # what a better incumbent is not worth its time for
 _WINDOW_STEPS: Final = 4  # so many of these are spent on a window where not all items are sorted
 _COMPARED: Final = 3000  # items up to which all pairs are compared
-_LONGER: Final = 8  # times as long are the lists when light items are tried again
+_LONG: Final = 1 << 20  # states from which on so few items are searched from both ends
 
 
 class Core(Lists):
@@ -48,6 +49,7 @@ class Core(Lists):
     If this takes long, the number of items is bounded from both sides (what the lightest items
     allow, and what the most rewarding ones ask for), and the relaxation with that bound, by one
     multiplier, bounds the value: for rewards like demand + constant it is mostly met at once.
+    Where states become too many, the search begins anew from both ends (`BothEnds`).
 
     Parameters
     ----------
@@ -79,6 +81,7 @@ class Core(Lists):
     """
 
     _proven: bool
+    _both_ends: BothEnds | None  # once the states are too many
 
     def __init__(
         self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
@@ -102,8 +105,7 @@ class Core(Lists):
         free = self._given[self._items.free]
         self._offered = float(free.sum()) if self._roomy else fsum(free)
         self._exact = self._roomy and self._items.exact
-        self._tightened, self._least, self._finished = False, inf, 1 << 13
-        self._until = inf
+        self._tightened, self._least = False, inf
         self._chosen: tuple[float, Mask, float] | None = None
         self._sort(needs)
 
@@ -127,7 +129,8 @@ class Core(Lists):
         """What no selection can exceed; the value, once it is proven. It never rises."""
         if self._proven:
             return self.value
-        bound = float(self._at["bound"][0])
+        at = self._at
+        bound = max(float(at["bound"][0]), float(at["value"][0]))  # no state left has no bound
         bound = (floor(bound + self._slip) if self._whole else bound) + self._free
         return max(self.value, bound / self._scale)
 
@@ -155,21 +158,23 @@ class Core(Lists):
         Raises
         ------
         CoreMemoryError
-            If more states are open than the memory holds; value, bound and selection stay valid.
+            If more states are open than the memory holds, and numbers are not `exact`; value,
+            bound and selection stay valid.
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        end = self._until = now() + seconds
+        end = now() + seconds
         while not self._proven:
-            code = self._search(self._chunk())
-            if code == kernels.PROVEN:
+            if self._both_ends is not None:
+                self._go_on(self._both_ends)
+            elif (code := self._search(self._chunk())) == kernels.PROVEN:
                 self._proven = True
             elif code == kernels.PAUSED and self._windowed:
                 self._look_further()
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
-            elif self._exact and self._cursor["length"][0] > _LONGER * self._finished:
-                self._finish()
+            elif self._cursor["length"][0] > _LONG and self._rewards.size <= _COMPARED:
+                self._turn_to_both_ends()
             if now() >= end:
                 break
         return self._proven
@@ -271,7 +276,7 @@ class Core(Lists):
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        self._order, self._room, self._inside = order, room, inside
+        self._order, self._room, self._inside, self._both_ends = order, room, inside, None
         self._chosen = None  # of the base that was
         if base is None:
             base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
@@ -317,7 +322,7 @@ class Core(Lists):
             elif code == kernels.NODES_FULL:
                 self._grow_tree()
         except CoreMemoryError:
-            if not (self._exact and self._thinned()):
+            if not self._turn_to_both_ends():
                 raise
         return code
 
@@ -331,12 +336,16 @@ class Core(Lists):
         """Look for a better selection among all items: the search does not end at once."""
         self._windowed = False
         first = self._incumbent(self._rewards.size)
-        value = self._rewards[first].sum()
+        value = float(self._rewards[first].sum())
         if value > self._cursor["value"][0]:
-            from schedopt.solvers.dssp.selection.knapsack import kernels
+            self._adopt(first, value)
 
-            self._first, self._known = first, None
-            self._cursor["value"], self._cursor["best"] = value, kernels.START
+    def _adopt(self, first: Mask, value: float) -> None:
+        """Take a selection of the items by ratio, and its value, as the best so far."""
+        from schedopt.solvers.dssp.selection.knapsack import kernels
+
+        self._first, self._known = first, None
+        self._cursor["value"], self._cursor["best"] = value, kernels.START
 
     def _incumbent(self, window: int) -> Mask:
         """Return the selection to start from, over the items by ratio."""
@@ -382,52 +391,35 @@ class Core(Lists):
         )
         at["bound"] = max(value, min(float(at["bound"][0]), bound))
         self._tightened = True
-        if self._exact and at["bound"][0] >= value + at["gain"][0]:
-            self._finish()
-            if self._rewards.size <= _COMPARED:
-                self._compare()
-
-    def _finish(self) -> None:
-        """Finish all states as light items can; if these are all that is undecided, it is done."""
-        from schedopt.solvers.dssp.selection.knapsack import kernels
-
-        at, count = self._cursor, self._rewards.size
-        self._finished = length = int(at["length"][0])
-        undecided = np.ones(count, dtype=np.bool_)
-        undecided[int(at["left"][0]) + 1 : int(at["right"][0])] = False
-        inside = np.arange(count) < self._broken
-        front = int(at["front"][0])
-        rooms, worth = self._states[0][front, :length], self._states[1][front, :length]
-        items, nodes = (self._weights, self._rewards, inside), self._states[2][front, :length]
-        found = finish(items, undecided, rooms, worth)
-        if found is None:
-            return
-        if found.value > at["value"][0]:
-            best = int(at["best"][0])
-            at["best"] = int(nodes[found.state])
-            first = kernels.solution(at[0], count, self._tree)
-            at["best"] = best
-            first[found.light] = found.put_in
-            self._first, self._known = first, None
-            at["value"], at["best"] = found.value, kernels.START
-        if found.whole and not at["merging"][0]:
-            at["length"], self._proven = 0, True
-
-    def _thinned(self) -> bool:
-        """Go on with a part of the states, then begin anew; tell whether that found better.
-
-        From a better solution fewer states are of interest, which the memory may hold.
-        """
-        at = self._cursor
-        value, bound = float(at["value"][0]) + self._base, float(at["bound"][0])
-        try:
-            self._finish()
-            self._go_on_thin((self._weights, self._rewards, self._ratios), self._until)
-        finally:  # what is left proves nothing
-            at["bound"], better = bound, float(at["value"][0]) + self._base > value
-            self._finished = 1 << 13
+        few = self._rewards.size <= _COMPARED
+        if self._exact and few and at["bound"][0] >= value + at["gain"][0]:
             self._compare()
-        return better
+
+    def _turn_to_both_ends(self) -> bool:
+        """Begin anew from both ends of what is undecided; False where numbers are rounded."""
+        if not self._exact:
+            return False
+        self._compare()
+        at, broken = self._cursor, self._broken
+        if not self._proven:
+            self._both_ends = BothEnds(
+                (self._weights, self._rewards),
+                self._room,
+                float(at["value"][0]),
+                step=self._step,
+                price=float(self._ratios[broken]),
+                memory=self._memory,
+            )
+        return True
+
+    def _go_on(self, search: BothEnds) -> None:
+        """Take one step of the search from both ends, and take over what it finds."""
+        at = self._cursor
+        search.advance()
+        if search.value > at["value"][0] and search.chosen is not None:
+            self._adopt(search.chosen, search.value)
+        at["bound"] = max(float(at["value"][0]), min(float(at["bound"][0]), search.bound))
+        self._proven = search.proven
 
     def _compare(self) -> None:
         """Begin anew without the items that others dominate."""
