@@ -149,7 +149,8 @@ class BothEnds:
         `everywhere`: whether to come back to the others.
         """
         count = self._weights.size
-        few = max(min(DIVING, self._share // (2 * count + 1)), 1)
+        few = max(self._share // (2 * count + 1), 1)
+        few = few if everywhere else min(DIVING, few)
         path: list[Any] = [None] * (count + 1)
         others: list[tuple[int, Listed]] = [(0, (np.zeros(1), np.zeros(1)))]
         complete = True
