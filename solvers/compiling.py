@@ -207,7 +207,7 @@ def _fill(array: Any, was: Any) -> None:
     if isinstance(array, np.record):
         for name in was.dtype.names:
             array[name] = was[name]
-    else:
+    elif array.flags.writeable:  # what could not be written is as it was
         array[...] = was
 
 

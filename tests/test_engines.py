@@ -8,6 +8,7 @@ import highspy
 import numpy as np
 import pytest
 from builders.cli import process
+from builders.refusals import raising
 from ortools.sat.python import cp_model
 
 from benchmarks.agree import drawn
@@ -59,10 +60,8 @@ def test_doctor_finds_every_engine_well() -> None:
 
 
 def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> float:
-        raise ImportError("no such engine")
 
-    monkeypatch.setitem(ENGINES, "highs", broken)
+    monkeypatch.setitem(ENGINES, "highs", raising(ImportError("no such engine")))
     monkeypatch.setitem(ENGINES, "core", lambda: 5.0)
     findings = {finding.name: finding for finding in examine()}
     assert not findings["engine highs"].ok

@@ -257,14 +257,16 @@ def as_record(result: Document, text: bytes | None = None) -> Any:
     ``text`` is its JSON, where that is known already.
     """
     checker = _checker(result.problem)
-    kind = _kind(checker, result.solution)
+    solution: Any = result.solution
+    record = isinstance(solution, Struct)
+    kind = type(solution) if record else checker.solution_type(solution)
     known_answers: Mapping[str, tuple[type, ...]] = getattr(checker, "ANSWERS", {})
     if result.formulation and known_answers and result.formulation not in known_answers:
         known = listing(known_answers)
         found = shown(result.formulation)
         raise InputError(f"a formulation of {result.problem}{known}", found=found)
     answers = known_answers.get(result.formulation or "", (kind,))
-    raw = result.solution if text is None else msgspec.Raw(text)
+    raw = solution if text is None else msgspec.Raw(text)
     return convert(raw, kind if kind in answers else answers[0], "solution")
 
 
@@ -287,11 +289,6 @@ def _of_fields(checker: Any, instance: Any, result: Document) -> Any | None:
         given = {k: v for k, v in fields.items() if v is not UNSET} | dict.fromkeys(own, ())
         return structs.replace(msgspec.convert(given, kind), **own)
     return None
-
-
-def _kind(checker: Any, solution: Any) -> Any:
-    """Return the type of a solution's record."""
-    return type(solution) if isinstance(solution, Struct) else checker.solution_type(solution)
 
 
 def _consistent(result: Document, report: Report, near: float) -> None:

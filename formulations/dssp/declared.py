@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.nights import Calendar, nights_of
-from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.rows import Choice, Name, Row
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.program import Number, Program, WholeRow, exact, whole_rewards, whole_row
 from schedopt.formulations.protocol import Hints, Settings, Side, Value
@@ -37,29 +37,11 @@ PART = 0.01
 """How far a choice may be from 0 or 1: far beyond what tolerances of solvers leave."""
 
 
-def selection_program(
-    names: Sequence[str],
-    rewards: Sequence[float],
-    capacity: Iterable[Row],
-    open_: Sequence[bool],
-    stated: Iterable[tuple[str, Row]],
-) -> Program:
-    """Return a selection as a program: its columns, then one for each row that can be waived.
-
-    Parameters
-    ----------
-    names : sequence of str
-        What each column is called, such as the job whose selection it is.
-    rewards : sequence of float
-        Of each column.
-    capacity : iterable of Row
-        Equation 2, and what else the formulation asks for itself.
-    open_ : sequence of bool
-        The columns that can be 1 at all.
-    stated : iterable of (str, Row)
-        The rows of the side constraints, under their names.
-    """
-    writer = _Writer(list(names), list(open_))
+def selection_program(choice: Choice) -> Program:
+    """Return a choice as a program: its columns, then one for each row that can be waived."""
+    names, rewards, capacity, open_, stated = choice
+    called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
+    writer = _Writer(called, list(open_))
     for row in capacity:  # equation 2
         body = {j: c for j, c in zip(row.jobs, row.coefficients, strict=True) if open_[j]}
         writer.write(row.what, "", body, row.lower, row.upper)
@@ -204,9 +186,7 @@ class Declared:
         if self._native is None:
             from schedopt.formulations.dssp.native import Native
 
-            names, rewards = self._labelled()
-            given = self.capacity, self.open, self.stated
-            self._native = Native(names, rewards, *given, sample=self.sample)
+            self._native = Native(self._choice(), self.sample)
         return self._native
 
     def _whole(self, value: Value) -> list[int]:
@@ -220,19 +200,20 @@ class Declared:
             )
         return [i for i, part in enumerate(found) if part > 1 / 2]
 
-    def _labelled(self) -> tuple[Sequence[str] | Sequence[tuple[str, int]], list[float]]:
-        """Return each column's name (its job, or job and night) and reward."""
-        jobs = self.instance.jobs
-        if self.calendar is None:
-            return list(self.instance.index), self.instance.rewards.tolist()
-        columns = self.calendar.columns
-        return [(jobs[j].name, n) for j, n in columns], [jobs[j].reward for j, _ in columns]
+    def _choice(self) -> Choice:
+        jobs, rewards = self.instance.jobs, self.instance.rewards.tolist()
+        names: Sequence[Name] = list(self.instance.index)
+        if self.calendar is not None:
+            columns = self.calendar.columns
+            names, rewards = (
+                [(jobs[j].name, n) for j, n in columns],
+                [rewards[j] for j, _ in columns],
+            )
+        return Choice(names, rewards, self.capacity, self.open.tolist(), self.stated)
 
     def program(self) -> Program:
         """Return the declared model, without native changes, as an integer program."""
-        names, rewards = self._labelled()
-        called = [n if isinstance(n, str) else f"{n[0]}, night {n[1]}" for n in names]
-        return selection_program(called, rewards, self.capacity, self.open.tolist(), self.stated)
+        return selection_program(self._choice())
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.

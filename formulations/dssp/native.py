@@ -3,17 +3,16 @@
 A sample average program is a block of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import fsum, isfinite
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
-from schedopt.formulations.dssp.rows import Number, Row
+from schedopt.formulations.dssp.rows import Choice, Number, Row
 from schedopt.formulations.dssp.sample import Sample, Served
 from schedopt.formulations.protocol import Side
 
@@ -85,30 +84,13 @@ def _measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) 
 
 
 def _sum(*terms: Term) -> LinearExpression:
-    return LinearExpression(
-        constant=0.0,
-        linear_coefs=[coefficient for coefficient, _ in terms],
-        linear_vars=[variable for _, variable in terms],
-    )
+    return _dot([c for c, _ in terms], [variable for _, variable in terms])
 
 
 class Native:
     """The Pyomo model of a selection.
 
-    Parameters
-    ----------
-    names : sequence of str, or of tuples
-        What each variable is called: its job, or its job and its night.
-    rewards : sequence of float
-        Of each variable.
-    capacity : sequence of Row
-        Equation 2, and what else the formulation asks for itself.
-    open_ : ndarray of bool
-        The variables that can be 1 at all.
-    stated : iterable of (str, Row)
-        The rows of the side constraints, under their names.
-    sample : Sample, optional
-        Scenarios of run times, which are added as a block of this name, with their objective.
+    Scenarios of run times are added as a block ``sample``, with their objective.
 
     Attributes
     ----------
@@ -118,23 +100,16 @@ class Native:
         The variables, in the order of the names.
     """
 
-    def __init__(
-        self,
-        names: Sequence[Any],
-        rewards: Sequence[float],
-        capacity: Sequence[Row],
-        open_: NDArray[np.bool_],
-        stated: Iterable[tuple[str, Row]],
-        *,
-        sample: Sample | None = None,
-    ) -> None:
+    def __init__(self, choice: Choice, sample: Sample | None = None) -> None:
+        names, rewards, rows, open_, stated = choice
+        capacity = list(rows)
         self.model = model = pyo.ConcreteModel()
         dimension = len(names[0]) if names and isinstance(names[0], tuple) else 1
         with PauseGC():  # nothing of a model is garbage while it grows
             model.jobs = pyo.Set(initialize=list(names), dimen=dimension)
             model.x = pyo.Var(model.jobs, domain=pyo.Binary)
             self.x: list[Any] = list(model.x.values())
-            for j in np.flatnonzero(~open_):
+            for j in np.flatnonzero(~np.asarray(open_, dtype=np.bool_)):
                 self.x[j].setub(0)
             model.reward = pyo.Objective(  # equation 1
                 expr=_dot(rewards, self.x), sense=pyo.maximize

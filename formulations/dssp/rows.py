@@ -5,7 +5,7 @@ A kind of your own carries a ``rows`` method like the functions below. What fits
 and a deadline follows as rows too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, singledispatch
 from math import inf
@@ -55,6 +55,20 @@ class Row(NamedTuple):
     def lifting(self) -> list[Sequence[int]]:
         """Sets of columns; one from each together waive the row."""
         return [*((j,) for j in self.unless_all), *self.unless_each]
+
+
+Name = str | tuple[str, int]
+"""What a column is called: its job, or its job and its night."""
+
+
+class Choice(NamedTuple):
+    """A choice of columns under rows."""
+
+    names: Sequence[Name]  # of each column
+    rewards: Sequence[float]  # of each column
+    capacity: Iterable[Row]  # equation 2 first, then what else the formulation asks for itself
+    open: Sequence[bool]  # the columns that can be 1 at all
+    stated: Iterable[tuple[str, Row]]  # the rows of the side constraints, under their names
 
 
 @singledispatch

@@ -172,12 +172,7 @@ def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, her
     return at_least(float(np.exp(high)))
 
 
-def replayed(
-    instance: Instance,
-    epochs: Epochs,
-    durations: Floats,
-    used: Floats,
-) -> Allocated:
+def replayed(instance: Instance, epochs: Epochs, durations: Floats, used: Floats) -> Allocated:
     """Play the shares of each epoch until the event that ends it.
 
     A solver meets its constraints only nearly, so shares are corrected and each epoch lasts as long

@@ -75,13 +75,8 @@ class Ticks:
         need = jobs.need.astype(np.int64)
         total = Fraction(len(jobs))
         if weighted:
-            total = sum(
-                (
-                    n * as_written(p) * scale
-                    for n, p in zip(need.tolist(), jobs.run.tolist(), strict=True)
-                ),
-                Fraction(0),
-            )
+            works = zip(need.tolist(), jobs.run.tolist(), strict=True)
+            total = sum((n * as_written(p) * scale for n, p in works), Fraction(0))
         return cls(
             servers=queue.servers,
             submit=submit - submit[0],

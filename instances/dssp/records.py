@@ -221,7 +221,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         return np.fromiter(numbers, np.float64, len(self.jobs))
 
     def column(self, field: str) -> Floats:
-        """Return a number of each job as given, shape (J,), read-only; NaN where there is none."""
+        """Return a number of each job as given, or NaN, read-only: checkers rely on it."""
         if field not in self._columns:
             given = np.array(list(map(attrgetter(field), self.jobs)), dtype=np.float64)
             given.flags.writeable = False
@@ -232,17 +232,17 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def _columns(self) -> dict[str, Floats]:
         return {}
 
-    @property
+    @cached_property
     def rewards(self) -> Floats:
         """R_j, shape (J,)."""
-        return self.column("reward")
+        return self.column("reward").copy()
 
     @cached_property
     def demands(self) -> Floats:
         """T_1(j) as planned, shape (J,), in processor time."""
         given = self.column("demand")
         if not np.isnan(given).any():
-            return given
+            return given.copy()
         return self._floats(
             job.planned_demand if job.demand is None else job.demand for job in self.jobs
         )
@@ -257,10 +257,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """Whether rewards and demands are whole, and sum to less than 2^52 each."""
         return None not in (whole_total(self.rewards), whole_total(self.demands))
 
-    @property
+    @cached_property
     def releases(self) -> Floats:
         """When each job is released, shape (J,)."""
-        return self.column("release")
+        return self.column("release").copy()
 
     @cached_property
     def deadlines(self) -> Floats:
@@ -401,7 +401,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             return known[1]
         names = solution.selected
         if (places := self.places_of(names)) is not None:
-            return places
+            return places.copy()
         return np.fromiter(map(self.index.__getitem__, names), np.intp, len(names))
 
     def placed(self, positions: NDArray[np.intp], solution: SelectedNights) -> SelectedNights:

@@ -56,7 +56,7 @@ def play(
         tasks.first_task,
         tasks.first_stage,
         min(night.processors, max(1, len(tasks.lengths))),
-        night.releases,
+        night.releases.copy(),  # numba compiles anew for arrays that nobody may change
         *Held.of(night),
     )
     record = kernels.Record(starts, places, completion)

@@ -136,10 +136,10 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     classes.
     """
     count = len(seen.needs)
-    sized = not LEAN and given.sized
-    traced = not LEAN and given.trace_times.size > 0
-    each = not LEAN and found.responses.size > 0
-    sampled = not LEAN and given.grid.size > 0
+    sized = given.sized
+    traced = given.trace_times.size > 0
+    each = found.responses.size > 0
+    sampled = given.grid.size > 0
     number, in_system = kept.whole[NUMBER], kept.whole[IN_SYSTEM]
     batch, free = kept.whole[BATCH], kept.whole[FREE]
     heap, spare, counting = kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] > 0
@@ -158,7 +158,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         if pick_at > DRAWN_AHEAD - 3:
             pick_at = more(kept.draw, kept.picks, pick_at)
         kind, c, pick = ARRIVAL, 0, 0.0
-        if sized:
+        if not LEAN and sized:
             at = next_arrival if number < given.arrivals else np.inf
             if heap and kept.ends[0] <= at:
                 at, kind = kept.ends[0], COMPLETION
@@ -177,20 +177,21 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         if at == np.inf or (number >= given.arrivals and (in_system == 0 or not given.to_the_end)):
             kept.whole[DONE] = 1
             break
-        while sampled and kept.whole[TICK] < given.grid.size and given.grid[kept.whole[TICK]] < at:
-            for i in range(count):
-                found.samples[kept.whole[TICK], i] = seen.waiting[i] + seen.running[i]
-            kept.whole[TICK] += 1
+        if not LEAN and sampled:
+            while kept.whole[TICK] < given.grid.size and given.grid[kept.whole[TICK]] < at:
+                for i in range(count):
+                    found.samples[kept.whole[TICK], i] = seen.waiting[i] + seen.running[i]
+                kept.whole[TICK] += 1
         now = at
         if kind == ARRIVAL:
             if number == given.warm:
                 counting = True
                 kept.real[BEGAN], busy_since, busy_area = now, now, 0.0
                 _begin(now, kept.since, found, phase)
-            if traced:
+            if not LEAN and traced:
                 c = given.trace_classes[number]
             else:
-                if sized:
+                if not LEAN and sized:
                     pick = kept.picks[pick_at] * given.total_rate
                     pick_at += 1
                 while c < count - 1 and pick >= given.rates[c]:
@@ -200,7 +201,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             job = spare & NATURAL
             spare = int(pool[job, AFTER])
             pool[job, CAME_AT], pool[job, WHICH] = now, number
-            if sized:
+            if not LEAN and sized:
                 of_class[job] = c
                 if traced:
                     pool[job, TAKES] = given.trace_sizes[number]
@@ -233,7 +234,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                     for i in range(count):
                         found.levels[batch, i] = seen.waiting[i] + seen.running[i]
             number += 1
-            if sized and number < given.arrivals:
+            if not LEAN and sized and number < given.arrivals:
                 next_arrival = (
                     given.trace_times[number]
                     if traced
@@ -241,7 +242,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 )
                 gap_at += 1
         elif kind == COMPLETION:
-            if sized:
+            if not LEAN and sized:
                 job = kept.ended[0] & PLACE
                 heap = pop(kept.ends, kept.ended, heap)
                 c = of_class[job] & NATURAL
@@ -270,7 +271,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 found.sums[batch & NATURAL, c] += response
                 found.counts[batch & NATURAL, c] += 1
                 found.histogram[c, bucket(response)] += 1
-            if each:
+            if not LEAN and each:
                 found.responses[int(pool[job, WHICH])] = response
             pool[job, AFTER] = spare
             spare = job
@@ -300,7 +301,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             busy_area += (given.k - free) * (now - busy_since)
             busy_since = now
             free -= seen.needs[c]
-            if sized:
+            if not LEAN and sized:
                 both = int(pool[job, WHICH]) << PLACE_BITS | job
                 heap = push(kept.ends, kept.ended, heap, now + pool[job, TAKES], both)
             else:

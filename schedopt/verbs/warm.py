@@ -1,7 +1,11 @@
 """Warm: compile every kernel before it is needed, so that nobody's first solve waits for it."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
@@ -13,11 +17,17 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.compiling import always
+from schedopt.solvers.stopping import ignored
+from schedopt.sweep.starting import began, may_be_copied
 from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
 SECONDS = 1.0  # how long each instance is solved; the clock stands still while kernels are compiled
+
+
+MOST_MB = 250
+"""Memory from which on another process goes on, where this one may be copied."""
 
 
 class Warmed(msgspec.Struct, frozen=True):
@@ -50,14 +60,52 @@ def warm(progress: Callable[[int, int], None] | None = None) -> list[Warmed]:
     total, done = sum(len(runs) for _, runs in plan), 0
     found = []
     for record, runs in plan:
-        before = compiling.seconds()
-        for run in runs:
-            run()
-            done += 1
-            if progress:
-                progress(done, total)
-        found.append(Warmed(record.name, len(runs), compiling.seconds() - before))
+        spent, left, apart = 0.0, deque(runs), may_be_copied()
+        while left:
+            for seconds in _apart(tuple(left)) if apart else map(_timed, tuple(left)):
+                left.popleft()
+                spent += seconds
+                done += 1
+                if progress:
+                    progress(done, total)
+        found.append(Warmed(record.name, len(runs), spent))
     return found
+
+
+def _timed(run: Callable[[], None]) -> float:
+    before = compiling.seconds()
+    run()
+    return compiling.seconds() - before
+
+
+def _apart(runs: Sequence[Callable[[], None]]) -> Iterator[float]:
+    """Try some runs in a process of its own, with which the memory goes that compiling took."""
+    process, line = began(partial(_serve, runs), copied=True)
+    tried = False
+    try:
+        with suppress(EOFError):
+            while True:
+                yield line.recv()
+                tried, compiling.tell = True, None  # the other process has said so
+    finally:
+        line.close()
+        process.kill()
+        process.join()
+    if not tried:
+        yield _timed(runs[0])  # which says why
+
+
+def _serve(runs: Sequence[Callable[[], None]], line: Connection) -> None:
+    from resource import RUSAGE_SELF, getrusage
+
+    ignored()  # Ctrl-C is the parent's
+    try:
+        for run in runs:
+            line.send(_timed(run))
+            if getrusage(RUSAGE_SELF).ru_maxrss / 1024 > MOST_MB:
+                break
+    finally:
+        os._exit(0)
 
 
 def _runs(record: Problem) -> Iterator[Callable[[], None]]:

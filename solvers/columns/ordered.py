@@ -59,12 +59,12 @@ def best_in_order(
     count = len(counts)
     kinds = alike([*objectives, *uses]) if 1 < count <= MANY else None
     if kinds is None:
-        return _best(objectives, uses, room, counts, stop=stop, start=start)
+        return _best(objectives, _Open.of(objectives, uses, room, counts), stop, start)
     first, kind = kinds
     goals = np.array([row[first] for row in objectives])
     asked = np.array([row[first] for row in uses], dtype=np.int64).reshape(len(uses), len(first))
     every = np.bincount(kind, weights=counts, minlength=len(first)).astype(np.int64)
-    found = _best(goals, asked, room, every, stop=stop, start=start)
+    found = _best(goals, _Open.of(goals, asked, room, every), stop, start)
     order = np.argsort(kind, kind="stable")
     before = np.cumsum(counts[order]) - counts[order]
     before -= before[np.searchsorted(kind[order], kind[order])]
@@ -75,15 +75,11 @@ def best_in_order(
 
 def _best(
     objectives: Sequence[Integers] | Integers,
-    uses: Sequence[Integers] | Integers,
-    room: Integers,
-    counts: Integers,
-    *,
+    open_: _Open,
     stop: Callable[[], bool],
     start: Sequence[Floats],
 ) -> Chosen:
     """Choose the best, of columns that differ."""
-    open_ = _Open.of(objectives, uses, room, counts)
     values: list[int] = []
     bounds: list[int] = []
     prices: list[Floats] = []

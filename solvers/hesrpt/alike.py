@@ -1,9 +1,11 @@
 """Which completion orders need to be searched: dominance between jobs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Rules
+from schedopt.formulations.hesrpt.epochs import Bound, Rules
 from schedopt.instances.hesrpt import Instance
 
 Ints = NDArray[np.int64]
@@ -46,15 +48,9 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
     beyond `MOST_JOBS`. The number is an upper bound on the sets of last jobs that a search has to
     look at.
     """
-    asked: list[list[object]] = [[] for _ in instance.jobs]
-    for number, bound in enumerate(rules.bounds):
-        for j in bound.jobs:
-            alone = len(bound.jobs) == 1
-            asks = (bound.name, bound.at_least, bound.at_most)
-            asked[j].append(asks if alone else number)
     groups: dict[tuple[object, ...], list[int]] = {}
-    for j in range(len(instance.jobs)):
-        groups.setdefault((instance.kinds[j], *asked[j]), []).append(j)
+    for j, asks in enumerate(asked_of(rules.bounds, len(instance.jobs))):
+        groups.setdefault((instance.kinds[j], *asks), []).append(j)
     sizes, costs, arrivals = instance.sizes, instance.costs, instance.arrivals
     after, sets = np.zeros(len(sizes), dtype=np.int64), 1.0
     for jobs in groups.values():
@@ -69,6 +65,19 @@ def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
                         after[j] |= 1 << i
         sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
     return after, sets
+
+
+def asked_of(bounds: Sequence[Bound], count: int) -> list[tuple[object, ...]]:
+    """Return what side constraints ask of each job: the same of jobs that they do not tell apart.
+
+    Jobs that are alone in a constraint are asked its limits, others that very constraint.
+    """
+    asked: list[tuple[object, ...]] = [()] * count
+    for number, bound in enumerate(bounds):
+        limits = (bound.at_least, bound.at_most) if len(bound.jobs) == 1 else number
+        for j in bound.jobs:
+            asked[j] = (*asked[j], limits)
+    return asked
 
 
 def count_sets(after: Ints, most: int) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
 from schedopt.instances.hesrpt import Instance
+from schedopt.solvers.hesrpt.alike import asked_of
 
 SERVED = Fraction(1, 10**30)
 """The share from which on a job counts as served."""
@@ -35,11 +36,15 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
     jobs = list(range(len(program.instance.jobs)))
     softer = [b._replace(at_least=0.0) if len(b.jobs) > 1 else b for b in bounds]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for j, asks in enumerate(asked_of(bounds, len(jobs))):
+        groups.setdefault(asks, []).append(j)
+    alike = list(groups.values())
     if program.instance.arrivals.any():  # a job may be alone when it is served
-        return all(servable(softer, [j], j) for j in jobs)
-    if not any(servable(bounds, jobs, j) for j in jobs):
+        return all(servable(softer, [some[0]], some[0]) for some in alike)
+    if not any(servable(bounds, jobs, some[0]) for some in alike):
         return False
-    return _served_in_turn(softer, jobs)
+    return _served_in_turn(softer, alike)
 
 
 def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
@@ -163,17 +168,18 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     yield from grown(course.begun(), 0, here, [], {})
 
 
-def _served_in_turn(bounds: Sequence[Bound], jobs: Sequence[int]) -> bool:
+def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:
     """Tell whether all jobs are served if those that can be complete, then those that now can be.
 
-    Whom fewer others must leave servers to can be served as well, as long as no team must have any.
+    Bounds do not tell the jobs of a group apart. Whom fewer others must leave servers to can be
+    served as well, as long as no team must have any.
     """
-    here = list(jobs)
-    while here:
-        left = [j for j in here if not servable(bounds, here, j)]
-        if len(left) == len(here):
+    while groups:
+        here = [j for group in groups for j in group]
+        left = [group for group in groups if not servable(bounds, here, group[0])]
+        if len(left) == len(groups):
             return False
-        here = left
+        groups = left
     return True
 
 

@@ -41,6 +41,8 @@ WORK = 20_000
 """Jobs times epochs between two looks at the clock."""
 LARGE, MOST_PLAYED = 2_000, 6_000
 """Jobs from which on the bound comes before a play, and beyond which no play is written."""
+SWIFTLY = 50
+"""Jobs of teams for each of which one more step is climbed between two plays, which take longer."""
 GUESSED = 400
 """Cells of guessed rents."""
 WRITING = 6e-7
@@ -197,12 +199,15 @@ class RentSearch:
 
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """Climb with rents to the best bound, and play the prices they imply."""
-        climb = Climb(self.rents, times, rents)
-        for _ in range(STEPS):
+        climb, every = Climb(self.rents, times, rents), 1
+        if self._teams:
+            every += len(self.sizes) // SWIFTLY
+        for step in range(STEPS):
             yield from climb.step(value)
-            if len(self.sizes) <= MOST_PLAYED and self.value < inf:
+            last = climb.part < LEAST_PART
+            if (last or step % every == 0) and len(self.sizes) <= MOST_PLAYED and self.value < inf:
                 yield from self._play(self.rents.prices)
-            if climb.part < LEAST_PART:
+            if last:
                 return
 
     def _move(self) -> Iterator[None]:

@@ -76,3 +76,12 @@ def refusal(call: Callable[..., object], *args: Any, **options: Any) -> InputErr
     with pytest.raises(InputError) as caught:
         call(*args, **options)
     return caught.value
+
+
+def raising(error: BaseException | type[BaseException]) -> Callable[..., Any]:
+    """Return what takes anything, and raises an error."""
+
+    def stub(*_: object, **__: object) -> Any:
+        raise error
+
+    return stub

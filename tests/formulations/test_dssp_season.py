@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.dssp_season import fair, plans, season
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.formulations.dssp import Season, Selection
@@ -89,8 +90,7 @@ def test_native_constraints_and_the_default_formulation() -> None:
         expr=model.model.x["a", 1] + model.model.x["a", 2] <= 0
     )
     assert schedopt.solve(model).objective == 5
-    with pytest.raises(InputError, match="a solver of season"):
-        schedopt.solve(instance, solver="core")
+    assert "a solver of season" in str(refusal(schedopt.solve, instance, solver="core"))
 
 
 def night(rule: dict[str, Any], **more: Any) -> Any:

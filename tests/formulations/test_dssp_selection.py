@@ -6,6 +6,7 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 from builders.dssp import TEAMS, night
+from builders.refusals import refusal
 
 from schedopt.formulations.constraints import Constraint, FairShare, Forbid, Require
 from schedopt.formulations.dssp import Schedule, Selection
@@ -58,8 +59,7 @@ def test_a_native_constraint_that_is_not_linear_is_refused() -> None:
     selection.model.bent = pyo.Constraint(
         expr=selection.model.x["j0"] * selection.model.x["j1"] <= 0
     )
-    with pytest.raises(InputError, match="bent is not linear"):
-        solve(selection)
+    assert "bent is not linear" in str(refusal(solve, selection))
 
 
 class Quota(Constraint, frozen=True, tag="quota"):
@@ -115,8 +115,7 @@ def test_core_is_the_default_without_side_constraints_and_only_then() -> None:
     assert solve(many).solver == "core"
     ruled = night([(5, 5), (4, 5), (3, 5)], constraints=[Require(jobs=("j2",))])
     assert solve(ruled).solver == "tree"
-    with pytest.raises(InputError, match="no side constraints"):
-        solve(ruled, solver="core")
+    assert "no side constraints" in str(refusal(solve, ruled, solver="core"))
 
 
 def test_a_plain_selection_is_confirmed_by_highs() -> None:
@@ -166,8 +165,7 @@ def test_lengths_that_are_no_decimals_are_rounded_and_said_so() -> None:
 
 
 def test_a_job_without_stages_is_bad_input() -> None:
-    with pytest.raises(InputError, match="stages"):
-        solve("instances/dssp/two-shots.json", formulation="schedule")
+    assert "stages" in str(refusal(solve, "instances/dssp/two-shots.json", formulation="schedule"))
 
 
 def test_no_row_has_coefficients_beyond_what_the_engine_adds_up() -> None:

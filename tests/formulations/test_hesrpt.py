@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from builders.effort import tried
 from builders.hesrpt import cluster, common
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.formulations.constraints import FairShare, Shares
@@ -253,8 +254,7 @@ def test_what_cannot_be_solved_is_refused(change: Callable[[Allocation], None], 
 def test_engines_of_our_own_take_no_changed_program(solver: str) -> None:
     model: Any = Allocation(TWO)
     model.model.constraints.append(model.completion["j0"] <= 2.0)
-    with pytest.raises(InputError, match="native"):
-        schedopt.solve(model, solver=solver)
+    assert "native" in str(refusal(schedopt.solve, model, solver=solver))
 
 
 def test_floors_that_cannot_hold_are_named() -> None:
@@ -267,8 +267,7 @@ def test_floors_that_cannot_hold_are_named() -> None:
 
 def test_prices_refuse_what_they_cannot_see() -> None:
     instance = schedopt.load("instances/hesrpt/teams.json")
-    with pytest.raises(InputError, match="finance floor"):
-        schedopt.solve(instance, solver="prices")
+    assert "finance floor" in str(refusal(schedopt.solve, instance, solver="prices"))
 
 
 def test_floors_do_not_leave_a_gap_that_is_called_optimal() -> None:

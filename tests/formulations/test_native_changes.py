@@ -6,6 +6,7 @@ import pyomo.environ as pyo
 import pytest
 from builders.dssp import night
 from builders.msfq import at_load
+from builders.refusals import refusal
 from pyomo.gdp import Disjunction
 
 from schedopt.formulations.dssp import Selection
@@ -77,8 +78,7 @@ def test_a_changed_objective_is_optimized_and_no_bound_is_claimed() -> None:
 def test_a_relaxed_model_is_refused_where_parts_of_jobs_are_best() -> None:
     model = Selection(night([(5, 5), (4, 5), (3, 5)], capacity=12))
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model.model)
-    with pytest.raises(InputError, match="found a model that was relaxed; expected 0 or 1"):
-        solve(model)
+    assert "found a model that was relaxed; expected 0 or 1" in str(refusal(solve, model))
 
 
 @pytest.mark.parametrize("method", ["exact", "area"])
@@ -149,5 +149,4 @@ def test_so_it_is_with_several_classes() -> None:
     assert result.bound is None
     assert "the model's own objective was optimized" in str(result.message)
     model.model.arrivals[0] *= 2.0
-    with pytest.raises(InputError, match="another arrivals"):
-        solve(model)
+    assert "another arrivals" in str(refusal(solve, model))

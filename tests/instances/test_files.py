@@ -14,7 +14,7 @@ import pytest
 from builders import swf
 from builders.cli import ROOT, run
 from builders.effort import examples
-from builders.refusals import refusal
+from builders.refusals import raising, refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -123,23 +123,17 @@ def test_a_failed_write_is_undone(
     files.dump(small(), path)
     before = path.read_bytes()
 
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
     target: object = Path if broken == "replace" else os
-    monkeypatch.setattr(target, broken, full)
-    with pytest.raises(InputError, match="No space left on device"):
-        files.write_bytes(path, b"half")
+    monkeypatch.setattr(target, broken, raising(OSError(28, "No space left on device")))
+    assert "No space left on device" in str(refusal(files.write_bytes, path, b"half"))
     monkeypatch.undo()
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_an_interrupted_write_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(_: int) -> None:
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "fsync", stop)
+    monkeypatch.setattr(os, "fsync", raising(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         files.write_bytes(tmp_path / "a.json", b"half")
     assert list(tmp_path.iterdir()) == []
@@ -251,10 +245,7 @@ def test_parquet_is_measured_before_unpacking(
     assert path.stat().st_size < 50_000
     monkeypatch.setenv(MOST_READ, "10")
 
-    def unpack(*_: object) -> None:
-        raise AssertionError("unpacked")
-
-    monkeypatch.setattr(pl, "read_parquet", unpack)
+    monkeypatch.setattr(pl, "read_parquet", raising(AssertionError("unpacked")))
     for read in (partial(read_jobs, servers=4), Cells.of):
         assert "500,000" in str(refusal(read, path))
     monkeypatch.undo()

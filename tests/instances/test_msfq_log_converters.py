@@ -281,10 +281,8 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
     assert len(convert_swf(path).classes) == 2
     assert len(convert_swf(path, **{"as": "jobs"}).jobs) == 2
     assert {"as", "needs", "wide", "unit", "submit"} <= set(swf.OPTIONS)
-    with pytest.raises(InputError, match="one of classes, jobs"):
-        convert_swf(path, **{"as": "tasks"})
-    with pytest.raises(InputError, match="an option of convert to msfq classes"):
-        convert_swf(path, wide="clip")
+    assert "one of classes, jobs" in str(refusal(convert_swf, path, **{"as": "tasks"}))
+    assert "an option of convert to msfq classes" in str(refusal(convert_swf, path, wide="clip"))
     with pytest.raises(InputError, match="an option of convert of swf to jobs"):
         convert_swf(path, **{"as": "jobs", "needs": "exact"})
 
@@ -320,3 +318,9 @@ def test_logs_of_the_archive(tmp_path: Path) -> None:
     assert (len(nasa.jobs), nasa.servers, nasa.jobs.estimated) == (18_066, 128, False)
     dump(nasa, tmp_path / "nasa.json")
     assert len(load(tmp_path / "nasa.json").jobs) == 18_066
+
+
+def test_what_is_no_time_among_numbers_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("submit,need,run\n1,2,3\n2,2,1\nx,1,1\n")
+    error = refusal(convert, tmp_path / "log.csv", processors=4)
+    assert (error.place, error.found) == ("line 4, column 'submit'", "'x'")

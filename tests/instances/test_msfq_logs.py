@@ -233,10 +233,8 @@ def test_jobs_are_only_there_where_they_were_read() -> None:
         _ = bare.jobs
     with pytest.raises(InputError, match="needs of at most 1"):
         bare.with_jobs(Jobs.of([0], [2], [1]))
-    with pytest.raises(InputError, match="1 of need"):
-        Jobs.of([0, 1], [1], [1, 1])
-    with pytest.raises(InputError, match="run time that is no number > 0"):
-        Jobs.of([0], [1], [0])
+    assert "1 of need" in str(refusal(Jobs.of, [0, 1], [1], [1, 1]))
+    assert "run time that is no number > 0" in str(refusal(Jobs.of, [0], [1], [0]))
 
 
 def test_types_that_are_no_numbers_or_names_are_refused(tmp_path: Path) -> None:
@@ -244,8 +242,7 @@ def test_types_that_are_no_numbers_or_names_are_refused(tmp_path: Path) -> None:
     plain = {"submit": [0], "need": [1], "run": [1]}
     for wrong in ({"run": [True]}, {"user": [[1]]}, {"queue": [b"x"]}):
         pl.DataFrame(plain | wrong).write_parquet(tmp_path / "x.parquet")
-        with pytest.raises(InputError, match="expected a column of"):
-            load(path)
+        assert "expected a column of" in str(refusal(load, path))
     pl.DataFrame(plain | {"user": [7], "name": [3]}).write_parquet(tmp_path / "x.parquet")
     jobs = load(path).jobs
     assert (jobs.user.names, jobs.name.tolist()) == (("7",), ["3"])

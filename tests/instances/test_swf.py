@@ -69,8 +69,7 @@ def test_a_window(tmp_path: Path) -> None:
     names = [e.name for e in read_log(path, start=10, end=100).entries]
     assert names == ["2", "6"]
     assert [e.name for e in read_log(path, jobs=2).entries] == ["1", "2"]
-    with pytest.raises(InputError, match="that ran, within the window"):
-        read_log(path, start=20, end=40)
+    assert "that ran, within the window" in str(refusal(read_log, path, start=20, end=40))
 
 
 def test_a_queue_of_classes_by_need(tmp_path: Path) -> None:
@@ -118,8 +117,7 @@ def test_the_jobs_present_at_a_time(tmp_path: Path) -> None:
     assert "those 3 present at 40" in (jobs.description or "")
     assert [job.name for job in sets.convert(path, at=50).jobs] == ["1", "6"]  # job 2 ended at 45
     assert [job.name for job in sets.convert(path, at=129).jobs] == ["7"]  # it waited for 20
-    with pytest.raises(InputError, match="a job or more at that time"):
-        sets.convert(path, at=130)
+    assert "a job or more at that time" in str(refusal(sets.convert, path, at=130))
     unknown = saved(tmp_path, line(1, 0, 10), line(2, 10, 10))
     assert "2 of unknown wait, taken as none" in (sets.convert(unknown).description or "")
     assert [job.name for job in sets.convert(unknown).jobs] == ["1"]
@@ -189,8 +187,7 @@ def test_time_does_not_go_backwards(tmp_path: Path) -> None:
 def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
     path = tmp_path / "bare.swf"
     path.write_text("; MaxProcs: many\n" + line(1, 0, 5) + "\n")
-    with pytest.raises(InputError, match="option 'processors'"):
-        read_log(path)
+    assert "option 'processors'" in str(refusal(read_log, path))
     assert read_log(path, processors=2).processors == 2
 
 
@@ -252,8 +249,7 @@ def test_days_become_nights(tmp_path: Path) -> None:
         ("3", 2, 2),
     ]
     assert schedopt.solve(season).formulation == "season"
-    with pytest.raises(InputError, match="option 'nights'"):
-        nights.convert(path, deadline=100, patience=1)
+    assert "option 'nights'" in str(refusal(nights.convert, path, deadline=100, patience=1))
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real logs are not here")

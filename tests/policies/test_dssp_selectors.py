@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from builders.cli import process
 from builders.effort import tried
+from builders.refusals import raising
 from hypothesis import strategies as st
 
 import schedopt
@@ -258,10 +259,8 @@ def test_three_quarters_says_when_it_does_not_apply(monkeypatch: pytest.MonkeyPa
 
 
 def test_core_says_when_it_outgrows_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Core, seconds: float) -> bool:
-        raise CoreMemoryError("3 states open")
 
-    monkeypatch.setattr(Core, "advance", full)
+    monkeypatch.setattr(Core, "advance", raising(CoreMemoryError("3 states open")))
     with pytest.raises(NotApplicableError, match="3 states open"):
         select("core", instance_of([(1, 1)] * 3, 2, frozenset()))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from builders.cli import ROOT
+from builders.refusals import refusal
 from typer.testing import CliRunner
 
 from schedopt import bench, evaluate
@@ -104,8 +105,7 @@ def test_a_file_that_changed_replaces_what_it_registered(tmp_path: Path) -> None
     assert first.solution.selected != second.solution.selected
     write(tmp_path, SELECTOR.format(name="other", which=1))
     evaluate(NIGHT, "other", policy_files=[mine])
-    with pytest.raises(InputError, match="'mine'"):
-        evaluate(NIGHT, "mine", policy_files=[mine])
+    assert "'mine'" in str(refusal(evaluate, NIGHT, "mine", policy_files=[mine]))
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,11 @@ def test_a_file_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"missing\.py"):
-        read(tmp_path / "missing.py")
+    assert "missing.py" in str(refusal(read, tmp_path / "missing.py"))
     with pytest.raises(InputError, match="a Python file"):
         read(write(tmp_path, RULE, "mine.txt"))
     (tmp_path / "mine.py").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="UTF-8"):
-        read(tmp_path / "mine.py")
+    assert "UTF-8" in str(refusal(read, tmp_path / "mine.py"))
     with pytest.raises(InputError, match=r"folder\.py"):
         (tmp_path / "folder.py").mkdir()
         read(tmp_path / "folder.py")
@@ -277,8 +275,7 @@ def test_a_process_forgets_the_files_of_an_earlier_bench() -> None:
     first = PolicyFile("a.py", SELECTOR.format(name="mine", which=0))
     second = PolicyFile("b.py", SELECTOR.format(name="mine", which=1))
     load(first)
-    with pytest.raises(InputError, match="already"):
-        load(second)
+    assert "already" in str(refusal(load, second))
     load_only([second])
     load(second)
     assert "b.py" in from_file._LOADED

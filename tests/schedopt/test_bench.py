@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builders.refusals import raising, refusal
 from builders.reports import row as some_row
 from builders.reports import timeless
 
@@ -77,10 +78,9 @@ def test_every_format_holds_the_same_rows_and_resumes(
     more = bench(nights, policies=POLICIES, output=output)
     assert [row for row in more if row.policy != "core"] == rows
 
-    def must_not_run(*args: object) -> list[Row]:
-        raise AssertionError("computed again")
-
-    monkeypatch.setattr("schedopt.sweep.measure.evaluate", must_not_run)
+    monkeypatch.setattr(
+        "schedopt.sweep.measure.evaluate", raising(AssertionError("computed again"))
+    )
     assert bench(nights, policies=POLICIES, output=output) == more
 
 
@@ -133,8 +133,7 @@ def test_a_line_that_was_cut_off_is_computed_again(nights: Path, tmp_path: Path)
     output.write_bytes(whole[: len(whole) * 2 // 3])
     assert timeless(bench(nights, policies=POLICIES, output=output)) == timeless(rows)
     output.write_bytes(b'{"not": "a row"}\n')
-    with pytest.raises(InputError, match="a row of a bench"):
-        bench(nights, policies=POLICIES, output=output)
+    assert "a row of a bench" in str(refusal(bench, nights, policies=POLICIES, output=output))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -164,8 +163,7 @@ def test_an_unproven_reference_is_said_to_be_one(tmp_path: Path) -> None:
 def test_files_are_found_once_each(nights: Path) -> None:
     found = instance_files([nights, nights / "n0.json"])
     assert [path.name for path in found] == [f"n{seed}.json" for seed in range(5)]
-    with pytest.raises(InputError, match="a file that exists"):
-        instance_files(["no-such-folder"])
+    assert "a file that exists" in str(refusal(instance_files, ["no-such-folder"]))
 
 
 def test_load_is_the_function_of_the_package() -> None:
@@ -304,8 +302,7 @@ def test_a_result_is_loaded_as_it_was_written(tmp_path: Path) -> None:
     again = schedopt.load(path)
     assert again.objective == result.objective
     assert again.solution == result.solution
-    with pytest.raises(InputError, match="expected an instance of dssp"):
-        schedopt.load(path, problem="dssp")
+    assert "expected an instance of dssp" in str(refusal(schedopt.load, path, problem="dssp"))
     with pytest.raises(InputError, match="found 'hesrpt'; expected an instance of dssp"):
         schedopt.load("example:teams", problem="dssp")
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.cli import run
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances import files
@@ -113,10 +114,8 @@ def test_a_usage_table_tells_the_same(tmp_path: Path) -> None:
         table.write_text(text)
         with pytest.raises(InputError, match=word):
             schedopt.carry(table, window=2)
-    with pytest.raises(InputError, match="nights"):
-        schedopt.carry(table, half_life="soon")
-    with pytest.raises(InputError, match="half-life or --window"):
-        schedopt.carry(table)
+    assert "nights" in str(refusal(schedopt.carry, table, half_life="soon"))
+    assert "half-life or --window" in str(refusal(schedopt.carry, table))
 
 
 def test_a_cap_that_the_past_exceeds_is_told_with_the_least_that_can_be_kept() -> None:

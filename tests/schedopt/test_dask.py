@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from builders.refusals import refusal
 from builders.reports import timeless
 
 from schedopt.instances.errors import InputError
@@ -122,10 +123,8 @@ def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.Mon
     few = {"generated": generated("dssp", "uncorrelated", seeds=[1]), "policies": ["greedy"]}
     monkeypatch.setattr(clusters, "PATIENCE", 1.0)
     for address in ("tcp://127.0.0.1:9", "not an address"):
-        with pytest.raises(InputError, match="Dask scheduler that answers"):
-            bench(**few, cluster=address)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="a cluster with workers"):
-        bench(**few, cluster=cluster.address)  # type: ignore[arg-type]
+        assert "Dask scheduler that answers" in str(refusal(bench, **few, cluster=address))
+    assert "a cluster with workers" in str(refusal(bench, **few, cluster=cluster.address))
 
 
 def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from builders.cli import ROOT, run
+from builders.refusals import raising
 
 from schedopt.instances.dssp import Instance, Selected, selected
 from schedopt.instances.errors import InputError
@@ -174,11 +175,9 @@ def test_each_step_is_told_before_it_is_taken() -> None:
 
 
 def test_a_reference_that_raises_costs_no_policy(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("in the solver")
 
     list(steps(task("greedy")))  # what is tried on something tiny beforehand is tried once
-    monkeypatch.setattr("schedopt.sweep.measure.solve", broken)
+    monkeypatch.setattr("schedopt.sweep.measure.solve", raising(ZeroDivisionError("in the solver")))
     (row,) = [step.row for step in steps(task("greedy")) if isinstance(step, Done)]
     assert row.objective is not None
     assert (row.reference, row.gap, row.termination) == (None, None, "completed")
@@ -248,13 +247,10 @@ def test_every_way_to_lose_a_scheduler_is_one_line(
         def __exit__(self, *_: object) -> None:
             pass
 
-    def gone(*_: object, **__: object) -> None:
-        raise lost
-
     monkeypatch.setattr("distributed.Client", Client)
     monkeypatch.setattr(dask, "_knock", lambda _: None)
     monkeypatch.setattr(dask, "_workforce", lambda _: 1)
-    monkeypatch.setattr(dask, where, gone)
+    monkeypatch.setattr(dask, where, raising(lost))
     with pytest.raises(InputError, match="run again to go on") as caught:
         bench(generated=FEW, policies=["greedy"], cluster="tcp://127.0.0.1:1")
     assert "\n" not in str(caught.value)

@@ -7,6 +7,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 import msgspec
 import polars as pl
+from builders.refusals import raising
 from hypothesis import given, settings
 from pytest import CaptureFixture, MonkeyPatch, mark, raises
 
@@ -41,11 +42,11 @@ def test_explain_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
 
 
 def test_a_further_stage_that_is_refused_loses_nothing(monkeypatch: MonkeyPatch) -> None:
-    def missing(*given: object) -> None:
-        raise InputError("the extra `schedule`", found="none")
 
     record = solving.problem("dssp")
-    monkeypatch.setattr(record, "confirm", missing, raising=False)
+    monkeypatch.setattr(
+        record, "confirm", raising(InputError("the extra `schedule`", found="none")), raising=False
+    )
     result = schedopt.solve(crowded(), confirm=True)
     assert result.objective == 3
     assert "confirm: found none; expected the extra `schedule`" in str(result.message)

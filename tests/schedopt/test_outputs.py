@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from builders.cli import COMMAND, ROOT, Ran, process, refused, run, started
+from builders.refusals import refusal
 
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
@@ -134,8 +135,7 @@ def test_keep_tells_one_file_by_all_its_names(tmp_path: Path) -> None:
     files.keep([one, "nowhere", "\0", tmp_path / "none"], two)
     files.keep([], one)
     for name in (one, tmp_path / "x" / ".." / "a.json", os.path.relpath(one)):
-        with pytest.raises(InputError, match="another file"):
-            files.keep([two, one], name)
+        assert "another file" in str(refusal(files.keep, [two, one], name))
     with pytest.raises(InputError, match="another file"):  # of neither of which there is any
         files.keep([two], tmp_path / "." / "b.json")
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders.cli import run
+from builders.refusals import refusal
 from builders.reports import row
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -102,14 +103,12 @@ def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -
     for ax, what in zip(axes, (night, ran, chosen, table, [table, table]), strict=True):
         several = len(night.groups) > 1 and what is chosen
         if several:
-            with pytest.raises(InputError, match="panels"):
-                plot(what, instance=night, ax=ax)
+            assert "panels" in str(refusal(plot, what, instance=night, ax=ax))
             continue
         assert plot(what, instance=night, ax=ax) is ax
         assert ax.patches or ax.collections
     assert figure.axes == list(axes)
-    with pytest.raises(InputError, match="panels"):
-        plot([ran, ran], instance=night, ax=axes[0])
+    assert "panels" in str(refusal(plot, [ran, ran], instance=night, ax=axes[0]))
     assert plot([table, table]).axes[0].patches  # and the next picture has a figure of its own
     table.write_csv(tmp_path / "plan.csv")
     for files in ([tmp_path / "plan.csv"] * 3, [tmp_path / "plan.csv", evil]):
@@ -177,8 +176,7 @@ def test_two_instances_are_told_apart_and_two_problems_refused(tmp_path: Path) -
     with pytest.raises(InputError, match="one problem"):
         plot([*found, evaluate("instances/epoch/fig8.json", "equi-epoch")])
     (tmp_path / "r.json").write_bytes(encode(found[0].document()))
-    with pytest.raises(InputError, match="results or rows in each"):
-        plot([tmp_path / "r.json", NIGHT])
+    assert "results or rows in each" in str(refusal(plot, [tmp_path / "r.json", NIGHT]))
     (tmp_path / "rows.jsonl").write_bytes(table([row()], ".jsonl"))
     with pytest.raises(InputError, match="files of results, or files of rows"):
         plot([tmp_path / "r.json", tmp_path / "rows.jsonl"])

@@ -262,15 +262,6 @@ def test_a_table_or_a_dump_is_a_log_where_that_is_asked_for(tmp_path: Path) -> N
     )
 
 
-def test_several_policies_in_a_sweep(log: Path, tmp_path: Path) -> None:
-    names = ["fcfs", "first-fit", "msf", "adaptive-quickswap", "easy", "conservative", "nmsr"]
-    rows = bench([log], policies=names)
-    ended = {row.policy: row.termination for row in rows}
-    assert ended.pop("nmsr") == "not-applicable"
-    assert set(ended.values()) == {"completed"}
-    assert all(not row.violations for row in rows)
-
-
 def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     dump(queue_of(*random_jobs(7)), tmp_path / "a.json")
     source = FileSource(tmp_path / "a.json")

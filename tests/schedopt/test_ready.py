@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.cli import process, refused, run, started
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -120,19 +121,16 @@ def test_bad_input_gets_one_message(tmp_path: Path, text: str, words: str) -> No
 
 def test_sums_that_are_too_large_are_refused() -> None:
     table = {"name": range(2_000), "p": [9 * 10**14] * 2_000, "cores": [1] * 2_000}
-    with pytest.raises(InputError, match="p: found a sum of"):
-        schedopt.ready(table, {"cores": 9}, ["p"])
+    assert "p: found a sum of" in str(refusal(schedopt.ready, table, {"cores": 9}, ["p"]))
     queue = schedopt.Ready({"cores": 9}, ["p"])
     queue.add(table)
-    with pytest.raises(InputError, match="p: found a sum of"):
-        queue.select()
+    assert "p: found a sum of" in str(refusal(queue.select))
 
 
 def test_bad_capacities_and_orders_are_refused() -> None:
     for capacity in ("cores", "cores=x", "cores=-1", "cores=1,cores=2", ""):
         assert "expected" in refused("ready", "-", "--capacity", capacity, "--order", "p")
-    with pytest.raises(InputError, match="each once"):
-        schedopt.ready({"name": [], "p": []}, {"p": 1}, ["p", "p"])
+    assert "each once" in str(refusal(schedopt.ready, {"name": [], "p": []}, {"p": 1}, ["p", "p"]))
 
 
 def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
@@ -160,10 +158,8 @@ def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
         assert sum(jobs[name]["cores"] for name in kept.start) == kept.objectives[1]
         assert sum(jobs[name]["mem"] for name in kept.start) <= 30.5 + 1e-9
     assert len(queue) == len(jobs)
-    with pytest.raises(InputError, match="that is there"):
-        queue.remove(["nobody"])
-    with pytest.raises(InputError, match="not there yet"):
-        queue.add([more[0]])
+    assert "that is there" in str(refusal(queue.remove, ["nobody"]))
+    assert "not there yet" in str(refusal(queue.add, [more[0]]))
 
 
 def test_time_that_is_over_gives_the_best_so_far() -> None:

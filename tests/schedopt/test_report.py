@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from builders.cli import refused, run
+from builders.refusals import raising
 from builders.reports import EVIL, row
 
 from schedopt.report import write
@@ -18,7 +19,6 @@ from schedopt.report.drawings import BUDGET, MOST, Picture, chosen, drawn, order
 from schedopt.report.writing import SCRIPTS, as_script, page
 from schedopt.sweep import measure
 from schedopt.sweep.plan import Sweep, problem_plans
-from schedopt.sweep.rows import Row
 from schedopt.verbs.bench import bench
 
 DSSP, EPOCH = Path("instances/dssp"), Path("instances/epoch")
@@ -230,10 +230,8 @@ def test_interrupted_while_drawing_it_is_written_with_what_there_is(
 def test_what_cannot_be_drawn_costs_one_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*args: object, **words: object) -> None:
-        raise ZeroDivisionError("<b>")
 
-    monkeypatch.setattr("schedopt.verbs.plot.plot", broken)
+    monkeypatch.setattr("schedopt.verbs.plot.plot", raising(ZeroDivisionError("<b>")))
     rows = bench(DSSP / "greedy-trap.json", policies=["core"])
     write(rows, tmp_path / "report.html", sweep=Sweep(policies=("core",)))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -245,10 +243,8 @@ def test_what_cannot_be_drawn_costs_one_picture(
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def must_not_run(*args: object, **words: object) -> list[Row]:
-        raise AssertionError("work was done")
 
-    monkeypatch.setattr("schedopt.verbs.bench.bench", must_not_run)
+    monkeypatch.setattr("schedopt.verbs.bench.bench", raising(AssertionError("work was done")))
     assert refused("bench", DSSP, "--report", tmp_path / name)
 
 

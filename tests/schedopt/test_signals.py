@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from builders.cli import Ran, run
 from builders.effort import ALL
+from builders.refusals import raising
 
 from benchmarks import archive
 from schedopt.instances.files import dump, example
@@ -68,9 +69,6 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
     hard = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000})
     dump(hard, tmp_path / "hard.json")
 
-    def never(*_: object) -> None:
-        raise AssertionError("it began something more")
-
     @contextmanager
     def looking(_: str) -> Iterator[Callable[..., None]]:
         def watch(_: float, best: float | None, __: float | None) -> None:
@@ -81,7 +79,9 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
 
     monkeypatch.setattr("schedopt.terminal.progress.live", looking)
     for further in ("confirm", "certificate", "explain"):
-        monkeypatch.setattr(Dssp, further, never, raising=False)
+        monkeypatch.setattr(
+            Dssp, further, raising(AssertionError("it began something more")), raising=False
+        )
     words = ["--confirm", "--certificate", "--explain", "--output", tmp_path / "r.json"]
     run("solve", tmp_path / "hard.json", "--solver", "highs", *words, status=STATUS[number])
     document = json.loads((tmp_path / "r.json").read_text())

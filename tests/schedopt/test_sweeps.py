@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from builders.cli import refused, run
 from builders.dssp import night as small
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances import files
@@ -264,8 +265,7 @@ def test_on_processes_and_resumed(tmp_path: Path) -> None:
     again = schedopt.whatif(source, varied, jobs=2, **watched)
     assert [row.objective for row in again] == [row.objective for row in plain]
     assert again[:3] == plain[:3] and calls == [4, 5, 6, 7, 8]
-    with pytest.raises(InputError, match="others"):
-        schedopt.whatif(source, ["processors=1,2"], output=output)
+    assert "others" in str(refusal(schedopt.whatif, source, ["processors=1,2"], output=output))
     picture = tmp_path / "curves.svg"
     run("plot", output, "--output", picture)
     assert b"option.fill 0.5" in picture.read_bytes() or picture.stat().st_size > 5000

@@ -130,6 +130,35 @@ print(schedopt.solve("example:one-or-all").solution_status)
 """
 
 
+LONG_ONE = """
+from schedopt.solvers.compiling import njit
+
+@njit
+def long_one(x, by=2.0):
+    total = x
+{body}
+    return total
+
+@njit
+def caller(x):
+    return long_one(x, 3.0) + 1.0
+"""
+
+
+def test_a_long_kernel_is_compiled_once_for_python_and_for_other_kernels(tmp_path: Path) -> None:
+    body = "\n".join(f"    total += {i}.0 * by - x" for i in range(60))
+    module = loaded(tmp_path, "long_ones", LONG_ONE.format(body=body))
+    long_one, caller = module.long_one, module.caller
+    assert caller(1.5) == long_one.py_func(1.5, 3.0) + 1.0
+    assert long_one(1.5) == long_one.py_func(1.5)
+    assert long_one(by=3.0, x=1.5) == long_one.py_func(1.5, 3.0)
+    sizes = [len(dispatcher(long_one, inside).py_func.__code__.co_code) for inside in (True, False)]
+    assert sizes[1] < 100 < sizes[0]
+    assert dispatcher(long_one).py_func.__code__.co_firstlineno == (
+        long_one.py_func.__code__.co_firstlineno
+    )
+
+
 def test_code_that_numba_does_not_optimize_is_run_though_it_cannot_be_kept(tmp_path: Path) -> None:
     asked = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"}
     assert "optimal" in process(sys.executable, "-c", UNOPTIMIZED, env=asked).stdout
@@ -209,16 +238,17 @@ def test_a_kernel_that_takes_long_is_compiled(monkeypatch: pytest.MonkeyPatch) -
         return x + 1.0
 
     @njit(plain=small(4))
-    def kernel(of: np.ndarray, times: int) -> None:
+    def kernel(of: np.ndarray, kept: np.ndarray, times: int) -> None:
         for _ in range(times):
             of[0] = step(of[0])
 
-    numbers = np.zeros(3)
-    kernel(numbers, 5)
+    numbers, kept = np.zeros(3), np.zeros(1)
+    kept.flags.writeable = False  # and so need not be restored
+    kernel(numbers, kept, 5)
     assert numbers[0] == 5.0
     assert "dispatcher" not in vars(kernel), "it was run as Python"
     python.spent = COMPILING - 1e-3
-    kernel(numbers, 10**7)
+    kernel(numbers, kept, 10**7)
     assert numbers[0] == 5.0 + 10**7
     assert "dispatcher" in vars(kernel)
     assert "dispatcher" not in vars(step), "callers have their own copy"

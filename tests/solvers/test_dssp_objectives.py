@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
+from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -145,8 +146,7 @@ def test_what_takes_the_reward_alone_says_so() -> None:
     night = random_night(1)
     with pytest.raises(InputError, match="formulation selection takes several"):
         schedopt.solve(night, formulation="schedule")
-    with pytest.raises(InputError, match="columns"):
-        schedopt.solve(night, solver="highs")
+    assert "columns" in str(refusal(schedopt.solve, night, solver="highs"))
 
 
 def random_problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import Bound
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt import slots
-from schedopt.solvers.hesrpt.alike import count_sets
+from schedopt.solvers.hesrpt.alike import asked_of, count_sets
 from schedopt.solvers.hesrpt.certificate import certificate
+from schedopt.solvers.hesrpt.feasible import _served_in_turn
 from schedopt.solvers.hesrpt.kernels import curves, speed
 from schedopt.solvers.hesrpt.orders import order_search
 from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
@@ -183,6 +185,28 @@ def test_rents_and_slots_of_teams_hold_beside_the_optimum(
         assert ruled.objective_of(quick) >= best.objective * (1 - 1e-9)
         report = schedopt.check(ruled, msgspec.structs.replace(found, solution=quick))
         assert [line for line in report.violations if "objective" not in line] == []
+
+
+@tried(
+    30,
+    st.lists(
+        st.tuples(
+            st.sampled_from([(0,), (1,), (0, 1, 2), (3, 4), (1, 3), (0, 1, 2, 3, 4)]),
+            st.sampled_from([0.0, 0.3, 0.6]),
+            st.sampled_from([0.0, 0.3, 1.0]),
+        ),
+        max_size=5,
+    ),
+)
+def test_jobs_that_rules_do_not_tell_apart_are_served_as_each_alone_is(
+    drawn: list[tuple[tuple[int, ...], float, float]],
+) -> None:
+    bounds = [Bound("", jobs, low if len(jobs) == 1 else 0.0, high) for jobs, low, high in drawn]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for j, asks in enumerate(asked_of(bounds, 5)):
+        groups.setdefault(asks, []).append(j)
+    each = [[j] for j in range(5)]
+    assert _served_in_turn(bounds, list(groups.values())) == _served_in_turn(bounds, each)
 
 
 def test_team_rents_that_are_forged_show_nothing() -> None:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written, total
-from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
 from schedopt.validation.dssp import scenario_prices
@@ -306,7 +306,12 @@ def _bounded(
     if claim.formulation != "schedule":
         raise NotShownError(f"branchings say nothing of {claim.formulation}")
     last = as_written(instance.late[-1][0]) if instance.late else Fraction(0)
-    if not last and not any(job.stages and _predicted(job) for job in instance.jobs):
+    predicted = (
+        job.demand is not None or job.critical_path is not None
+        for job in instance.jobs
+        if job.stages
+    )
+    if not last and not any(predicted):
         return Facts(instance, 1.0), constraints
     if instance.beyond:
         what = next(iter(instance.beyond))
@@ -327,10 +332,6 @@ def _apart(season: Instance | None, claim: Document) -> dict[int, Facts]:
     if season is None:
         return {}
     return {d.night: facts_of(alone(season, d.night), claim) for d in season.down if d.night}
-
-
-def _predicted(job: Job) -> bool:
-    return job.demand is not None or job.critical_path is not None
 
 
 def _in_order(instance: Instance, claim: Document, goal: int) -> frozenset[str]:

@@ -187,11 +187,11 @@ class _Served(_Worth):
         facts, there = self.facts, self.facts.there
         demand = [facts.demand[job.name] for job in self.jobs]
         part, every = min(facts.fill, Fraction(1)), list(range(len(self.jobs)))
+        release = [facts.release[job.name] for job in self.jobs]
+        due = [facts.due[job.name] for job in self.jobs]
         spans = {(Fraction(0), facts.deadline)}
         if facts.windowed:
-            due = {facts.due[job.name] for job in self.jobs}
-            releases = {facts.release[job.name] for job in self.jobs}
-            spans |= {(a, b) for a in releases for b in due if a < b}
+            spans |= {(a, b) for a in set(release) for b in set(due) if a < b}
         kinds = [(every, demand, part, there.everything)]
         for union in there.unions([job.name for job in self.jobs]):
             among = [i for i in every if {*there.allowed(self.jobs[i])} <= union]
@@ -205,15 +205,12 @@ class _Served(_Worth):
             among = [i for i in given if asked[i]]
             scale = lcm(*(asked[i].denominator for i in among))
             for start, end in sorted(spans):
-                inside = [i for i in among if self._lives(self.jobs[i].name, start, end)]
+                inside = [i for i in among if start <= release[i] and due[i] <= end]
                 work = [int(asked[i] * scale) for i in inside]
                 room = int(rate * area(points, start, end) * scale * MILLION)
                 small = max(sum(work) * most, room) < 2**62
                 kind: Any = np.int64 if small else object
                 yield Window(inside, np.array(work, dtype=kind), room)
-
-    def _lives(self, name: str, start: Fraction, end: Fraction) -> bool:
-        return self.facts.release[name] >= start and self.facts.due[name] <= end
 
     def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
         """Tell which jobs are served in time."""

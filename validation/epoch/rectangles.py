@@ -59,14 +59,10 @@ def check_rules(solution: Scheduled, constraints: Sequence[Constraint], report: 
 
     def most_at_once(jobs: Sequence[str]) -> int:
         some = [pieces[job] for job in jobs if job in pieces]
-        return max((sum(_runs(p, now.start) for p in some) for now in some), default=0)
+        runs = [(p.start - ROUNDING, p.end - ROUNDING) for p in some]
+        return max((sum(a <= p.start < b for a, b in runs) for p in some), default=0)
 
     check_constraints(epoch_of, constraints, report, most_at_once)
-
-
-def _runs(piece: Rectangle, instant: float) -> bool:
-    """Tell whether a piece runs right after an instant."""
-    return piece.start - ROUNDING <= instant < piece.end - ROUNDING
 
 
 def _areas(

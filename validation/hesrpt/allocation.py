@@ -6,7 +6,7 @@ Everything is recomputed from the instance's raw fields; nothing is shared with 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, repeat
-from math import exp, floor, fsum, inf, isfinite, log
+from math import exp, floor, fsum, inf, isfinite, log, log1p
 from typing import Any
 
 import numpy as np
@@ -310,7 +310,7 @@ def _proportional(instance: Instance, solution: Allocated, report: Report) -> No
     sums: list[float] = []
     for _, name in reversed(clocks):
         high, low = max(total, logs[name]), min(total, logs[name])
-        total = high if low == -inf else high + _log1p_exp(low - high)
+        total = high if low == -inf else high + log1p(exp(low - high))
         sums.append(total)
     now, before, servers = 0.0, -inf, instance.servers**p
     wrong = []
@@ -320,9 +320,3 @@ def _proportional(instance: Instance, solution: Allocated, report: Report) -> No
         if not abs(now - solution.completion[name]) <= 1e-7 * now:
             wrong.append(name)
     report.expect(not wrong, f"work: {len(wrong)} jobs complete at other times, {wrong[:3]}")
-
-
-def _log1p_exp(x: float) -> float:
-    from math import log1p
-
-    return log1p(exp(x))

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.dssp.declared import selection_program
-from schedopt.formulations.dssp.rows import Row
+from schedopt.formulations.dssp.rows import Choice, Row
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
@@ -35,13 +35,14 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
     """Solve a schedule without a start or a bound; ``given.read`` has the columns."""
     limits, starts = given.limits, given.read
     night, jobs = model.instance, len(model.instance.jobs)
-    program = selection_program(
+    choice = Choice(
         [*night.index, *starts.names],
         [*night.rewards.tolist(), *[0.0] * len(starts.names)],
         starts.rows(),
         [*(j in starts.able for j in range(jobs)), *[True] * len(starts.names)],
         model.ruled,
     )
+    program = selection_program(choice)
     if limits.time_limit is None:
         limits = replace(limits, time_limit=PATIENCE)
     solver = Solver(program, limits)

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from schedopt.formulations.dssp.declared import selection_program
+from schedopt.formulations.dssp.rows import Choice
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
@@ -241,7 +242,7 @@ def _keeper(model: Schedule) -> Callable[[Mask], bool]:
         return lambda jobs: True
     night = model.instance
     names, every = list(night.index), [True] * len(night.jobs)
-    program = selection_program(names, night.rewards.tolist(), (), every, model.ruled)
+    program = selection_program(Choice(names, night.rewards.tolist(), (), every, model.ruled))
     rows = Arrays.of(program)
 
     def keeps(jobs: Mask) -> bool:

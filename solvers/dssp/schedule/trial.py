@@ -47,7 +47,7 @@ class Trials:
             tasks.first_task,
             tasks.first_stage,
             min(night.processors, max(1, len(tasks.lengths))),
-            night.releases,
+            night.releases.copy(),  # numba compiles anew for arrays that nobody may change
             capacity,
             use,
         )

@@ -28,17 +28,19 @@ and how many there are."""
 
 
 class Stops(NamedTuple):
-    """The states of a level in which a policy stops, numbered by c + i and then by c."""
+    """A level, and its states in which a policy stops, numbered by c + i and then by c."""
 
     settled: Numbers
     """Where decisions lead from each state: the number of a stop, or -1 - i for a large job started
     while i small ones wait; shape (k + 1, I + 1)."""
     where: Numbers  # c and i of each stop, (stops, 2)
     starts: Numbers  # the first stop with each c + i, and the number of stops, (k + I + 2,)
+    rates: Rates
+    top: bool  # whether it is the highest level
 
 
 @njit(cache=True)
-def stops(decisions: Decisions) -> Stops:
+def stops(decisions: Decisions, rates: Rates, top: bool) -> Stops:
     """Return the states in which a policy stops."""
     k, width = decisions.shape
     settled = np.empty((k + 1, width), np.int32)
@@ -61,19 +63,12 @@ def stops(decisions: Decisions) -> Stops:
                 settled[c, i] = settled[c + 1, i - 1]
             elif decisions[c, i] == 2:
                 settled[c, i] = -1 - i
-    return Stops(settled, where[:count].copy(), starts)
+    return Stops(settled, where[:count].copy(), starts, rates, top)
 
 
 @njit(cache=True)
 def fill(
-    right: Floats,
-    stops: Stops,
-    above: Numbers,
-    far: Floats,
-    own: Entry,
-    below: Entry,
-    rates: Rates,
-    top: bool,
+    right: Floats, stops: Stops, above: Numbers, far: Floats, own: Entry, below: Entry
 ) -> None:
     """Add to each stop's right side the effect of events that leave the level.
 
@@ -82,8 +77,7 @@ def fill(
     `above` and `far` are ``settled`` of the level above, and values there, shape (stops there, u +
     q). `own` and `below` express the value while i small jobs wait by the u (t): see `Entry`.
     """
-    settled, where, _ = stops
-    l1, lk, m1, _ = rates
+    settled, where, _, (l1, lk, m1, _), top = stops
     width = settled.shape[1]
     u, t = own[2], below[2]
     for s in range(where.shape[0]):
@@ -112,14 +106,13 @@ def _enter(row: Floats, rate: float, entry: Entry, i: int, shift: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def solve_stops(right: Floats, stops: Stops, rates: Rates, top: bool) -> None:
+def solve_stops(right: Floats, stops: Stops) -> None:
     """Solve the stops' equations in place, for many right sides at once.
 
     Stops with n = c + i have neighbours with n - 1 and n + 1 only: they are eliminated from the
     largest n down, and put in again from the smallest n up.
     """
-    settled, where, starts = stops
-    l1, lk, m1, _ = rates
+    settled, where, starts, (l1, lk, m1, _), top = stops
     k, width = settled.shape[0] - 1, settled.shape[1]
     columns = right.shape[1]
     below = np.zeros((where.shape[0], k + 1))  # a stop in terms of those with n - 1
@@ -182,21 +175,14 @@ def _eliminate(
 
 @njit(cache=True)
 def large_rows(
-    source: Floats,
-    right: Floats,
-    settled: Numbers,
-    far: Floats,
-    u: int,
-    below: Entry,
-    rates: Rates,
-    top: bool,
+    source: Floats, right: Floats, stops: Stops, far: Floats, u: int, below: Entry
 ) -> Floats:
     """Return the values of states with a large job in service, in the terms of `fill`.
 
     `source`, shape (I + 1, q), has the constants of their equations; `right` is solved; `far`,
     shape (I + 1, u + q), are such values on the level above.
     """
-    l1, lk, _, mk = rates
+    settled, _, _, (l1, lk, _, mk), top = stops
     width = settled.shape[1]
     columns = right.shape[1]
     first = columns - source.shape[1]
@@ -226,8 +212,6 @@ def put_in(
     above: Floats,
     large_above: Floats,
     large_below: Floats,
-    rates: Rates,
-    top: bool,
     at_event: Floats,
     values: Floats,
 ) -> None:
@@ -238,8 +222,7 @@ def put_in(
     above and below. `at_event`, shape (k + 1, I + 1), takes the values before the policy decides;
     `values`, shape (k + 2, I + 1), those after it has decided, also where the policy never stops.
     """
-    settled, where, _ = stops
-    l1, lk, m1, mk = rates
+    settled, where, _, (l1, lk, m1, mk), top = stops
     layers, width = settled.shape
     right = np.empty((where.shape[0], 1))
     for s in range(where.shape[0]):
@@ -252,7 +235,7 @@ def put_in(
         if c and settled[c - 1, i] < 0:
             out += c * m1 * large_below[-1 - settled[c - 1, i]]
         right[s, 0] = out
-    solve_stops(right, stops, rates, top)
+    solve_stops(right, stops)
     for c in range(layers):
         for i in range(width):
             target = settled[c, i]

@@ -70,23 +70,23 @@ def solve(
     own = _entry(width, np.empty(0, np.intp))
     for j in range(len(decisions) - 1, -1, -1):
         top = not levels
-        settled, where, _ = stops = kernels.stops(decisions[j])
+        stops = kernels.stops(decisions[j], rates, top)
+        settled, where = stops.settled, stops.where
         leads = np.flatnonzero(settled[0] < 0)
         nodes = _nodes(int(leads[-1]) if leads.size else -1, apart)
         below = _entry(width, nodes)
         u, t = own[2], below[2]
         constants = np.full((decisions.shape[1] + 2, width, kinds + 1), -1.0)
-        for a, source in enumerate(sources):
-            constants[..., a] = source[j]
+        for a, each in enumerate(sources):
+            constants[..., a] = each[j]
         right = np.zeros((len(where), u + t + kinds + 1))
         right[:, u + t :] = constants[where[:, 0], where[:, 1]]
         above = settled if top else levels[-1].stops.settled
-        kernels.fill(right, stops, above, far, own, below, rates, top)
-        kernels.solve_stops(right, stops, rates, top)
+        kernels.fill(right, stops, above, far, own, below)
+        kernels.solve_stops(right, stops)
         right[np.abs(right) < NEXT_TO_NOTHING] = 0.0
-        rows = kernels.large_rows(
-            np.ascontiguousarray(constants[-1]), right, settled, far_large, u, below, rates, top
-        )
+        source = np.ascontiguousarray(constants[-1])
+        rows = kernels.large_rows(source, right, stops, far_large, u, below)
         into = known = rows[np.empty(0, np.intp) if top else levels[-1].nodes]
         if j:
             into = np.asarray(np.linalg.solve(np.eye(u) - known[:, :u], known[:, u:]), np.float64)
@@ -97,7 +97,7 @@ def solve(
         own = below
         yield
     gains, entered = _entered(levels, kinds)
-    return (yield from _values(levels, sources[0], gains, entered, rates))
+    return (yield from _values(levels, sources[0], gains, entered))
 
 
 def _product(tall: Floats, small: Floats) -> Floats:
@@ -157,7 +157,7 @@ def _entered(levels: list[_Level], kinds: int) -> tuple[Floats, list[Floats]]:
 
 
 def _values(
-    levels: list[_Level], source: Floats, gains: Floats, entered: list[Floats], rates: Rates
+    levels: list[_Level], source: Floats, gains: Floats, entered: list[Floats]
 ) -> Generator[None, None, Solved]:
     """Put known values in from the highest level down."""
     values = np.empty_like(source)
@@ -175,8 +175,6 @@ def _values(
             above,
             large_above,
             large_below,
-            rates,
-            level is levels[0],
             at_event,
             values[j],
         )

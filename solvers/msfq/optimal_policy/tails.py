@@ -98,7 +98,8 @@ def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | N
     k, l1, lk, m1, _ = process.system
     rates = process.system.rates
     width = decisions.shape[1]
-    settled, where, _ = stops = kernels.stops(decisions)
+    stops = kernels.stops(decisions, rates, True)
+    settled, where = stops.settled, stops.where
     leads = np.flatnonzero(settled[0] < 0)
     if not leads.size:
         return None
@@ -116,12 +117,11 @@ def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | N
     right = np.zeros((len(where), width + 2))
     right[:, width:] = source[where[:, 0], where[:, 1]]
     nowhere = np.zeros((1, 2))
-    kernels.fill(right, stops, settled, nowhere, none, below, rates, True)
+    kernels.fill(right, stops, settled, nowhere, none, below)
     right[:, -1] -= right[:, :width].sum(axis=1)
-    kernels.solve_stops(right, stops, rates, True)
-    rows = kernels.large_rows(
-        np.ascontiguousarray(source[-1]), right, settled, nowhere, 0, below, rates, True
-    )
+    kernels.solve_stops(right, stops)
+    large = np.ascontiguousarray(source[-1])
+    rows = kernels.large_rows(large, right, stops, nowhere, 0, below)
     matrix = np.eye(width) - rows[:, :width]
     matrix[:, 0] = -rows[:, -1]
     solved = np.linalg.solve(matrix, rows[:, -2])

@@ -15,6 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from schedopt.formulations.program import Program
@@ -59,12 +60,15 @@ def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
 
     A model that was changed natively is solved as it stands.
     """
-    engine = engine_of(given.name)
     if model.changed:
-        return mip.solve(engine, model, given.limits)
+        return mip.solve(engine_of(given.name), model, given.limits)
     solver = prepared(model, given, given.name)
-    decided = solver.quick() or solver.by_engine()
-    return _result(model, solver, decided, engine.name, engine.version())
+    decided, engine = solver.quick() or solver.by_engine(), solver.engine
+    result = _result(model, solver, decided, engine.name, engine.version())
+    by = result.proved_by or engine.name
+    return msgspec.structs.replace(
+        result, proved_by=by, bounded_by=None if result.bound is None else by
+    )
 
 
 def prepared(model: Selection | Season, given: Given, name: str) -> Solver:

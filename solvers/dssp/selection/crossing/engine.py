@@ -17,6 +17,7 @@ from schedopt.solvers.dssp.selection.binary.multipliers import apply
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.crossing.search import Annealed, fits
 from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 PARTS = (0.4, 0.8)
 """The part of the time limit that annealing may take, and that it may for a first selection."""
+BY_SCIP = 1000
+"""Columns left open up to which SCIP, where it is installed, proves sooner than HiGHS."""
 TOGETHER, JOINED, LONGEST = (3, 8), 0.08, 0.8
 """How many of the selections that rounds end with HiGHS joins with the best, first and then; in
 which part of the time that is left, or in how many seconds."""
@@ -38,6 +41,8 @@ def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
     if decided is None and fits(solver.arrays):
         decided = _annealed(solver, run, left(given.limits, began).time_limit)
     decided = decided or solver.decided("completed", solver.known)
+    if (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any():
+        solver.engine = engine_of("scip" if SOLVERS["scip"].available else "highs")
     if given.alone and (decided.best is None or decided.stopped == "completed"):
         rest = left(given.limits, began)
         return by_mip(model, replace(given, name="highs", limits=rest, more=solver))
