@@ -72,7 +72,8 @@ def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> N
     assert found.rents.bound <= search.value * (1 + 1e-12)
     assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.005
     after, placed = found.rents.after(search.value * 1.0001), 0
-    for j in search.order.tolist():
+    for name in reversed(search.solution().order):  # as played: with ties not the one searched
+        j = instance.index[name]
         assert int(after[j]) & ~placed == 0
         placed |= 1 << j
 
