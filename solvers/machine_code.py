@@ -1,21 +1,18 @@
 """How kernels become machine code: never on a solver's time, and kept by `kernel_store`."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import CellType, CodeType, FunctionType
+from types import CellType, FunctionType
 from typing import Any, Self
 
 import numba
 import numba.np.arraymath
-from numba.core import base, caching, codegen, event, ir, ssa
+from numba.core import caching, codegen, event
 from numba.core.environment import lookup_environment
-from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import cpu_target
-from numba.core.transforms import canonicalize_cfg
 from numba.core.types import unliteral
 from numba.core.types.functions import BaseFunction
-from numba.core.typing import context
 
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.kernel_store import OURS, Names, Source, home, used
@@ -26,9 +23,6 @@ _TWINS: dict[int, tuple[Names, Names]] = {}
 """For the globals of kernels, by their `id`, these and a copy with what numba dispatches."""
 
 _DISPATCHED: dict[tuple[Source, bool], Any] = {}
-
-LONG = 500
-"""Bytes of a kernel from which on it is compiled once for Python and for other kernels."""
 
 INSIDE = {"cache": False, "no_cpython_wrapper": True}
 """Options of numba for a kernel that is called by other kernels alone."""
@@ -44,35 +38,15 @@ def dispatcher(kernel: Source, inside: bool = False) -> Any:
         function = kernel.py_func
         names, new = _names_of(function.__globals__)
         cells = tuple(CellType(_seen(of.cell_contents)) for of in function.__closure__ or ())
-        code = function.__code__ if inside or not _called(kernel) else _handing_on(function)
-        twin = FunctionType(code, names, function.__name__, function.__defaults__, cells)
+        twin = FunctionType(
+            function.__code__, names, function.__name__, function.__defaults__, cells
+        )
         twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
         options = {**kernel.options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
         made = _DISPATCHED[kernel, inside] = _of_any_constant(numba.njit(**options)(twin))
         if new:
             names.update({name: _seen(of) for name, of in function.__globals__.items()})
     return made
-
-
-def _called(kernel: Source) -> bool:
-    """Tell whether another kernel of its module calls a long one, which compiles it too."""
-    own, name = kernel.py_func.__globals__, kernel.py_func.__name__
-    others = (of.py_func for of in own.values() if isinstance(of, Source) and of is not kernel)
-    return (
-        own.get(name) is kernel
-        and len(kernel.py_func.__code__.co_code) >= LONG
-        and any(name in of.__code__.co_names for of in others)
-    )
-
-
-def _handing_on(function: Callable[..., Any]) -> CodeType:
-    """Return code that calls a function of its globals by the same name: the kernel inside."""
-    old = function.__code__
-    words = ", ".join(old.co_varnames[: old.co_argcount])
-    scope: Names = {}
-    exec(f"def {old.co_name}({words}): return {old.co_name}({words})", scope)  # noqa: S102
-    new: CodeType = scope[old.co_name].__code__
-    return new.replace(co_filename=old.co_filename, co_firstlineno=old.co_firstlineno)
 
 
 def _names_of(names: Names) -> tuple[Names, bool]:
@@ -172,61 +146,6 @@ def _known_call_type(self: Any, context: Any, args: Any, named: Any) -> Any:
     return _typed[key]
 
 
-_lives: Any = PostProcessor
-_post_process = _lives.run
-
-
-def _post_processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Do not work out which variables live where after each pass, but where a pass asks."""
-    of = self.func_ir
-    if emit_dels or of.is_generator:
-        _post_process(self, emit_dels, extend_lifetimes)
-    else:
-        of.blocks = canonicalize_cfg(of.blocks)
-        of.variable_lifetime, of.generator_info = VariableLifetime(of.blocks), None
-
-
-def _of_block(states: Any, block: Any, handler: Any) -> Iterator[Any]:
-    """Hand over the statements of a block, without three lines of a log for each."""
-    for of in block.body:
-        yield (handler.on_assign if isinstance(of, ir.Assign) else handler.on_other)(states, of)
-
-
-_instruction: Any = ir.Inst
-_list_vars = _instruction._rec_list_vars
-_NO_VARIABLES = {str, int, float, bool, type(None), ir.Loc, ir.Scope}
-
-
-def _listed(self: Any, of: Any) -> list[Any]:
-    """Return the variables in a part of an instruction; most parts are one, or plain."""
-    kind = type(of)
-    if kind is ir.Var:
-        return [of]
-    return [] if kind in _NO_VARIABLES else _list_vars(self, of)
-
-
-def _registered(context: Any) -> int:
-    lists = (of for registry in context._registries for of in vars(registry).values())
-    return sum(len(of) for of in lists if isinstance(of, list))
-
-
-def _refreshed(kind: Any) -> None:
-    """Have contexts take up what is registered only where that is more than it was.
-
-    numba looks through all registries several times for each function that it compiles.
-    """
-    refresh = kind.refresh
-
-    def if_new(self: Any) -> None:
-        if vars(self).get("taken_up") != _registered(self):
-            refresh(self)
-            self.taken_up = _registered(self)
-        elif hasattr(self, "typing_context"):
-            self.typing_context.refresh()
-
-    kind.refresh = if_new
-
-
 class _Shared(caching._CacheLocator):
     """Where numba keeps a kernel of ours; other packages' functions stay where numba has them."""
 
@@ -281,12 +200,6 @@ class _Begun(event.Listener):
 _locators: list[Any] = caching.FunctionCache._impl_class._locator_classes
 cpu_target.target_context.codegen()._library_class = _Library
 _operators.get_call_type = _known_call_type
-_lives.run = _post_processed
-_ssa: Any = ssa
-_ssa._run_ssa_block_pass = _of_block
-_instruction._rec_list_vars = _listed
-for _kind in (context.BaseContext, base.BaseContext):
-    _refreshed(_kind)
 _locators.insert(0, _Shared)
 event.register("numba:compiler_lock", _Watch())
 event.register("numba:compile", _Begun())

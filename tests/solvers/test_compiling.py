@@ -130,35 +130,6 @@ print(schedopt.solve("example:one-or-all").solution_status)
 """
 
 
-LONG_ONE = """
-from schedopt.solvers.compiling import njit
-
-@njit
-def long_one(x, by=2.0):
-    total = x
-{body}
-    return total
-
-@njit
-def caller(x):
-    return long_one(x, 3.0) + 1.0
-"""
-
-
-def test_a_long_kernel_is_compiled_once_for_python_and_for_other_kernels(tmp_path: Path) -> None:
-    body = "\n".join(f"    total += {i}.0 * by - x" for i in range(60))
-    module = loaded(tmp_path, "long_ones", LONG_ONE.format(body=body))
-    long_one, caller = module.long_one, module.caller
-    assert caller(1.5) == long_one.py_func(1.5, 3.0) + 1.0
-    assert long_one(1.5) == long_one.py_func(1.5)
-    assert long_one(by=3.0, x=1.5) == long_one.py_func(1.5, 3.0)
-    sizes = [len(dispatcher(long_one, inside).py_func.__code__.co_code) for inside in (True, False)]
-    assert sizes[1] < 100 < sizes[0]
-    assert dispatcher(long_one).py_func.__code__.co_firstlineno == (
-        long_one.py_func.__code__.co_firstlineno
-    )
-
-
 def test_code_that_numba_does_not_optimize_is_run_though_it_cannot_be_kept(tmp_path: Path) -> None:
     asked = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"}
     assert "optimal" in process(sys.executable, "-c", UNOPTIMIZED, env=asked).stdout
