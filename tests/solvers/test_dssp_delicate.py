@@ -1,5 +1,6 @@
 """Selections that rounding could spoil: what is claimed of them holds in rationals."""
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -111,7 +112,7 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     instance = night(700.0, jobs, SLACK)
     result = solve(instance)
     assert (result.termination, result.solution_status) == ("completed", "feasible")
-    assert "too close for HiGHS to tell apart" in str(result.message)
+    assert re.search("too close for (HiGHS|SCIP) to tell apart", str(result.message))
     assert result.objective < result.bound < result.objective * (1 + 1e-6)
     monkeypatch.undo()
     assert solve(instance).proven
