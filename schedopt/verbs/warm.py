@@ -26,7 +26,7 @@ from schedopt.verbs.solve import solve
 SECONDS = 1.0  # how long each instance is solved; the clock stands still while kernels are compiled
 
 
-MOST_MB = 250
+MOST_MB = 350
 """Memory from which on another process goes on, where this one may be copied."""
 
 
