@@ -200,3 +200,14 @@ def test_documents_that_cannot_be_read(changes: dict[str, Any], place: str) -> N
     with pytest.raises(InputError) as caught:
         check(INSTANCE, document(**changes))
     assert caught.value.place == place
+
+
+@pytest.mark.parametrize(("wide", "most"), [(1, 2), (2, 5)])
+def test_a_job_ends_no_earlier_than_its_work_over_its_most_processors(wide: int, most: int) -> None:
+    job = Job(name="a", reward=1, stages=((1.0,) * 8,), processors=wide, max_processors=most)
+    exactly, before = (
+        Instance(name="n", processors=8, deadline=end, jobs=(job,)) for end in (4.0, 3.75)
+    )
+    assert not check(exactly, choosing(exactly, "a")).violations
+    (line,) = check(before, choosing(before, "a")).violations
+    assert line == "deadline: a can never be in time"
