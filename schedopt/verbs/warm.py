@@ -24,10 +24,7 @@ from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
 SECONDS = 1.0  # how long each instance is solved; the clock stands still while kernels are compiled
-
-
-MOST_MB = 350
-"""Memory from which on another process goes on, where this one may be copied."""
+MOST_MB = 350  # memory from which on another process goes on, where this one may be copied
 
 
 class Warmed(msgspec.Struct, frozen=True):

@@ -35,14 +35,15 @@ which part of the time that is left, or in how many seconds."""
 
 
 def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
-    """Bound, anneal and fix; HiGHS, the next engine, goes on with what is left open."""
+    """Bound, anneal and fix; SCIP, where it is installed, or HiGHS goes on with what is left."""
     began, solver, run = now(), prepared(model, given, "highs"), Run(given.limits)
     decided = solver.quick()
     if decided is None and fits(solver.arrays):
         decided = _annealed(solver, run, left(given.limits, began).time_limit)
     decided = decided or solver.decided("completed", solver.known)
-    if (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any():
-        solver.engine = engine_of("scip" if SOLVERS["scip"].available else "highs")
+    few = (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any()
+    if few and SOLVERS["scip"].available:
+        solver.engine = engine_of("scip")
     if given.alone and (decided.best is None or decided.stopped == "completed"):
         rest = left(given.limits, began)
         return by_mip(model, replace(given, name="highs", limits=rest, more=solver))
