@@ -23,12 +23,11 @@ from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening
 from schedopt.solvers.msfq.log_bound.relaxations import bounds, relaxed
-from schedopt.solvers.msfq.window import splitting, windows
+from schedopt.solvers.msfq.window import windows
 from schedopt.solvers.msfq.window.annealing import improved
 from schedopt.solvers.msfq.window.annealing_kernels import place
 from schedopt.solvers.msfq.window.packing import Packing
 from schedopt.solvers.msfq.window.partial import PartialSearch
-from schedopt.solvers.msfq.window.splitting import Splitting
 
 SEEDS = st.integers(0, 2**32 - 1)
 OBJECTIVES = st.sampled_from(["mean", "weighted"])
@@ -281,20 +280,6 @@ def test_partial_schedules_equal_brute_force(seed: int, objective: str, spare: i
             assert starts_of(ticks, np.argsort(starts, kind="stable").tolist()).tolist() == (
                 starts.tolist()
             )
-
-
-@tried(40, seed=SEEDS, objective=OBJECTIVES, spare=st.integers(0, 9))
-def test_parts_equal_brute_force(seed: int, objective: str, spare: int) -> None:
-    ticks = Ticks.of(crowded(seed, 5, objective))
-    best = least_of(ticks)
-    packing = priced(ticks, best + spare * int(np.gcd.reduce(ticks.weight)), rounds=3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splitting, "FIRST", 3)
-        patch.setattr(splitting, "LATER", 5)
-        search = Splitting(packing)
-        assert search.bound <= best
-        search.run(now() + 60)
-    assert search.known == search.bound == best
 
 
 def test_prices_by_need_prove_more_where_needs_leave_servers_idle() -> None:
