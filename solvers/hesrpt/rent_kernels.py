@@ -208,122 +208,12 @@ TINY = 1e-200
 
 
 @njit(cache=True)
-def _all_wished(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
-    total = 0.0
-    for i in range(n):
-        total += wished(c, jobs[i], lam[jobs[i]], m)
-    return total
-
-
-@njit(cache=True)
 def smooth(c: Curves) -> bool:
     """Tell whether all speedups are strictly concave and smooth, and no bounds bind."""
     for j in range(len(c.kinds)):
         if c.kinds[j] == TABLE or c.pars[j] == 1.0:
             return False
     return not c.bounded
-
-
-@njit(cache=True)
-def _smooth_rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
-    """Return `rent` by Newton's method in logarithms, for curves that are `smooth`; -1 if it fails.
-
-    What is taken falls with the rent, and with few servers faster than with many: the logarithm is
-    convex, or nearly, so that steps from below stay below.
-    """
-    high = 0.0
-    for i in range(n):
-        j = jobs[i]
-        high = max(high, lam[j] * slope(c, j, c.servers / n))
-    if high <= 0.0:
-        return -1.0
-    low, most = -inf, inf
-    u = log(high)
-    for _ in range(NEWTON):
-        m, total, fall = exp(u), 0.0, 0.0
-        for i in range(n):
-            j = jobs[i]
-            par: float = c.pars[j]
-            if c.kinds[j] == POWER:
-                k = exp(min(log(par * lam[j] / m) / (1.0 - par), MOST_EXPONENT))
-                fall += k / (1.0 - par)
-            else:
-                k = max((sqrt(par * lam[j] / m) - par) / (1.0 - par), 0.0)
-                fall += 0.5 * (k + par / (1.0 - par)) if k > 0.0 else 0.0
-            total += k
-        if total <= 0.0:
-            return -1.0
-        excess = log(total / c.servers)
-        if abs(excess) <= 1e-14:
-            return m
-        if excess > 0.0:
-            low = u
-        else:
-            most = u
-        step = u + excess * total / fall
-        if not low < step < most:
-            if low == -inf or most == inf:
-                return -1.0
-            step = 0.5 * (low + most)
-        if abs(step - u) <= 2e-16 * max(abs(u), 1.0):
-            return exp(step)
-        u = step
-    return -1.0
-
-
-@njit(cache=True)
-def rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
-    """Return the rent at which n jobs, free to take any share, take all servers; 0 if at none."""
-    if smooth(c):
-        m = _smooth_rent(c, lam, jobs, n)
-        if m > 0.0:
-            return m
-    high = low = 0.0
-    for i in range(n):
-        j = jobs[i]
-        high = max(high, lam[j] * slope(c, j, c.servers / n))
-        low = max(low, lam[j] * slope(c, j, c.servers * (1.0 - 1e-12)))
-        if c.kinds[j] == TABLE:  # one that is level leaves more to the others
-            high = max(high, lam[j] * slope(c, j, 0.0))
-    if high == 0.0:
-        return 0.0
-    high *= 1.0 + 1e-12
-    while _all_wished(c, lam, jobs, n, high) > c.servers:
-        high *= 4.0
-    least = high * 1e-25
-    low = max(low * (1.0 - 1e-9), least)
-    while low > least and _all_wished(c, lam, jobs, n, low) < c.servers:
-        low *= 0.5
-    if _all_wished(c, lam, jobs, n, low) < c.servers:
-        return 0.0
-    above = log(_all_wished(c, lam, jobs, n, low) / c.servers)
-    below = 1.0  # log(taken / servers) at high, where it is below 0
-    m = sqrt(low) * sqrt(high)
-    for turn in range(ROUNDS):
-        total = _all_wished(c, lam, jobs, n, m)
-        excess = log(total / c.servers) if total > 0.0 else -700.0
-        if excess > 0.0:
-            low, above = m, excess
-        else:
-            high, below = m, excess
-        if abs(excess) < 1e-15 or high <= low * (1.0 + 4e-16):
-            break
-        m = _between(low, high, above, below if turn % 3 != 2 else 1.0)
-        if not low < m < high:
-            break
-    return m
-
-
-@njit(cache=True)
-def _between(low: float, high: float, above: float, below: float) -> float:
-    """Return the next m to try: by the secant method, else by bisection, in logarithms."""
-    a, b = log(low), log(high)
-    m = exp(0.5 * (a + b))
-    if below < 0.0:
-        m = exp(a + (b - a) * above / (above - below))
-    if not low < m < high:
-        m = low + 0.5 * (high - low)
-    return m
 
 
 @njit(cache=True, plain=small(6000))
@@ -334,17 +224,13 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     values are the starting points. Floors count only for the teams of the first ``firm`` jobs.
     """
     teams = len(own) - 1
-    if not c.bounded:
-        m = rent(c, lam, jobs, n)
-        total = m * c.servers
-    else:
-        m = rents(c, lam, jobs, n, firm, own)
-        total = m * c.servers
+    m = rents(c, lam, jobs, n, firm, own)
+    total = m * c.servers
+    if teams:
         bounds = np.zeros((2, teams))
         team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
         for g in range(teams):
             total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
-    own[teams] = m
     for i in range(n):
         j = jobs[i]
         r = own[c.teams[j]] if c.teams[j] >= 0 else m

@@ -1,6 +1,6 @@
 """The cost of a policy for any number of waiting jobs, and an upper bound on it."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,52 +140,6 @@ def slopes_of(process: Process, values: Floats) -> tuple[Floats, Floats]:
     return values[-1, -1] - values[-2, -1], values[:, k, -1] - values[:, k, -2]
 
 
-Rule = Callable[[int, int, int], int]
-"""What to do with c small jobs in service while i small and j large ones wait: 0 nothing, 1 start a
-small one, 2 start a large one (on empty servers)."""
-
-
-def two_threshold(l: int, b0: float = np.inf, b1: float = 0.0, b2: float = np.inf) -> Rule:
-    """Return the two-threshold rule; without bounds and for l <= k - 2 it is lazy MSFQ.
-
-    While a large job waits no small one is started if at most l are in service, unless b2 of them
-    wait. On empty servers a large job is started if fewer than b0 + b1·j small ones wait.
-    """
-
-    def rule(c: int, i: int, j: int) -> int:
-        if c == 0 and j and (i == 0 or i < b0 + b1 * j):
-            return 2
-        if c and j and c <= l and i < b2:
-            return 0
-        return 1 if i else 0
-
-    return rule
-
-
-def decisions_of(rule: Rule, k: int, box: tuple[int, int]) -> Decisions:
-    """Return a rule for k servers as decisions, shape (J + 1, k, I + 1), for a box (I, J).
-
-    Beyond the box the decisions at its edge apply. Where I small jobs wait one is started, whatever
-    the rule says.
-    """
-    out = np.zeros((box[1] + 1, k, box[0] + 1), np.int8)
-    for j, c, i in np.ndindex(out.shape):
-        wanted = 1 if i == box[0] else rule(c, i, j)
-        if (wanted == 1 and i) or (wanted == 2 and c == 0 and j):
-            out[j, c, i] = wanted
-    return out
-
-
-def cost_of(process: Process, decisions: Decisions, tolerance: float = 1e-9) -> float:
-    """Return a policy's long-run cost per unit of time, infinite unless it is shown to be stable.
-
-    The box must be so large that it is seldom left: what happens beyond is bounded, and adds to the
-    cost. The tolerance is relative.
-    """
-    worth = _ended(evaluation(process, decisions, tolerance))
-    return np.inf if worth is None else worth.cost
-
-
 def evaluation(
     process: Process, decisions: Decisions, tolerance: float
 ) -> Generator[None, None, Attained | None]:
@@ -200,12 +154,3 @@ def evaluation(
             break
         values = worth.values
     return worth
-
-
-def _ended(steps: Generator[None, None, Attained | None]) -> Attained | None:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            found: Attained | None = ended.value
-            return found
