@@ -1,6 +1,6 @@
 """Allocations: the closed form, the program of an order, all orders, and policies online.
 
-``python -m benchmarks.hesrpt [TABLE ...]``: closed_form, program, unequal, gaps and regret, or some.
+``python -m benchmarks.hesrpt [TABLE ...]``: all tables, or some of those at the end of this file.
 """
 
 import multiprocessing

@@ -10,13 +10,13 @@ from schedopt.policies.msfq.compiling import compiled, digest, ready
 from schedopt.policies.msfq.logs.line_kernels import NOBODY, Line, following, join, leave
 from schedopt.policies.msfq.logs.plan_kernels import Plan, insert, remove, reserve
 from schedopt.policies.msfq.logs.replay_kernels import (
-    BLOCKS,
     CAME,
     FAULT,
     FREE,
     FRONT,
     HEAD,
     NEVER,
+    RUNNING,
     SPARE,
     STUCK,
     WAITING,
@@ -111,16 +111,15 @@ class ByClass(NamedTuple):
 def _planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     """Start a job, and note when it is planned to end, where plans are kept."""
     begin(now, job, log, machine)
-    if plan.blocks.size:
-        end, used = now + log.planned[job], machine.whole[BLOCKS]
-        machine.whole[BLOCKS] = insert(end, job, log.need[job], log.more, used, plan)
+    if plan.ends.size:
+        insert(now + log.planned[job], job, machine.whole[RUNNING] - 1, plan)
 
 
 @compiled
 def _unplanned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
-    if plan.blocks.size:
-        end, used = machine.starts[job] + log.planned[job], machine.whole[BLOCKS]
-        machine.whole[BLOCKS] = remove(end, job, used, plan)
+    if plan.ends.size:
+        end = machine.starts[job] + log.planned[job]
+        remove(end, job, machine.whole[RUNNING] + 1, plan)
 
 
 @compiled
@@ -129,7 +128,7 @@ def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -
     for r in range(over.size):
         over[r] = machine.left[r]
     whole = machine.whole
-    return reserve(head, log.need[head], whole[FREE], log.more, over, whole[BLOCKS], plan)
+    return reserve(head, whole[FREE], whole[RUNNING], log, over, plan)
 
 
 def _fixed_ended(now: float, job: int, log: Log, machine: ReplayState, own: Fixed) -> None:

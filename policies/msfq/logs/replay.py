@@ -168,11 +168,16 @@ def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
     from schedopt.policies.msfq.logs.replay_kernels import FAULT, FREE, ReplayState
 
-    most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
-    whole = np.zeros(11, np.int64)
+    most = _most(jobs, site)
+    whole = np.zeros(10, np.int64)
     whole[FREE], whole[FAULT] = site.servers, -1
     starts, left = np.full(len(jobs), np.inf), np.array(site.amounts, np.int64)
     return ReplayState(whole, starts, np.empty(most), np.empty(most, np.int32), left)
+
+
+def _most(jobs: Jobs, site: Site) -> int:
+    """Return room for all jobs that may run at once, and one more."""
+    return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
 
 def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
@@ -187,21 +192,11 @@ def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
 
 
 def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
-    """Return arrays for the jobs that run at once; untouched pages take no memory."""
-    from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
+    """Return room for the jobs that run at once; none where nobody plans with their ends."""
+    from schedopt.policies.msfq.logs.plan_kernels import Plan
 
-    most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
-    count, resources = most // (ROOM // 4) + 4 if fill == "easy" else 0, len(site.amounts)
-    return Plan(
-        np.arange(count),
-        np.empty(count * ROOM),
-        np.empty(count * ROOM, np.int32),
-        np.empty(count * ROOM, np.int32),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.int64),
-        np.empty((count * ROOM, resources), np.int64),
-        np.zeros((count, resources), np.int64),
-    )
+    most = _most(jobs, site) if fill == "easy" else 0
+    return Plan(np.empty(most), np.empty(most, np.int32))
 
 
 def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:

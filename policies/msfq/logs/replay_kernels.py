@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from schedopt.policies.msfq.compiling import compiled, ready, specialized
 from schedopt.solvers.kernels.heap import pop, push
 
-CAME, WAITING, FREE, RUNNING, BLOCKS, EVENTS, HEAD, SPARE, FRONT, STUCK, FAULT = range(11)
+CAME, WAITING, FREE, RUNNING, EVENTS, HEAD, SPARE, FRONT, STUCK, FAULT = range(10)
 """Places in ``whole``; ``STUCK`` says that jobs wait for ever, ``FAULT`` which class a rule started
 that may not start, -1 for none."""
 NEVER = 1e308
