@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits logs solvers provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
+.PHONY: agree help demo test test-all lint speed plugin-test growth limits logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -48,17 +48,11 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
 	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
 
-seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour at most; goes on where it stopped)
-	$(BIN)/python -m benchmarks.seasons
-
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
 
 limits: $(READY) ## what a time limit is worth from 10^3 to 10^6 (an hour at most; goes on where it stopped)
 	$(BIN)/python -m benchmarks.limits
-
-solvers: $(READY) ## which solver is best at what, of those on this machine (a few minutes)
-	$(BIN)/python -m benchmarks.solvers
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_provable

@@ -32,7 +32,7 @@ def test_every_command_that_is_named_is_there() -> None:
     pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = set(re.findall(r"-m benchmarks\.(\w+)", text))
-    assert {"speed", "agree", "msfq_optimal"} <= named <= MODULES
+    assert {"speed", "agree", "limits"} <= named <= MODULES
 
 
 @pytest.mark.parametrize("name", limits.KINDS)

@@ -33,7 +33,7 @@ from schedopt.solvers.hesrpt.rent_kernels import (
     ROUNDS,
     best_shares,
     most_earned,
-    rent,
+    rents,
     smooth,
 )
 
@@ -147,7 +147,7 @@ def next_price(c: Curves, lam: Floats, jobs: Ints, n: int, goal: float, firm: in
     if n == 1 and not c.bounded:
         return price
     if n > 1 and smooth(c):
-        low = rent(c, lam, jobs, n - 1)
+        low = rents(c, lam, jobs, n - 1, n - 1, np.zeros(len(c.team_leasts) + 1))
         near = smooth_price(c, lam, jobs, n, goal, low)[0] if low > 0.0 else -1.0
         if near > 0.0:
             return near

@@ -109,7 +109,7 @@ class TimelineSearch:
         self._curves = curves(instance, bounds)
         starts = np.unique(np.append(0.0, instance.arrivals))
         groups = np.searchsorted(starts, instance.arrivals).astype(np.int64)
-        after, _ = alike(instance, rules)
+        after = alike(instance, rules)
         playable, paths = together and bounds.whole, no_paths(count)
         self._late = Late(instance.sizes, instance.costs, starts, groups, after, playable, paths)
         self._tree = tree(count, len(starts), MOST_LEAVES)
