@@ -61,19 +61,16 @@ def remove(end: float, job: int, count: int, plan: Plan) -> None:
 
 
 @compiled
-def reserve(job: int, free: int, count: int, log: Log, over: Any, plan: Plan) -> Any:
-    """Return when a job that does not fit can start by plan, and how many servers are then spare.
+def reserve(job: int, count: int, log: Log, over: Any, plan: Plan) -> Any:
+    """Return when a job that does not fit can start by plan.
 
-    All that is planned to end at that instant counts. ``over``, which holds what is left of other
-    resources now, takes what is over then.
+    All that is planned to end at that instant counts. ``over``, which holds what is left of each
+    resource now, takes what the job then leaves.
     """
     time, i = 0.0, 0
-    while free < log.need[job] or not fits(job, log.more, over) or plan.ends[i] == time:
+    while i < count and (plan.ends[i] == time or not fits(job, log.need, over)):
         time = plan.ends[i]
-        free += log.need[plan.jobs[i]]
-        held(plan.jobs[i], log.more, over, 1)
+        held(plan.jobs[i], log.need, over, 1)
         i += 1
-        if i == count:
-            break
-    held(job, log.more, over, -1)
-    return time, free - log.need[job]
+    held(job, log.need, over, -1)
+    return time
