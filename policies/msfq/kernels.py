@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
+from schedopt.policies.msfq.compiling import NATURAL, compiled, digest, ready, specialized
 from schedopt.policies.msfq.played import Counters
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
 from schedopt.policies.msfq.rule import ANY, NONE, Seen, Twin, ask_the_rule
@@ -29,9 +29,6 @@ DRAWN_AHEAD = 512
 """Random numbers drawn at a time: in a loop of their own their latencies overlap."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
-NATURAL = 2**63 - 1
-"""A mask that tells the compiler that an index is not negative, which saves three instructions for
-each access."""
 ARRIVAL, COMPLETION, TURN = range(3)
 CAME_AT, TAKES, WHICH, AFTER = range(4)
 """Columns of the pool: arrival time, size, number, and next job in line."""

@@ -17,7 +17,7 @@ from schedopt.solvers.msfq.window.partial_kernels import (
     search,
 )
 
-MOST = 1_500_000
+MOST = 1_000_000
 """Partial schedules that are kept; each takes some 300 bytes."""
 EACH = 14
 """Room for running jobs, for each partial schedule on average."""
@@ -49,11 +49,6 @@ class PartialSearch:
     def known(self) -> int:
         """The sum of weighted starts of the best schedule by now."""
         return int(self._tally.known[0])
-
-    @property
-    def tried(self) -> int:
-        """How many partial schedules were not dropped for their bound."""
-        return int(self._tally.tried[0])
 
     def advance(self, seconds: float) -> bool:
         """Search for about that long; tell whether there is nothing left to do."""

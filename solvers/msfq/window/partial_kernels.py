@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import compiled
+from schedopt.solvers.kernels.heap import pop, push
 from schedopt.solvers.msfq.log_bound.price_kernels import cell
 from schedopt.solvers.msfq.window.packing_kernels import paid_by
 
@@ -64,10 +65,11 @@ class Facts(NamedTuple):
 
 
 class Partials(NamedTuple):
-    """Partial schedules, by number, and where they are found; arrays of int64.
+    """Partial schedules, by number, and where they are found.
 
     The ends and kinds of the jobs that run after the last start are in ``ends`` and ``kinds``, by
-    time, ``size`` from ``offset`` on. ``then`` is the next time at which anything may start.
+    time, ``size`` from ``offset`` on. ``then`` is the next time at which anything may start. In the
+    ``heap`` are those to go on with, by their last starts (``keys``).
     """
 
     started: Ints
@@ -82,6 +84,7 @@ class Partials(NamedTuple):
     state: Ints
     ends: Ints
     kinds: Ints
+    keys: Ints
     heap: Ints
     table: Ints
 
@@ -94,7 +97,6 @@ class Tally(NamedTuple):
     waiting: Ints
     known: Ints
     best: Ints
-    tried: Ints
 
 
 class Scratch(NamedTuple):
@@ -273,41 +275,6 @@ class Moment(NamedTuple):
 
 
 @compiled
-def _sooner(found: Partials, a: int, b: int) -> bool:
-    if found.begun[a] != found.begun[b]:
-        return bool(found.begun[a] < found.begun[b])
-    return bool(found.bound[a] < found.bound[b])
-
-
-@compiled
-def _push(found: Partials, tally: Tally, new: int) -> None:
-    heap, at = found.heap, tally.waiting[0]
-    tally.waiting[0] += 1
-    while at > 0 and _sooner(found, new, heap[(at - 1) >> 1]):
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    heap[at] = new
-
-
-@compiled
-def _pop(found: Partials, tally: Tally) -> int:
-    heap = found.heap
-    tally.waiting[0] -= 1
-    size, first, last = tally.waiting[0], heap[0], heap[tally.waiting[0]]
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and _sooner(found, heap[child + 1], heap[child]):
-            child += 1
-        if not _sooner(found, heap[child], last):
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = last
-    return int(first)
-
-
-@compiled
 def search(of: Search, count: int) -> int:
     """Go on with so many partial schedules; tell what came of it.
 
@@ -318,7 +285,8 @@ def search(of: Search, count: int) -> int:
     for _ in range(count):
         if tally.waiting[0] == 0:
             return EXHAUSTED
-        at = _pop(found, tally)
+        at = found.heap[0]
+        tally.waiting[0] = pop(found.keys, found.heap, tally.waiting[0])
         if found.state[at] != OPEN:
             continue
         found.state[at] = DONE
@@ -536,11 +504,10 @@ def _add(of: Search, moment: Moment, free: int, chosen: int, cost: int) -> bool:
         found.ends[offset + i], found.kinds[offset + i] = scratch.ends[i], scratch.kinds[i]
     found.then[new], found.bound[new], found.offset[new] = then, bound, offset
     found.size[new], found.state[new] = size, OPEN
-    tally.tried[0] += 1
     if not dominated(facts, found, new):
         slot = slot_of(found, started)
         found.link[new], found.table[slot] = found.table[slot], new
         tally.found[0] += 1
         tally.held[0] += size
-        _push(found, tally, new)
+        tally.waiting[0] = push(found.keys, found.heap, tally.waiting[0], time, new)
     return True
