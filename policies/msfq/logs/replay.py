@@ -307,10 +307,9 @@ def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
     n, machine = len(jobs), machine_of(jobs, site)
     most = 4 * n + 8  # a job makes two steps, and as much room is for what is past
     own = kernels.Reserved(
-        at=np.array([0, 1, -1, -1, 0]),
+        at=np.array([0, 1, 0]),
+        line=np.empty(n, np.int32),
         reserved=np.empty(n),
-        after=np.empty(n, np.int32),
-        above=np.empty(n, np.int32),
         times=np.empty(most),
         room=np.empty((most, len(machine.left)), np.int64),
     )
