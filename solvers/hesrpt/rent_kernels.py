@@ -21,7 +21,6 @@ from schedopt.solvers.hesrpt.kernels import (
     Curves,
     Floats,
     Ints,
-    slope,
     speed,
     taken,
     wished,
@@ -216,15 +215,6 @@ def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) ->
 TINY = 1e-200
 
 
-@compiled
-def smooth(c: Curves) -> bool:
-    """Tell whether all speedups are strictly concave and smooth, and no bounds bind."""
-    for j in range(len(c.kinds)):
-        if c.kinds[j] == TABLE or c.pars[j] == 1.0:
-            return False
-    return not c.bounded
-
-
 @njit(cache=True, plain=small(6000))
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
@@ -260,24 +250,28 @@ def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> flo
 
 
 @njit(cache=True)
-def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None:
-    """Put the shares with which n jobs earn the most into ``out``; they sum to 1 at most.
+def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
+    """Put the shares with which n jobs earn the most into ``out``, and return a server's rent.
+
+    They sum to 1 at most. ``own`` is as for `most_earned`.
 
     Where jobs are indifferent at a rent, all take the same part of what they are indifferent to.
     Jobs without a team count as one more team.
     """
     teams = len(c.team_leasts)
-    own, low, high = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(teams + 1)
+    low, high = np.zeros(teams + 1), np.zeros(teams + 1)
     most_earned(c, lam, jobs, n, n, own)
     m = own[teams]
     team_bounds(c, jobs, n, n, low[:teams], high[:teams])
     high[teams] = c.servers
-    few, many = np.zeros(teams + 1), np.zeros(teams + 1)
+    few, many, most_each = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(n)
     for i in range(n):
         j = jobs[i]
         g = c.teams[j] if c.teams[j] >= 0 else teams
-        few[g] += _at_rent(c, j, lam[j], own[g], 1.0)
-        many[g] += _at_rent(c, j, lam[j], own[g], -1.0)
+        out[i] = _at_rent(c, j, lam[j], own[g], 1.0)
+        most_each[i] = _at_rent(c, j, lam[j], own[g], -1.0)
+        few[g] += out[i]
+        many[g] += most_each[i]
     left, more = c.servers, 0.0
     for g in range(teams + 1):
         least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
@@ -292,15 +286,14 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None
         g = c.teams[j] if c.teams[j] >= 0 else teams
         goal = low[g] + spread * (high[g] - low[g])
         part = (goal - few[g]) / (many[g] - few[g]) if many[g] > few[g] else 0.0
-        least = _at_rent(c, j, lam[j], own[g], 1.0)
-        most = _at_rent(c, j, lam[j], own[g], -1.0)
-        out[i] = least + min(max(part, 0.0), 1.0) * (most - least)
+        out[i] += min(max(part, 0.0), 1.0) * (most_each[i] - out[i])
         total += out[i]
     # What rounding leaves over is shared out; what jobs cannot use, or may not, is not.
     whole = total if total > c.servers * (1.0 - 1e-9) and not c.bounded else c.servers
     whole = max(whole, total)
     for i in range(n):
         out[i] /= whole
+    return float(m)
 
 
 @njit(cache=True)
