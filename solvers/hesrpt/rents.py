@@ -15,7 +15,7 @@ from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
-from schedopt.solvers.hesrpt.price_kernels import begun, play_some, played, price_some
+from schedopt.solvers.hesrpt.price_kernels import Play, begun, levels_of, play_some, price_some
 from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.result import Result, Termination
 
@@ -148,40 +148,37 @@ class RentSearch:
 
     def _price(self, order: Order, prices: Floats, first: int) -> Iterator[None]:
         """Put prices into an array from some place of an order on."""
-        levels, hint = np.cumsum(self.costs[order]), 1.0
+        levels, rents = levels_of(self.costs, order), np.zeros(len(self.curves.team_mosts) + 1)
         for place in range(first, len(order), self._some):
-            hint = price_some(
-                self.curves,
-                self.costs,
-                order,
-                levels,
-                prices,
-                place,
-                min(place + self._some, len(order)),
-                hint,
-            )
+            last = min(place + self._some, len(order))
+            price_some(self.curves, order, levels, prices, place, last, rents)
             yield
 
     def _play(self, prices: Floats) -> Generator[None, None, float]:
         """Play prices; keep them if that is the cheapest. Returns the cost."""
         least = float(prices.max(initial=0.0)) * 1e-12
         lam = np.maximum(prices, least)
-        if self._teams:
-            self._played = played(self.curves, self.sizes, lam, np.zeros((0, 0)))
+        play = self._begun(np.zeros((0, 0)))
+        while self._goes_on(lam, play, self._some):
             yield
-        else:
-            play = begun(self.sizes, np.zeros((0, 0)))
-            while play_some(self.curves, lam, play, self._some):
-                yield
-            self._played = play.ends
+        self._played = play.ends
         value = float(self.costs @ self._played)
         if value < self.value:
             self.value, self.prices, self.ends = value, lam, self._played
             self.order = np.argsort(-self._played, kind="stable")
             self._path = (
-                self._guessed(self.ends) if self._teams else in_cells(*play.path(), MOST_CELLS)
+                self._guessed(self.ends) if self._teams else in_cells(*_path(play), MOST_CELLS)
             )
         return value
+
+    def _begun(self, record: Floats) -> Play:
+        made: Play = begun(self.curves, self.sizes, np.zeros(1), record)
+        return made
+
+    def _goes_on(self, lam: Floats, play: Play, epochs: int) -> bool:
+        """Play some epochs; tell whether there are more."""
+        groups = np.zeros(len(self.sizes), dtype=np.int64)
+        return bool(play_some(self.curves, lam, np.zeros(1), groups, play, epochs))
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
         """Return a first guess of rents from completions: they pay about half of the costs."""
@@ -245,12 +242,15 @@ class RentSearch:
     def solution(self) -> Allocated:
         """Return the best play."""
         record = np.zeros((len(self.sizes), len(self.sizes)))
-        if self._teams:
-            ends = played(self.curves, self.sizes, self.prices, record)
-            return written(self.instance, ends, record, self.order)
-        play = begun(self.sizes, record)
-        play_some(self.curves, self.prices, play, len(record))
+        play = self._begun(record)
+        self._goes_on(self.prices, play, len(record))
         return written(self.instance, play.ends, record, self.order)
+
+
+def _path(play: Play) -> tuple[Floats, Floats]:
+    """Return the times from 0 at which epochs end, and their rents."""
+    epochs = int(play.at[0])
+    return np.append(0.0, play.times[:epochs]), play.rents[:epochs].copy()
 
 
 def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:

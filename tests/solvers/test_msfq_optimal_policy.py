@@ -23,7 +23,7 @@ from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
 from schedopt.solvers import door
 from schedopt.solvers.msfq.optimal_policy import improvement
-from schedopt.solvers.msfq.optimal_policy.attained import evaluation
+from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
 from schedopt.solvers.msfq.optimal_policy.classes import ClassSearch
 from schedopt.solvers.msfq.optimal_policy.tails import from_below
 from schedopt.solvers.msfq.threshold.exact import exact
@@ -81,12 +81,19 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
 
 def cost_of(process: Process, decisions: Any) -> float:
     """Return a policy's long-run cost, infinite unless it is shown to be stable."""
-    steps = evaluation(process, decisions, 1e-9)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            return np.inf if ended.value is None else float(ended.value.cost)
+    highest, k, width = decisions.shape
+    values, cost = np.zeros((highest, k + 2, width)), np.inf
+    for _ in range(2):  # the first values tell how steep they are
+        steps = attained(process, decisions, slopes_of(process, values), 1e-9, values)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as ended:
+                if ended.value is None:
+                    return np.inf
+                values, cost = ended.value.values, ended.value.cost
+                break
+    return cost
 
 
 @pytest.mark.parametrize("l", [0, 1])

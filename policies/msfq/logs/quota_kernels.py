@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 from schedopt.policies.msfq.compiling import compiled
 from schedopt.policies.msfq.logs.replay_kernels import (
     CAME,
-    FREE,
     WAITING,
     Log,
     ReplayState,
@@ -49,9 +48,9 @@ class Shared(NamedTuple):
 @compiled
 def _within(node: int, job: int, log: Log, used: Any, limits: Any) -> Any:
     """Tell whether a job stays within the limits of a node."""
-    enough = used[node, 0] + log.need[job] <= limits[node, 0]
-    for r in range(1, used.shape[1]):
-        enough = enough and used[node, r] + log.more[job, r - 1] <= limits[node, r]
+    enough = True
+    for r in range(used.shape[1]):
+        enough = enough and used[node, r] + log.need[job, r] <= limits[node, r]
     return enough
 
 
@@ -63,7 +62,7 @@ def _admits(job: int, log: Log, machine: ReplayState, own: Shared) -> Any:
         if not _within(node, job, log, own.used, own.most):
             return False
         node = own.parent[node]
-    return log.need[job] <= machine.whole[FREE] and fits(job, log.more, machine.left)
+    return fits(job, log.need, machine.left)
 
 
 @compiled
@@ -71,9 +70,8 @@ def _hold(job: int, sign: int, log: Log, own: Shared) -> None:
     """Count a job in its queue and all cohorts above, or with -1 no longer."""
     node = own.queue[job]
     while node >= 0:
-        own.used[node, 0] += sign * log.need[job]
-        for r in range(1, own.used.shape[1]):
-            own.used[node, r] += sign * log.more[job, r - 1]
+        for r in range(own.used.shape[1]):
+            own.used[node, r] += sign * log.need[job, r]
         node = own.parent[node]
 
 
@@ -140,7 +138,7 @@ def _next(own: Shared) -> Any:
     return best
 
 
-def _shared(now: float, freed: bool, log: Log, machine: ReplayState, own: Shared) -> None:
+def _shared(now: float, log: Log, machine: ReplayState, own: Shared) -> None:
     """Take turns until nobody is left to look at."""
     whole = machine.whole
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -149,7 +147,7 @@ def _shared(now: float, freed: bool, log: Log, machine: ReplayState, own: Shared
         whole[WAITING] += 1
     for queue in range(own.head.size):
         own.at[queue], own.before[queue] = own.head[queue], -1
-    while whole[FREE] and _turn(log, machine, own):
+    while machine.left[0] and _turn(log, machine, own):
         while True:
             queue = _next(own)
             if queue < 0:

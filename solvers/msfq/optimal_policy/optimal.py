@@ -11,7 +11,7 @@ from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy import levels
-from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, evaluation, slopes_of
+from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
 from schedopt.solvers.msfq.optimal_policy.tables import as_table
@@ -23,7 +23,7 @@ from schedopt.solvers.msfq.threshold.exact import exact
 GROWTH, LEAP = 1.5, 2.0
 """Growth of the boxes near the end, and before."""
 CLOSE = 0.02
-"""The gap below which several prices are tried on a box, and growth is slow."""
+"""The gap below which growth is slow."""
 TRUSTED = 0.65
 """The part of a box's levels whose decisions do not depend on where it ends."""
 WIDE = 2.7
@@ -132,9 +132,7 @@ class PolicySearch(QueueSearch):
         previous, rise = 0.0, STEEP * bends(process)[2]
         while True:
             search = BoxSearch(process, decisions, price)
-            for _ in search.work(
-                max(PRICED * options["tolerance"], ROUGH * gap), 3 if gap < CLOSE else 1
-            ):
+            for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
                 self._take(search.best)
                 yield
             if search.diverged and proof is not None:
@@ -178,8 +176,7 @@ class PolicySearch(QueueSearch):
             return
         if best is not None and worth.cost >= best.cost:
             return
-        times = _small_time if decisions.size <= SMALL else _about_small
-        small_time = yield from times(process.system, decisions)
+        small_time = yield from _small_time(process.system, decisions)
         box = found.decisions.shape[2] - 1, len(found.decisions) - 1
         self.incumbent = Incumbent(decisions, worth.cost, small_time, box, found.gain)
 
@@ -292,17 +289,11 @@ def _thresholds(process: Process) -> Iterator[Incumbent]:
         yield Incumbent(decisions, cost, small, (1, 1), cost)
 
 
-def _about_small(system: System, decisions: Decisions) -> Generator[None, None, float]:
+def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:
     """Return the mean response time of small jobs where jobs beyond the box are lost."""
-    levels_, k, width = decisions.shape
-    small = np.zeros((levels_, k + 2, width))
+    highest, k, width = decisions.shape
+    small = np.zeros((highest, k + 2, width))
     small += np.arange(width) / system.l1
     small[:, : k + 1] += (np.arange(k + 1.0) / system.l1)[:, None]
     solved = yield from levels.solve(decisions, (small,), system.rates, 1)
     return float(solved.gains[0])
-
-
-def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:
-    """Return the mean response time of small jobs under a policy."""
-    worth = yield from evaluation(Process(system, 1.0 / system.l1, 0.0), decisions, 1e-9)
-    return np.inf if worth is None else worth.cost
