@@ -6,7 +6,7 @@ from their autocorrelation (Geyer, "Practical Markov chain Monte Carlo", Statist
 (Law, *Simulation Modeling and Analysis*, section 9.5.3). Response times near saturation are skewed
 to the right, so the interval is taken for the mean's inverse square root, which is hardly skewed
 (Box and Cox, "An analysis of transformations", JRSS B 26, 1964), and what is told is its longer
-side. `benchmarks.coverage` measures how often intervals hold.
+side.
 """
 
 from math import inf, sqrt

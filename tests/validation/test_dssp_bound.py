@@ -58,13 +58,12 @@ def test_a_season_of_fair_shares_is_one_branch() -> None:
 FAMILIES = ("uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum")
 
 
-@tried(60, st.integers(0, 10**6), st.sampled_from(FAMILIES), st.integers(1, 60))
-def test_a_plain_knapsack_is_re_proved_without_a_branch(seed: int, family: str, jobs: int) -> None:
+@tried(60, st.integers(0, 10**6), st.sampled_from(FAMILIES), st.integers(1, 100))
+def test_a_plain_knapsack_is_re_proved(seed: int, family: str, jobs: int) -> None:
     night = generate("dssp", family, seed=seed, options={"jobs": jobs})
     result = solve(night, certificate=True)
     given = result.certificate
     assert result.bound_checked
-    assert len(given["nodes"]) == 1
     best = Fraction(result.objective or 0.0)
     if best:  # rewards are whole
         assert not proved(night, result, given, bound=float(best - 1), objective=None)
