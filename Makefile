@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test seasons growth limits logs solvers provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
+.PHONY: agree help demo test test-all lint speed plugin-test growth limits logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -48,17 +48,11 @@ plugin-test: $(READY) ## a real Snakemake, from the registry, under --scheduler 
 	build/plugin/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-build-isolation --no-deps . plugins/snakemake
 	build/plugin/bin/python -m pytest -q plugins/snakemake/tests
 
-seasons: $(READY) ## what fairness over nights costs, and what not knowing tomorrow costs (half an hour at most; goes on where it stopped)
-	$(BIN)/python -m benchmarks.seasons
-
 growth: $(READY) ## how time and memory grow with size, drawn in docs/growth.png (ten minutes)
 	$(BIN)/python -m benchmarks.growth
 
 limits: $(READY) ## what a time limit is worth from 10^3 to 10^6 (an hour at most; goes on where it stopped)
 	$(BIN)/python -m benchmarks.limits
-
-solvers: $(READY) ## which solver is best at what, of those on this machine (a few minutes)
-	$(BIN)/python -m benchmarks.solvers
 
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_provable
@@ -69,8 +63,9 @@ reproduction: $(READY) ## run the whole ledger in full (an hour), and write REPR
 logs: $(READY)   ## policies on twelve logs by their gap to re-proved bounds, into docs/logs.md (four minutes; goes on where it stopped; skips logs that are not there)
 	$(BIN)/python -m benchmarks.logs
 
-borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the ledger (half an hour on two cores; goes on where it stopped)
-	$(BIN)/python -m benchmarks.borg
+borg: $(READY)   ## Figure 6 of the queues with 10^9 arrivals a point, into the ledger (half an hour on two cores)
+	@mkdir -p build
+	$(BIN)/schedopt reproduce msfq/figure-6 --json > build/figure-6.json
 	$(BIN)/python -m benchmarks.reproduction --results validation/reproduce/claims.json build/figure-6.json
 
 docs: $(READY)   ## the documentation site, in build/docs/index.html; without network, warnings are errors

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from schedopt.instances import dssp, epoch, msfq
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -15,25 +14,41 @@ from schedopt.instances.constraints import (
     Imply,
     Require,
     Resource,
-    ResponseTime,
     Seats,
     Together,
 )
+from schedopt.instances.dssp import Instance, Job
 
 TEAMS = ("fx", "light", "anim")
 Rule = Callable[[Random, "Draft", str], Constraint]
+Numbers = Callable[[Random, int], list[float]]
+Window = dict[str, float]
 
 
 class Draft:
     """Jobs' names, demands and teams, for side constraints to speak of."""
 
-    def __init__(self, draw: Random, most: int) -> None:
-        count = draw.randint(2, most)
+    def __init__(self, draw: Random, least: int, most: int, numbers: tuple[Numbers, ...]) -> None:
+        count = draw.randint(least, most)
         self.names = [f"j{i}" for i in range(count)]
-        self.rewards = draw.choice((near, spread, plain))(draw, count)
-        self.demands = draw.choice((near, spread, plain))(draw, count)
+        self.rewards = draw.choice(numbers)(draw, count)
+        self.demands = draw.choice(numbers)(draw, count)
         self.teams = [draw.choice(TEAMS) for _ in self.names]
         self.capacity = part(draw, self.demands)
+
+    def night(self, name: str, rules: list[Constraint], windows: list[Window]) -> Instance:
+        """Return the jobs with side constraints, each perhaps with a release and a deadline."""
+        columns = zip(self.names, self.rewards, self.demands, self.teams, windows, strict=True)
+        return Instance(
+            name=name,
+            processors=1,
+            deadline=self.capacity,
+            jobs=tuple(
+                Job(name=n, reward=r, demand=d, critical_path=0.0, groups={"team": t}, **window)
+                for n, r, d, t, window in columns
+            ),
+            constraints=tuple(rules),
+        )
 
     def some(self, draw: Random) -> tuple[str, ...]:
         """Draw one to three jobs."""
@@ -126,103 +141,25 @@ RULES: dict[str, Rule] = {
 """Side constraints of dssp, by what a run of the agreement calls them."""
 
 
-def selection(kind: str, seed: int, most: int = 12) -> dssp.Instance:
+def selection(kind: str, seed: int, most: int = 12) -> Instance:
     """Draw a night with a side constraint of a kind, none of it, or windows, and up to two more."""
     draw = Random(f"{kind} {seed}")  # noqa: S311
-    draft = Draft(draw, most)
+    draft = Draft(draw, 2, most, (near, spread, plain))
     kinds = [kind] * (kind in RULES) + draw.choices(list(RULES), k=draw.randint(0, 2))
     rules = [RULES[what](draw, draft, f"c{i}") for i, what in enumerate(kinds)]
-    if kind == "none":
-        rules = []
-    numbers = zip(draft.names, draft.rewards, draft.demands, draft.teams, strict=True)
-    jobs = []
-    for name, reward, demand, team in numbers:
-        window: dict[str, float] = {}
+    windows: list[Window] = [{} for _ in draft.names]
+    for window in windows:
         if kind == "windows" and draw.random() < 0.6:
             release = draft.capacity * draw.choice((0, 0.25, 0.5))
-            window = {"release": release, "deadline": release + draft.capacity * draw.random()}
-        jobs.append(
-            dssp.Job(
-                name=name,
-                reward=reward,
-                demand=demand,
-                critical_path=0.0,
-                groups={"team": team},
-                **window,
-            )
-        )
-    return dssp.Instance(
-        name=f"{kind}-{seed}",
-        processors=1,
-        deadline=draft.capacity,
-        jobs=tuple(jobs),
-        constraints=tuple(rules),
-    )
+            window |= {"release": release, "deadline": release + draft.capacity * draw.random()}
+    return draft.night(f"{kind}-{seed}", rules if kind != "none" else [], windows)
 
 
-def partition(seed: int) -> epoch.Instance:
-    """Draw jobs with minima, some of them together or apart."""
-    draw = Random(f"epoch {seed}")  # noqa: S311
-    nodes = draw.choice((8, 12, 16, 24))
-    jobs = tuple(
-        epoch.Job(name=f"j{i}", minimum=draw.randint(1, nodes // 2))
-        for i in range(draw.randint(3, 10))
-    )
-    names = [job.name for job in jobs]
-    kinds = (Together, Apart)
-    rules = tuple(
-        draw.choice(kinds)(jobs=tuple(draw.sample(names, 2)), name=f"c{i}")
-        for i in range(draw.randint(0, 2))
-    )
-    return epoch.Instance(
-        name=f"epoch-{seed}",
-        nodes=nodes,
-        inequity=draw.randint(0, 4),
-        jobs=jobs,
-        constraints=rules,
-    )
-
-
-def queue(seed: int) -> msfq.Instance:
-    """Draw a one-or-all system, sometimes with a bound on a response time."""
-    draw = Random(f"msfq {seed}")  # noqa: S311
-    k, load, share = draw.randint(2, 16), draw.choice((0.1, 0.5, 0.8, 0.95)), draw.random()
-    small, large = 10 ** draw.uniform(-1, 1), 10 ** draw.uniform(-1, 1)
-    share = min(0.95, max(0.05, share))
-    rule = ResponseTime(need=draw.choice((1, k)), at_most=draw.uniform(1, 20) / min(small, large))
-    return msfq.Instance(
-        name=f"msfq-{seed}",
-        servers=k,
-        classes=(
-            msfq.JobClass(need=1, arrival_rate=load * share * k * small, service_rate=small),
-            msfq.JobClass(need=k, arrival_rate=load * (1 - share) * large, service_rate=large),
-        ),
-        constraints=(rule,) if draw.random() < 0.5 else (),
-    )
-
-
-def fair_night(seed: int, jobs: int = 25) -> dssp.Instance:
-    """Draw jobs of three teams under a cap and a floor."""
-    random = Random(seed)  # noqa: S311
-    cap = FairShare(
-        by="team", at_most={random.choice(TEAMS): random.randrange(1, 9) / 10}, name="cap"
-    )
-    floor = FairShare(
-        by="team", at_least={random.choice(TEAMS): random.randrange(5) / 10}, name="floor"
-    )
-    return dssp.Instance(
-        name=f"fair-{seed}",
-        processors=random.randrange(1, 5),
-        deadline=10.0,
-        constraints=(cap, floor),
-        jobs=tuple(
-            dssp.Job(
-                name=f"j{j}",
-                reward=random.randrange(30),
-                demand=random.randrange(1, 80) / random.choice([1, 2, 10]),
-                critical_path=1.0,
-                groups={"team": TEAMS[j] if j < len(TEAMS) else random.choice(TEAMS)},
-            )
-            for j in range(jobs)
-        ),
-    )
+def many(seed: int) -> Instance:
+    """Draw 60 to 200 jobs with ordinary numbers under one to four rules."""
+    draw = Random(f"many {seed}")  # noqa: S311
+    draft = Draft(draw, 60, 200, (plain,))
+    draft.capacity = round(sum(draft.demands) * draw.choice((0.2, 0.5, 0.8)), 1) or 1.0
+    kinds = draw.choices([*RULES], k=draw.randint(1, 4))
+    rules = [RULES[kind](draw, draft, f"c{i}") for i, kind in enumerate(kinds)]
+    return draft.night(f"many-{seed}", rules, [{} for _ in draft.names])

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from ortools.sat.python import cp_model
 
-from benchmarks.rivals import highs_alone
-from benchmarks.tables import Measured, Row, measurement, resumed, row, run
+from benchmarks.tables import Measured, measurement, resumed, row, run
 from benchmarks.timing import agree, best_of, spent
 from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.crossing import KINDS
-from schedopt.solvers import door
-from schedopt.solvers.mip.translating import translate
+from schedopt.solvers import door, mip
+from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -50,10 +48,10 @@ def fair_share() -> Measured:
         ):
             solve(night, constraints=[rule])  # compiles
             ours, result = best_of(3, partial(solve, night, constraints=[rule]))
-            matrix = translate(Selection(night).add(rule).model)
-            alone, engine = best_of(3, partial(highs_alone, matrix))
-            value = engine.getInfo().objective_function_value / matrix.cost_scale
-            agree(result.objective, result.bound, value)
+            model = Selection(night).add(rule)
+            theirs = [mip.solve(engine_of("highs"), model, Limits()) for _ in range(3)]
+            alone = min(one.seconds.solve for one in theirs)
+            agree(result.objective, result.bound, theirs[0].objective)
             ratios.append(alone / ours)
             took = result.seconds.solve
             beside = {"engine ms": 1000 * took, "HiGHS alone s": alone}
@@ -89,11 +87,10 @@ def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
     objective = runs[0].objective
     beside = {"engine alone s": engine, "objective": objective, "gap": f"{gap:.1e}"}
     yield row("shares, on one core", seconds, "s", most=5, **beside)
-    for name in ("highs", *(["scip"] if find_spec("pyscipopt") else [])):
+    for name in ("highs", "cp-sat", *(["scip"] if find_spec("pyscipopt") else [])):
         theirs = door.solve(Selection(night).add(rule), Limits(time_limit=LIMIT), solver=name)
         beside = {"objective": theirs.objective, "gap": theirs.gap}
         yield row(name, theirs.seconds.solve, "s", **beside)
-    yield _cp_sat(night, rule)
     yield row("gap of shares", gap, most=1e-6)
 
 
@@ -126,32 +123,6 @@ def _large(jobs: int, teams: int) -> tuple[Instance, FairShare]:
         },
     )
     return night, rule
-
-
-def _cp_sat(night: Instance, rule: FairShare) -> Row:
-    """Solve with CP-SAT, one worker, whole demands and rewards."""
-    model = cp_model.CpModel()
-    chosen = [model.new_bool_var("") for _ in night.jobs]
-    demand = [int(job.demand or 0) for job in night.jobs]
-    room = int(night.room(1.0))
-    weighed = cp_model.LinearExpr.weighted_sum
-    model.add(weighed(chosen, demand) <= room)
-    for team, jobs in night.groups["team"].items():
-        total = weighed([chosen[j] for j in jobs], [demand[j] for j in jobs])
-        if team in rule.at_most:
-            model.add(total <= int(rule.at_most[team] * room))
-        if team in rule.at_least:
-            model.add(total >= int(rule.at_least[team] * room) + 1)
-    model.maximize(weighed(chosen, night.rewards.astype(int).tolist()))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = LIMIT
-    status = solver.solve(model)
-    value = gap = None
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        value = solver.objective_value
-        gap = abs(solver.best_objective_bound - value) / value
-    return row("cp-sat", solver.wall_time, "s", objective=value, gap=gap)
 
 
 class Crossed(NamedTuple):

@@ -1,17 +1,13 @@
-"""Partitions into epochs: our default beside the direct model, arc-flow, the search and the DP.
+"""Partitions into epochs: our default beside the direct model, the search and the DP.
 
 ``python -m benchmarks.epoch [TABLE ...]``: planted, tight, rectangles and uniform, or some of them.
 """
 
-from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import highspy
 import numpy as np
 
-from benchmarks.rivals import highs
 from benchmarks.tables import Measured, all_of, measurement, row, run
 from benchmarks.timing import agree, best_of
 from schedopt.formulations.epoch import Partition
@@ -187,75 +183,8 @@ def _policy(name: str, instance: Any) -> float | None:
         return None
 
 
-def _arc_flow(instance: Any) -> float | None:
-    """Solve an arc-flow model with HiGHS.
-
-    A graph for each leader v: points 0 to N, arcs as long as a slot, widest first. The flow z_v
-    that leaves 0 by an arc of length v is how many epochs v leads. Slots of size s or wider must be
-    as many as jobs of s or more. Source of the form: Valério de Carvalho, Annals of Operations
-    Research 86, 1999.
-    """
-    graph = _Graph(instance)
-    columns = len(graph.cost)
-    engine = highs(threads=WORKERS, time_limit=LIMIT)
-    engine.addVars(columns, np.zeros(columns), np.full(columns, float(len(instance.jobs))))
-    every = np.arange(columns, dtype=np.int32)
-    engine.changeColsCost(columns, every, np.array(graph.cost))
-    whole = np.full(columns, highspy.HighsVarType.kInteger)
-    engine.changeColsIntegrality(columns, every, whole)
-    for lower, entries in graph.rows():
-        engine.addRow(lower, np.inf, len(entries), list(entries), list(entries.values()))
-    engine.run()
-    if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    return float(instance.nodes * round(engine.getInfo().objective_function_value))
-
-
-class _Graph:
-    """The arcs of all leaders' graphs: what each costs, covers, and joins."""
-
-    def __init__(self, instance: Any) -> None:
-        self.jobs = Counter(instance.minima.tolist())
-        self.sizes = sorted(self.jobs, reverse=True)
-        self.cost: list[float] = []
-        self.covering: dict[int, dict[int, float]] = {size: {} for size in self.sizes}
-        self.balance: dict[tuple[int, int], dict[int, float]] = {}
-        for leader in self.sizes:
-            self._lead(leader, instance.nodes, max(1, leader - instance.inequity))
-
-    def _lead(self, leader: int, nodes: int, floor: int) -> None:
-        """Add a leader's arcs; a point is reached by wider slots before narrower ones."""
-        widths = [s for s in self.sizes if floor < s <= leader] + [floor]
-        self._arc(leader, 0, leader, 1.0)
-        reached = {leader}
-        for width in widths:
-            for start in range(leader, nodes - width + 1):
-                if start in reached:
-                    self._arc(leader, start, width, 0.0)
-                    reached.add(start + width)
-
-    def _arc(self, leader: int, start: int, width: int, price: float) -> None:
-        column = len(self.cost)
-        self.cost.append(price)
-        if start:
-            self.balance.setdefault((leader, start), {})[column] = -1.0
-        self.balance.setdefault((leader, start + width), {})[column] = 1.0
-        for size in self.sizes:
-            if size <= width:
-                self.covering[size][column] = 1.0
-
-    def rows(self) -> Iterator[tuple[float, dict[int, float]]]:
-        """Yield lower bounds and coefficients: what does not flow on is left over."""
-        yield from ((0.0, row) for row in self.balance.values())
-        total = 0
-        for size in self.sizes:
-            total += self.jobs[size]
-            yield float(total), self.covering[size]
-
-
 OTHERS = {
     "direct": _direct,
-    "arc-flow": _arc_flow,
     "search": partial(_policy, "paper-search"),
     "DP": partial(_policy, "dp"),
 }

@@ -22,11 +22,15 @@ import msgspec
 import numpy as np
 
 from benchmarks import agreeing, questions
+from benchmarks.agree import drawn
 from benchmarks.fuzzing import places
 from benchmarks.tables import out
 from schedopt import check, evaluate, generate, load, solve
-from schedopt.instances.constraints import FairShare
+from schedopt.formulations.epoch import Partition
+from schedopt.instances.constraints import FairShare, Together
 from schedopt.instances.dssp import selected
+from schedopt.instances.epoch import Instance as Packing
+from schedopt.instances.epoch.generators import named
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import Each
 from schedopt.instances.msfq import Instance
@@ -125,12 +129,10 @@ def _bundled(row: str, policy: str, names: tuple[str, ...]) -> Iterator[Case]:
 
 
 def _queues() -> Iterator[Case]:
-    for seed in range(4):
-        instance = agreeing.queue(seed)
-        result = solve(instance)
-        if result.proven:
-            right = plain(result)
-            yield Case(instance, right, _scaled(right, 1.1))
+    for seed in (1, 2, 5):
+        model = drawn("msfq/threshold", seed)
+        right = plain(solve(model))
+        yield Case(model.instance, right, _scaled(right, 1.1))
 
 
 def _logs() -> Iterator[Case]:
@@ -146,14 +148,15 @@ def _logs() -> Iterator[Case]:
 
 def _packings() -> Iterator[Case]:
     """Yield bounds that are re-proved from each kind of certificate."""
-    for seed, formulation in (
-        *((seed, "partition") for seed in (0, 2, 4, 5, 7, 17, 20, 35, 111)),
-        *((seed, "rectangles") for seed in (4, 13, 14)),
-    ):
-        instance = agreeing.partition(seed)
-        result = solve(instance, formulation=formulation, threads=1, certificate=True)
+    models = [drawn("epoch/partition", seed) for seed in (1, 12, 22, 41, 47, 135)]
+    models += [drawn("epoch/rectangles", seed) for seed in (0, 2, 3)]
+    rules = (Together(jobs=("j1", "j2")),)
+    some = {"name": "multipliers", "jobs": named([5, 2, 8]), "constraints": rules}
+    models.append(Partition(Packing(nodes=16, inequity=4, **some)))
+    for model in models:
+        result = solve(model, threads=1, certificate=True)
         if result.bound_checked:
-            yield Case(instance, plain(result), None)
+            yield Case(model.instance, plain(result), None)
 
 
 MADE: dict[str, tuple[Callable[[], Iterator[Case]], ...]] = {

@@ -2,7 +2,8 @@
 
 Each point is a process of its own, so that its peak memory is its own; what is compiled or imported
 is warmed up on a small size before the clock starts. An exponent is the slope of the least-squares
-line through the logarithms, over the sizes of a tenth of a millisecond and more.
+line through the logarithms, over the sizes of a tenth of a millisecond and more; it bends where it
+changes most from one step to the next.
 """
 
 import json
@@ -12,13 +13,13 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from math import log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import schedopt
+from benchmarks.limits import drawn, schedule, shares
 from benchmarks.msfq_replay import log
 from benchmarks.tables import Measured, measurement, out, row
 from benchmarks.timing import best_of, machine, peak_mb
@@ -29,8 +30,8 @@ PICTURE = Path(__file__).parent.parent / "docs" / "growth.png"
 LIMIT = 60.0  # seconds that one point may take; a series ends with the first that takes more
 LEAST = 1e-4  # seconds below which a time says more about overheads than about growth
 BEND = 0.35  # change of the exponent, from one decade to the next, that is worth a word
-FIXED = "a call's own cost up to there"
 Work = Callable[[], Any]
+solved = partial(partial, schedopt.solve, time_limit=LIMIT)
 
 
 class Kind(NamedTuple):
@@ -39,7 +40,6 @@ class Kind(NamedTuple):
     unit: str
     sizes: tuple[int, ...]
     prepare: Callable[[int], Work]
-    why: str = FIXED  # why its exponent changes, where it does
 
 
 class Point(NamedTuple):
@@ -51,37 +51,11 @@ class Point(NamedTuple):
     proven: bool
 
 
-def _generated(problem: str, name: str, **options: Any) -> Any:
-    return schedopt.generate(problem, name, seed=1, options=options)
-
-
 def reading(size: int) -> Work:
     """Read a file of jobs."""
     path = Path(tempfile.mkdtemp()) / "jobs.json"
-    schedopt.dump(_generated("dssp", "uncorrelated", jobs=size), path)
+    schedopt.dump(drawn("dssp", "uncorrelated", jobs=size), path)
     return partial(schedopt.load, path)
-
-
-def knapsack(size: int) -> Work:
-    """Select without side constraints."""
-    night = _generated("dssp", "uncorrelated", jobs=size)
-    return partial(schedopt.solve, night, solver="core", time_limit=LIMIT)
-
-
-def shares(size: int) -> Work:
-    """Select under the caps of twenty teams."""
-    night = _generated("dssp", "uncorrelated", jobs=size, groups=20)
-    rule = schedopt.FairShare(by="team", at_most={f"team-{i:02}": 0.03 for i in range(1, 11)})
-    return partial(schedopt.solve, night, constraints=[rule], time_limit=LIMIT)
-
-
-def dispatch(size: int) -> Work:
-    """Dispatch tasks, the longest critical path first."""
-    one = _generated("dssp", "render-night")
-    per_night = sum(len(stage) for job in one.jobs for stage in job.stages)
-    nights = max(1, round(size / per_night))
-    night = one if nights == 1 else _generated("dssp", "render-night", nights=nights)
-    return partial(schedopt.evaluate, night, "lcpf")
 
 
 def simulation(size: int) -> Work:
@@ -90,27 +64,9 @@ def simulation(size: int) -> Work:
     return partial(schedopt.evaluate, queue, "msfq", options={"arrivals": size})
 
 
-def replay(size: int) -> Work:
-    """Replay a log under EASY."""
-    return partial(schedopt.evaluate, log(size), "easy", options={"estimates": "exact"})
-
-
-def closed_form(size: int) -> Work:
-    """Find heSRPT's completion times in closed form; its shares in every epoch are n^2 numbers."""
-    jobs = _generated("hesrpt", "pareto", jobs=size)
-    return partial(hesrpt_times, jobs.sizes, 0.5, 1e6)
-
-
-def orders(size: int) -> Work:
-    """Certify an allocation over all completion orders, each job with a speedup of its own."""
-    jobs = _generated("hesrpt", "mixed", jobs=size)
-    return partial(schedopt.solve, jobs, time_limit=LIMIT)
-
-
 def partition(size: int) -> Work:
     """Pack jobs into epochs."""
-    jobs = _generated("epoch", "uniform", jobs=size, load=max(1.0, size / 8))
-    return partial(schedopt.solve, jobs, time_limit=LIMIT)
+    return solved(drawn("epoch", "uniform", jobs=size, load=max(1.0, size / 8)))
 
 
 def rows(size: int) -> Work:
@@ -119,18 +75,35 @@ def rows(size: int) -> Work:
     return partial(schedopt.bench, generated=made, policies=["greedy", "greedy-half"])
 
 
-ORDERS = "a search: how long it takes depends on the draw too"
-PACKING = "nothing has to be searched of small draws, and packings of large ones"
+JOBS = (10**3, 10**4, 10**5, 10**6)
 KINDS = {
-    "reading": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), reading),
-    "knapsack": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), knapsack),
-    "fair shares": Kind("jobs", (10**2, 10**3, 10**4, 10**5), shares),
-    "dispatch": Kind("tasks", (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6), dispatch),
+    "reading": Kind("jobs", (100, *JOBS), reading),
+    "knapsack": Kind(
+        "jobs",
+        (100, *JOBS),
+        lambda size: solved(drawn("dssp", "uncorrelated", jobs=size), solver="core"),
+    ),
+    "fair shares": Kind("jobs", (100, *JOBS), lambda size: solved(shares(size))),
+    "dispatch": Kind(
+        "tasks",
+        (4 * 10**3, 4 * 10**4, 4 * 10**5, 4 * 10**6),
+        lambda size: partial(schedopt.evaluate, schedule(size), "lcpf"),
+    ),
     "simulation": Kind("arrivals", (10**4, 10**5, 10**6, 10**7, 10**8), simulation),
-    "replay": Kind("jobs", (10**3, 10**4, 10**5, 10**6), replay),
-    "closed form": Kind("jobs", (10**2, 10**3, 10**4, 10**5, 10**6), closed_form),
-    "all orders": Kind("jobs", (2, 4, 6, 8, 10, 12), orders, ORDERS),
-    "partition": Kind("jobs", (10, 30, 100, 300, 1000, 3000), partition, PACKING),
+    "replay": Kind(
+        "jobs",
+        JOBS,
+        lambda size: partial(schedopt.evaluate, log(size), "easy", options={"estimates": "exact"}),
+    ),
+    "closed form": Kind(
+        "jobs",
+        (100, *JOBS),
+        lambda size: partial(hesrpt_times, drawn("hesrpt", "pareto", jobs=size).sizes, 0.5, 1e6),
+    ),
+    "all orders": Kind(
+        "jobs", (2, 4, 6, 8, 10, 12), lambda size: solved(drawn("hesrpt", "mixed", jobs=size))
+    ),
+    "partition": Kind("jobs", (10, 30, 100, 300, 1000, 3000), partition),
     "bench rows": Kind("instances", (10, 100, 1000, 10_000), rows),
 }
 
@@ -162,26 +135,17 @@ def series(name: str, largest: int) -> list[Point]:
     return found
 
 
-def exponent(points: list[Point]) -> float | None:
-    """Return the slope of log(time) over log(size); None of fewer than two points."""
-    kept = [p for p in points if p.seconds >= LEAST]
+def exponent(points: list[Point]) -> tuple[str, str]:
+    """Return the slope of log(time) over log(size), and where it changes by much."""
+    kept = [point for point in points if point.seconds >= LEAST]
     if len(kept) < 2:
-        return None
+        return "", ""
     x, y = np.log10([p.size for p in kept]), np.log10([p.seconds for p in kept])
-    return float(np.polyfit(x, y, 1)[0])
-
-
-def bend(points: list[Point]) -> str:
-    """Say where the exponent changes most from one step to the next, if by much."""
-    kept = [p for p in points if p.seconds >= LEAST]
-    slopes = [
-        (b.size, log10(b.seconds / a.seconds) / log10(b.size / a.size)) for a, b in pairwise(kept)
-    ]
-    turns = [
-        (abs(after - before), at, before, after) for (at, before), (_, after) in pairwise(slopes)
-    ]
-    change, at, before, after = max(turns, default=(0.0, 0, 0.0, 0.0))
-    return f"at {at:,}: {before:.1f} to {after:.1f}" if change > BEND else ""
+    steps = [*zip(kept[1:], (np.diff(y) / np.diff(x)).tolist(), strict=True)]
+    turns = [(abs(b - a), at.size, a, b) for (at, a), (_, b) in pairwise(steps)]
+    change, size, before, after = max(turns, default=(0.0, 0, 0.0, 0.0))
+    bend = f"at {size:,}: {before:.1f} to {after:.1f}" if change > BEND else ""
+    return f"{np.polyfit(x, y, 1)[0]:.2f}", bend
 
 
 def draw(found: dict[str, list[Point]]) -> None:
@@ -193,8 +157,7 @@ def draw(found: dict[str, list[Point]]) -> None:
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
     for name, points in found.items():
-        slope = exponent(points)
-        label = name if slope is None else f"{name}: {slope:.2f}"
+        label = f"{name}: {exponent(points)[0]}".removesuffix(": ")
         sizes = [p.size for p in points]
         (line,) = left.plot(sizes, [p.seconds for p in points], marker="o", ms=3, label=label)
         right.plot(sizes, [max(p.memory, 0.1) for p in points], marker="o", ms=3, c=line.get_c())
@@ -212,20 +175,11 @@ def draw(found: dict[str, list[Point]]) -> None:
 def growth(largest: int = 10**9) -> Measured:
     """Measure every kind of work, print the table, and draw."""
     yield "growth"
-    found: dict[str, list[Point]] = {}
-    for name, kind in KINDS.items():
-        points = series(name, largest)
-        if not points:  # all of its sizes are larger
-            continue
-        found[name] = points
-        last, slope, turn = points[-1], exponent(points), bend(points)
-        beside = {
-            "largest": f"{last.size:,} {kind.unit}" + ("" if last.proven else " (not proven)"),
-            "MB": last.memory,
-            "exponent": "" if slope is None else f"{slope:.2f}",
-            "bend": turn,
-            "why": kind.why if turn else "",
-        }
+    found = {name: points for name in KINDS if (points := series(name, largest))}
+    for name, points in found.items():
+        last, (slope, bend) = points[-1], exponent(points)
+        size = f"{last.size:,} {KINDS[name].unit}" + ("" if last.proven else " (not proven)")
+        beside = {"largest": size, "MB": last.memory, "exponent": slope, "bend": bend}
         yield row(name, last.seconds, "s", **beside)
     draw(found)
 

@@ -1,33 +1,25 @@
-"""Allocations: closed form, the program of an order, and three ways over all orders.
+"""Allocations: the closed form, the program of an order, all orders, and policies online.
 
-``python -m benchmarks.hesrpt [TABLE ...]``: closed_form, program, orders and unequal, or some.
+``python -m benchmarks.hesrpt [TABLE ...]``: all tables, or some of those at the end of this file.
 """
 
 import multiprocessing
-import time
-import warnings
 from collections.abc import Sequence
 from functools import partial
-from itertools import permutations
-from math import factorial
 from typing import Any
 
-import cvxpy as cp
 import msgspec
 import numpy as np
 
 from benchmarks.tables import Measured, all_of, judged, measurement, row, run
-from benchmarks.timing import agree, best_of, cpu, peak_mb
+from benchmarks.timing import best_of, cpu, peak_mb
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
-from schedopt.policies.hesrpt.shares import hesrpt
-from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total, play
-from schedopt.solvers.hesrpt.closed_form import best_by_subsets, optimum
-from schedopt.solvers.hesrpt.orders import OrderTree
+from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total
 from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.verbs.bench import bench
 from schedopt.verbs.solve import solve
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -47,142 +39,102 @@ UNEQUAL = (
 )
 """Jobs, in what they are unlike, and whether all are to be proven within the limit."""
 SEEDS, LIMIT = range(1, 6), 60.0
+RULES = {
+    "a floor for five jobs": (Shares(jobs=("j0", "j1", "j2", "j3", "j4"), at_least=0.05),),
+    "a cap on a team": (FairShare(by="team", at_most={"a": 0.5}),),
+    "floors of two teams": (FairShare(by="team", at_least={"a": 0.2, "b": 0.3}),),
+}
+
+MANY = (
+    *((jobs, kind) for jobs in (18, 20, 24, 32, 44, 60) for kind in ("mixed", "powers")),
+    *((70, kind) for kind in ("mixed", "powers", "tables")),
+    *((jobs, "mixed") for jobs in (100, 200, 500, 1000)),
+)
+FEW_SEEDS, FEW_SECONDS, MOST_GAP = (1, 2), 10.0, 0.01
+
+ONLINE = ("hesrpt", "equi", "srpt", "hell", "knee", "replan")
+"""KNEE with the alpha that is best for the instance, which nobody online would know."""
+ARRIVING, INSTANCES = 8, 10
 
 
 def weighted(
-    sizes: Sequence[float], weights: Sequence[float], speedups: Speedup | Sequence[Speedup]
+    sizes: Sequence[float], weights: Sequence[float], speedups: Sequence[Speedup]
 ) -> Instance:
-    """Return jobs of one speedup or of their own, for the weighted flow time."""
-    one = speedups if isinstance(speedups, Power | Amdahl | Table) else None
-    own = [None] * len(sizes) if one else speedups
-    jobs = tuple(
-        Job(name=f"j{i}", size=float(x), weight=float(w), speedup=s)
-        for i, (x, w, s) in enumerate(zip(sizes, weights, own, strict=True))
-    )
+    """Return jobs with speedups of their own, of two teams in turn, for the weighted flow time."""
     return Instance(
         name=f"{len(sizes)} jobs",
         servers=SERVERS,
-        speedup=one,
         objective="weighted-flow-time",
-        jobs=jobs,
+        jobs=tuple(
+            Job(
+                name=f"j{i}",
+                size=float(x),
+                weight=float(w),
+                speedup=speedup,
+                groups={"team": "ab"[i % 2]},
+            )
+            for i, (x, w, speedup) in enumerate(zip(sizes, weights, speedups, strict=True))
+        ),
     )
 
 
-def table_of(random: np.random.Generator) -> Table:
-    """Draw a table of eight falling slopes."""
-    servers = np.array([1.0, 2, 4, 8, 16, 32, 64, SERVERS])
-    slopes = np.sort(random.uniform(0.05, 1.0, len(servers)))[::-1]
-    rise = np.cumsum(np.diff(servers, prepend=0.0) * slopes).round(6)
-    return Table(points=tuple(zip(servers.tolist(), rise.tolist(), strict=True)))
+def unlike(jobs: int, kind: str, seed: int) -> Instance:
+    """Return jobs of Pareto sizes, weights from 1 to 4 and speedups of their own.
+
+    The kinds are ``powers`` of 0.2 to 0.95, ``tables`` of eight random slopes, Amdahl's law of
+    parallel parts from 0.7 to 0.999, ``mixed``, of all three, and powers under one of `RULES`.
+    """
+    random = np.random.Generator(np.random.PCG64(seed))
+    x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs)
+    speedups: list[Speedup] = []
+    for _ in range(jobs):
+        drawn = random.integers(3)
+        number = drawn if kind == "mixed" else {"Amdahl's law": 1, "tables": 2}.get(kind, 0)
+        speedup: Speedup = Power(p=float(random.uniform(0.2, 0.95)))
+        if number == 1:
+            speedup = Amdahl(parallel=round(float(random.uniform(0.7, 0.999)), 3))
+        elif number == 2:
+            servers = np.array([1.0, 2, 4, 8, 16, 32, 64, SERVERS])
+            slopes = np.sort(random.uniform(0.05, 1.0, len(servers)))[::-1]
+            rise = np.cumsum(np.diff(servers, prepend=0.0) * slopes).round(6)
+            speedup = Table(points=tuple(zip(servers.tolist(), rise.tolist(), strict=True)))
+        speedups.append(speedup)
+    return msgspec.structs.replace(weighted(x, w, speedups), constraints=RULES.get(kind, ()))
 
 
 @measurement
 def closed_form() -> Measured:
-    """Time heSRPT's completion times in closed form, beside the event simulation of few jobs."""
-    yield "(f) heSRPT, N = 10^6, p = 0.5: best of 3"
-    for jobs in (500, 2_000, 1_000_000):
-        instance = GENERATORS["pareto"](1, jobs=jobs)
-        work = partial(hesrpt_times, instance.sizes, 0.5, 1e6)
-        seconds, (times, _) = cpu(work), work()
-        beside: dict[str, Any] = {}
-        if jobs <= 2_000:
-            spent, (ends, _) = best_of(1, partial(play, instance, hesrpt, record=False))
-            off = float(np.abs(times / ends - 1).max())
-            beside |= {"simulation s": spent, "largest relative difference": off}
-        else:
-            beside |= {"most": 0.1, "before": 0.2}
-        yield row(f"{jobs:,} jobs", seconds, "s", **beside)
+    """Time heSRPT's completion times in closed form."""
+    yield "(f) heSRPT, N = 10^6, p = 0.5: best of 5"
+    instance = GENERATORS["pareto"](1, jobs=1_000_000)
+    took = cpu(partial(hesrpt_times, instance.sizes, 0.5, 1e6))
+    yield row("a million jobs", took, "s", most=0.1, before=0.2)
 
 
 @measurement
 def program() -> Measured:
-    """Solve the program of shortest-first order beside one written with power cones."""
+    """Solve the program of shortest-first order, whose optimum is known in closed form."""
     yield "(g) the program of one order in Clarabel, N = 10^6: once, each in a process of its own"
     worst = 0.0
     for jobs in (20, 50, 200):
         for p in POWERS:
-            seconds, beside = _apart(_by_towers, jobs, p)
+            with multiprocessing.get_context("spawn").Pool(1) as pool:  # whose memory is its own
+                seconds, beside = pool.apply(_in_order, (jobs, p))
             worst = max(worst, beside["error of value"], beside["of bound"])
-            if jobs <= 50:
-                beside |= _apart(_by_power_cones, jobs, p)
             yield row(f"{jobs} jobs, p = {p:g}", seconds, "s", **beside)
     yield row("relative error, largest", worst, most=2e-6)
 
 
-def _apart(work: Any, *what: Any) -> Any:
-    """Run a piece of work in a process of its own, so that its memory is its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, what)
-
-
-def _in_order(jobs: int, p: float) -> tuple[Instance, list[int], float]:
+def _in_order(jobs: int, p: float) -> tuple[float, dict[str, float]]:
     instance = GENERATORS["pareto"](1, jobs=jobs, p=p)
     best = hesrpt_total(instance.sizes, p, instance.servers) / jobs
-    return instance, [int(j) for j in np.argsort(-instance.sizes, kind="stable")], best
-
-
-def _by_towers(jobs: int, p: float) -> tuple[float, dict[str, float]]:
-    instance, order, best = _in_order(jobs, p)
+    order = [int(j) for j in np.argsort(-instance.sizes, kind="stable")]
     spent, found = best_of(1, lambda: solve_program(Allocation(instance).ordered(order)))
     return spent, {
         "MB": peak_mb(),
         "error of value": abs(instance.objective_of(found.solution) / best - 1),
         "of bound": abs((found.bound or 0.0) / best - 1),
     }
-
-
-def _by_power_cones(jobs: int, p: float) -> dict[str, float | str]:
-    """Write the same program with one power cone for each pair, as anyone would."""
-    instance, order, best = _in_order(jobs, p)
-    sizes = instance.sizes[order[::-1]]  # the first to complete first
-    pairs = [(j, e) for j in range(jobs) for e in range(j + 1)]
-    began = time.perf_counter()
-    d, a = cp.Variable(jobs, nonneg=True), cp.Variable(len(pairs), nonneg=True)
-    work = cp.Variable(len(pairs), nonneg=True)
-    epochs = np.array([e for _, e in pairs])
-    of_job, in_epoch = np.zeros((2, jobs, len(pairs)))
-    for i, (j, e) in enumerate(pairs):
-        of_job[j, i] = in_epoch[e, i] = 1.0
-    done = float(instance.servers) ** p * (of_job @ work) >= sizes
-    rows = [cp.PowCone3D(a, d[epochs], work, p), done, in_epoch @ a <= d]
-    left = np.arange(jobs, 0, -1) / jobs
-    problem = cp.Problem(cp.Minimize(left @ d), rows)
-    error: float | str = "failed"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            problem.solve(solver=cp.CLARABEL)
-        if problem.value is not None:
-            error = abs(float(problem.value) / best - 1)
-    except cp.error.SolverError:
-        pass
-    return {"power cones s": time.perf_counter() - began, "error": error}
-
-
-@measurement
-def orders() -> Measured:
-    """Time the search over all orders three ways."""
-    yield f"(h) the best of all orders, N = {SERVERS}, one k^0.5, weights: once"
-    random = np.random.Generator(np.random.PCG64(1))
-    for jobs in (6, 7, 8):
-        x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
-        dp, (bound, _) = best_of(1, partial(best_by_subsets, x, w, 0.5, 100.0))
-        tried, best = best_of(1, partial(_enumerated, x, w))
-        # Speedups that the search must not take for one and the same.
-        nearly = [Power(p=0.5 * (1 - 1e-13 * i)) for i in range(jobs)]
-        spent, search = best_of(1, partial(_searched, weighted(x, w, nearly)))
-        agree(bound, best)
-        agree(search.value, best)
-        for method, seconds, nodes in (
-            ("subsets", dp, 2**jobs),
-            ("enumeration", tried, factorial(jobs)),
-            ("branch and bound", spent, search.nodes),
-        ):
-            yield row(f"{jobs} jobs, {method}", seconds, "s", nodes_or_orders=nodes)
-    x, w = random.pareto(1.5, 20) + 1, random.integers(1, 5, 20).astype(float)
-    spent, result = best_of(1, partial(solve, weighted(x, w, Power(p=0.5))))
-    yield row("20 jobs, subsets", spent, "s", nodes_or_orders=2**20)
-    yield judged("these certified over all orders", result.proven)
 
 
 @measurement
@@ -194,8 +146,7 @@ def unequal() -> Measured:
     for jobs, kind, wanted in UNEQUAL:
         times, gaps = [], []
         for seed in SEEDS:
-            instance = _unlike(jobs, kind, seed)
-            spent, result = best_of(1, partial(solve, instance, time_limit=LIMIT))
+            spent, result = best_of(1, partial(solve, unlike(jobs, kind, seed), time_limit=LIMIT))
             times.append(spent)
             gaps.append(0.0 if result.proven else float(result.gap or 0.0))
         proven = sum(gap == 0.0 for gap in gaps)
@@ -206,40 +157,73 @@ def unequal() -> Measured:
             yield all_of(f"{what}, proven", proven, len(SEEDS))
 
 
-def _unlike(jobs: int, kind: str, seed: int) -> Instance:
-    """Return jobs of speedups of their own: powers, Amdahl's law, tables, or powers under rules."""
+@measurement
+def gaps() -> Measured:
+    """Print what is left between the best allocation and the bound on all orders."""
+    yield f"(h3) jobs of unequal speedups, N = {SERVERS}, limit {FEW_SECONDS:.0f} s"
+    for jobs, kind in MANY:
+        runs = [
+            best_of(1, partial(solve, unlike(jobs, kind, seed), time_limit=FEW_SECONDS))
+            for seed in FEW_SEEDS
+        ]
+        gap = max(1.0 if result.gap is None else float(result.gap) for _, result in runs)
+        slowest = max(spent for spent, _ in runs)
+        yield row(f"{jobs:,} jobs, {kind}", gap, "largest gap", most=MOST_GAP, seconds=slowest)
+
+
+def arriving(p: float | None, load: float, seed: int) -> Instance:
+    """Return jobs that come at a rate of load / (mean time on all servers).
+
+    They have one p, or else p and weights of their own.
+    """
     random = np.random.Generator(np.random.PCG64(seed))
-    x, w = random.pareto(1.5, jobs) + 1, random.integers(1, 5, jobs).astype(float)
-    powers = random.uniform(0.2, 0.95, jobs).tolist()
-    speedups: list[Speedup] = [Power(p=p) for p in powers]
-    if kind == "Amdahl's law":
-        speedups = [Amdahl(parallel=round(f, 3)) for f in random.uniform(0.7, 0.999, jobs).tolist()]
-    elif kind == "tables":
-        speedups = [table_of(random) for _ in range(jobs)]
-    rules = {
-        "a floor for five jobs": (Shares(jobs=("j0", "j1", "j2", "j3", "j4"), at_least=0.05),),
-        "a cap on a team": (FairShare(by="team", at_most={"a": 0.5}),),
-        "floors of two teams": (FairShare(by="team", at_least={"a": 0.2, "b": 0.3}),),
-    }
-    made = weighted(x, w, speedups)
-    teams = tuple(
-        msgspec.structs.replace(job, groups={"team": "ab"[j % 2]})
-        for j, job in enumerate(made.jobs)
+    sizes = (1.0 + random.pareto(1.5, ARRIVING)).round(3)
+    gaps = random.exponential(1.0, ARRIVING - 1)
+    powers, weights = np.full(ARRIVING, p or 0.0), np.ones(ARRIVING)
+    if p is None:
+        powers = random.uniform(0.3, 0.95, ARRIVING).round(2)
+        weights = random.integers(1, 4, ARRIVING, endpoint=True).astype(float)
+    mean = float(np.mean(sizes / SERVERS**powers))
+    arrivals = np.concatenate([[0.0], np.cumsum(gaps * mean / load)]).round(6).tolist()
+    made = weighted(sizes, weights, [Power(p=float(p)) for p in powers])
+    jobs = tuple(
+        msgspec.structs.replace(job, arrival=at)
+        for job, at in zip(made.jobs, arrivals, strict=True)
     )
-    return msgspec.structs.replace(made, jobs=teams, constraints=rules.get(kind, ()))
+    return msgspec.structs.replace(made, name=f"arriving-{seed}", jobs=jobs)
 
 
-def _enumerated(x: Any, w: Any) -> float:
-    every = map(list, permutations(range(len(x))))
-    return min(optimum(x[order], w[order], 0.5, 100.0).value for order in every)
+@measurement
+def regret() -> Measured:
+    """Print the mean and the worst ratio of each policy's weighted flow time to the optimum.
 
-
-def _searched(instance: Instance) -> OrderTree:
-    search = OrderTree(instance, Rules(instance))
-    while not search.advance(5.0):
-        pass
-    return search
+    The optimum knows who comes when, and is proven over all timelines; instances where it is not,
+    in time, do not count. heSRPT takes the mean p where jobs differ.
+    """
+    yield (
+        f"(h4) {ARRIVING} jobs arriving over time, N = {SERVERS}, {INSTANCES} instances of each "
+        "kind: total weighted flow time by the clairvoyant optimum, mean (worst)"
+    )
+    proven = below = 0
+    for p in (0.5, 0.9, None):
+        for load in (0.5, 0.9):
+            known: list[Any] = []
+            for seed in range(1, INSTANCES + 1):
+                jobs = arriving(p, load, seed)
+                mean = float(np.mean([job.speedup.p for job in jobs.jobs]))
+                options = {"p": mean} if p is None else {}
+                rows = bench([jobs], policies=ONLINE, options=options, time_limit=LIMIT)
+                known += rows if rows[0].reference_proven else ()
+            proven_here = len(known) // len(ONLINE)
+            proven += proven_here
+            over = {n: [1.0 + one.gap for one in known if one.policy == n] for n in ONLINE}
+            below += sum(ratio < 1.0 - 2e-6 for ratios in over.values() for ratio in ratios)
+            told = {n: f"{np.mean(r):.3f} ({max(r):.2f})" if r else "-" for n, r in over.items()}
+            what = f"{'own p, weights 1-4' if p is None else f'p = {p:g}'}, load {load:g}"
+            yield row(what, proven_here, f"of {INSTANCES} proven", **told)
+    yield judged("no policy costs less than a proven optimum", below == 0)
+    yield all_of(f"{ARRIVING} jobs with arrivals proven in {LIMIT:.0f} s", proven, 6 * INSTANCES)
 
 
 if __name__ == "__main__":
-    run(closed_form, program, orders, unequal)
+    run(closed_form, program, unequal, gaps, regret)

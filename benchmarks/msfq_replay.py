@@ -1,26 +1,20 @@
-"""Replays of logs: jobs a second, beside SimPy and AccaSim, and what ten million jobs take.
+"""Replays of logs: jobs a second, beside SimPy, and what ten million jobs take.
 
-``python -m benchmarks.msfq_replay`` measures all; with ``--accasim PYTHON`` AccaSim, too, run by
-that interpreter, which has it (it asks for other versions than ours, so for one of its own).
+``python -m benchmarks.msfq_replay [TABLE ...]``: replays and ten_million, or one of them.
 """
 
-import json
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 import numpy as np
-import typer
 
 from benchmarks.rivals import simpy_cluster
-from benchmarks.tables import Measured, measurement, row
+from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import peak_mb, spent
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.msfq.logs.registration import run, started
+from schedopt.policies.msfq.logs import registration
+from schedopt.policies.msfq.logs.registration import started
 
 SERVERS = 128
 RATES = (
@@ -53,8 +47,8 @@ def log(size: int, load: float = 0.8, gpus: int = 0) -> Instance:
 
 
 @measurement
-def replays(accasim: str | None = None) -> Measured:
-    """Time EASY and conservative backfilling, and FCFS beside SimPy, AccaSim beside both."""
+def replays() -> Measured:
+    """Time EASY and conservative backfilling, and FCFS beside SimPy."""
     yield "(l) replays of a log, one core: jobs a second by processor time, starts alone"
     for name, size, least, gpus in RATES:
         started(log(1000, gpus=gpus), name, "given")  # compiles
@@ -80,72 +74,19 @@ def replays(accasim: str | None = None) -> Measured:
             if not np.array_equal(theirs, starts):
                 raise SystemExit("SimPy starts jobs at other times than we do")
             beside["SimPy"] = BESIDE / seconds
-        if accasim:
-            seconds, beside["mean wait of AccaSim"] = by_accasim(accasim, queue, name)
-            beside["AccaSim"] = BESIDE / seconds
         yield row(name, BESIDE / ours, **beside)
-
-
-ACCASIM = """
-import collections, collections.abc, sys, time
-for name in ("Mapping", "MutableMapping", "Iterable", "Callable"):  # it is of 2021
-    setattr(collections, name, getattr(collections.abc, name))
-from accasim.base.allocator_class import FirstFit
-from accasim.base.scheduler_class import EASYBackfilling, FirstInFirstOut
-from accasim.base.simulator_class import Simulator
-kind = {"easy": EASYBackfilling, "fcfs": FirstInFirstOut}[sys.argv[1]]
-simulator = Simulator("log.swf", "machine.json", kind(FirstFit()))
-began = time.process_time()
-simulator.start_simulation()
-print("spent", time.process_time() - began)
-"""
-
-
-def by_accasim(python: str, queue: Instance, policy: str) -> tuple[float, str]:
-    """Return the processor time in which AccaSim replays a log, and what mean wait it says.
-
-    Raises `SystemExit` if it does not.
-    """
-    jobs = queue.jobs
-    groups = {"node": {"core": queue.servers, "mem": 10**9}}
-    columns = zip(jobs.submit, jobs.run, jobs.need, jobs.planned("given"), strict=True)
-    lines = [
-        f"{row} {submit:.0f} -1 {length:.0f} {need} -1 -1 {need} {plan:.0f} 1 1 1 1 1 1 -1 -1 -1"
-        for row, (submit, length, need, plan) in enumerate(columns, start=1)
-    ]
-    with TemporaryDirectory() as folder:
-        Path(folder, "log.swf").write_text("\n".join(lines) + "\n")
-        machine = json.dumps({"groups": groups, "resources": {"node": 1}})
-        Path(folder, "machine.json").write_text(machine)
-        done = subprocess.run(  # noqa: S603 - the interpreter that was named
-            [python, "-c", ACCASIM, policy], cwd=folder, capture_output=True, text=True, check=False
-        )
-    told = (done.stdout + done.stderr).splitlines()
-    seconds = [line.split()[1] for line in told if line.startswith("spent")]
-    waits = [line.split()[-1] for line in told if "waiting times" in line]
-    if not seconds:
-        raise SystemExit(f"AccaSim did not replay the log: {done.stderr[-400:]}")
-    return float(seconds[0]), waits[0] if waits else ""
 
 
 @measurement
 def ten_million() -> Measured:
     """Replay ten million jobs under EASY with all that is measured; say what that takes."""
     yield f"{MOST:,} jobs under EASY, all measures taken"
-    run("easy", log(1000))  # compiles
+    registration.run("easy", log(1000))  # compiles
     queue = log(MOST)
-    seconds, _ = spent(partial(run, "easy", queue))
+    seconds, _ = spent(partial(registration.run, "easy", queue))
     yield row("processor time", seconds, "s", most=30)
     yield row("memory at the most", peak_mb() / 1024, "GB", most=4)
 
 
-def main(accasim: str | None = None) -> None:
-    """Measure replays; AccaSim's, too, by an interpreter that has it."""
-    if accasim and not Path(accasim).exists():
-        sys.exit(f"no such interpreter: {accasim}")
-    replays(accasim)
-    ten_million()
-
-
 if __name__ == "__main__":
-    typer.run(main)
+    run(replays, ten_million)

@@ -24,8 +24,8 @@ from schedopt.verbs.ready import Ready, ready
 LIMIT = 10.0
 """Seconds after which an alternative is stopped, for each objective: as Snakemake's MILP is."""
 PLUGIN = Path("build/plugin/bin/python")
-ALONE = ("highs", "scip", "cp_sat")
-MOST = {"greedy": 10_000, "milp": 10_000, "scip": 10_000, "cp_sat": 10_000, "highs": 230_000}
+ALONE = {"HIGHS": 230_000, "SCIP": 10_000, "SAT": 10_000}
+SNAKEMAKE = {"greedy": 10_000, "milp": 10_000}
 """Jobs up to which each is asked: beyond, it takes minutes."""
 
 
@@ -72,16 +72,16 @@ def _snakemake(jobs: Jobs, which: str) -> tuple[float, list[int] | None]:
 def _others(jobs: Jobs, ours: list[int]) -> dict[str, Any]:
     """Return what the others take and reach; a star: not proven in time."""
     count, beside = jobs.goals.shape[1], {}
-    for name in ALONE:
-        if count > MOST[name]:
+    for name, most in ALONE.items():
+        if count > most:
             continue
-        took, (values, proven) = spent(partial(getattr(ready_rivals, name), *jobs, LIMIT))
+        took, (values, proven) = spent(partial(ready_rivals.alone, name, *jobs, LIMIT))
         if proven:
             agree(*map(float, (values[0], ours[0])))
             agree(*map(float, (values[1], ours[1])))
         beside[name] = f"{took:.2f} s{'' if proven else f' * {values[0]:,}'}"
-    for name in ("greedy", "milp") if PLUGIN.exists() else ():
-        if count <= MOST[name]:
+    for name, most in SNAKEMAKE.items():
+        if PLUGIN.exists() and count <= most:
             took, values_ = _snakemake(jobs, name)
             beside[name] = f"{took:.2f} s, " + (f"{values_[0]:,}" if values_ else "gave up")
     return beside

@@ -16,85 +16,34 @@ import numpy as np
 Values = tuple[list[int], bool]
 
 
-def highs(goals: Any, uses: Any, room: Any, seconds: float) -> Values:
-    import highspy
+def alone(solver: str, goals: Any, uses: Any, room: Any, seconds: float) -> Values:
+    """Solve objective after objective with one of OR-Tools' engines: HIGHS, SCIP or SAT."""
+    from ortools.linear_solver import pywraplp
 
-    rows, top, values, proven = uses, list(map(float, room)), [], True
-    n = rows.shape[1]
-    for goal in goals:
-        engine = highspy.Highs()
-        engine.silent()
-        engine.setOptionValue("mip_rel_gap", 0.0)
-        engine.setOptionValue("time_limit", seconds)
-        engine.setOptionValue("threads", 1)
-        m = len(rows)
-        engine.passModel(
-            n,
-            m,
-            rows.size,
-            int(highspy.MatrixFormat.kRowwise),
-            int(highspy.ObjSense.kMaximize),
-            0.0,
-            goal.astype(float),
-            np.zeros(n),
-            np.ones(n),
-            np.full(m, -np.inf),
-            np.array(top),
-            (np.arange(m) * n).astype(np.int32),
-            np.tile(np.arange(n, dtype=np.int32), m),
-            rows.astype(float).ravel(),
-            np.ones(n, dtype=np.int32),
-        )
-        engine.run()
-        x = np.rint(np.array(engine.getSolution().col_value)).astype(int)
-        proven &= engine.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        values.append(int(goal @ x) if x.any() else 0)
-        if not proven:
-            break
-        rows, top = np.vstack([rows, -goal]), [*top, -values[-1]]
-    return values, proven
+    model = pywraplp.Solver.CreateSolver(solver)
+    model.SetNumThreads(1)
+    model.SetTimeLimit(round(1000 * seconds))
+    exactly = pywraplp.MPSolverParameters()
+    exactly.SetDoubleParam(exactly.RELATIVE_MIP_GAP, 0.0)
+    x = [model.BoolVar("") for _ in range(uses.shape[1])]
 
+    def weigh(what: Any, row: Any) -> None:
+        for j in np.flatnonzero(row).tolist():
+            what.SetCoefficient(x[j], float(row[j]))
 
-def scip(goals: Any, uses: Any, room: Any, seconds: float) -> Values:
-    from pyscipopt import Model, quicksum
-
-    model = Model()
-    model.hideOutput()
-    model.setParam("limits/time", seconds)
-    x = [model.addVar(vtype="B") for _ in range(uses.shape[1])]
     for row, amount in zip(uses, room, strict=True):
-        model.addCons(quicksum(int(a) * x[j] for j, a in enumerate(row) if a) <= int(amount))
+        weigh(model.Constraint(-model.infinity(), float(amount)), row)
     values: list[int] = []
     for goal in goals:
-        total = quicksum(int(a) * x[j] for j, a in enumerate(goal) if a)
-        model.setObjective(total, "maximize")
-        model.optimize()
-        values.append(round(model.getObjVal()) if model.getNSols() else 0)
-        if model.getStatus() != "optimal":
+        model.Objective().Clear()
+        weigh(model.Objective(), goal)
+        model.Objective().SetMaximization()
+        status = model.Solve(exactly)
+        known = status in (model.OPTIMAL, model.FEASIBLE)
+        values.append(round(model.Objective().Value()) if known else 0)
+        if status != model.OPTIMAL:
             return values, False
-        model.freeTransform()
-        model.addCons(total >= values[-1])
-    return values, True
-
-
-def cp_sat(goals: Any, uses: Any, room: Any, seconds: float) -> Values:
-    from ortools.sat.python import cp_model
-
-    model, solver = cp_model.CpModel(), cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = seconds
-    x = [model.new_bool_var("") for _ in range(uses.shape[1])]
-    for row, amount in zip(uses, room, strict=True):
-        model.add(cp_model.LinearExpr.weighted_sum(x, row.tolist()) <= int(amount))
-    values: list[int] = []
-    for goal in goals:
-        total = cp_model.LinearExpr.weighted_sum(x, goal.tolist())
-        model.maximize(total)
-        status = solver.solve(model)
-        values.append(round(solver.objective_value) if status != cp_model.UNKNOWN else 0)
-        if status != cp_model.OPTIMAL:
-            return values, False
-        model.add(total >= values[-1])
+        weigh(model.Constraint(float(values[-1]), model.infinity()), goal)
     return values, True
 
 

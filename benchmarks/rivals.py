@@ -1,40 +1,12 @@
-"""Rivals in several tables: HiGHS alone, and a cluster in SimPy."""
+"""A rival in several tables: a cluster in SimPy."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import highspy
 import numpy as np
 import simpy
 
 Stages = Sequence[Sequence[float]]
-
-
-def highs(**options: object) -> highspy.Highs:
-    """Return a silent HiGHS with gap 0; an earlier run's number of threads is forgotten."""
-    highspy.Highs.resetGlobalScheduler(True)
-    engine = highspy.Highs()
-    engine.silent()
-    for name, value in {"mip_rel_gap": 0.0, **options}.items():
-        engine.setOptionValue(name, value)
-    return engine
-
-
-def highs_alone(matrix: Any) -> highspy.Highs:
-    """Solve arrays with highspy, as anyone would: gap 0, all else as it comes."""
-    program = highspy.HighsLp()
-    program.num_col_, program.num_row_ = len(matrix.columns), len(matrix.rows)
-    program.col_cost_, program.sense_ = matrix.cost, highspy.ObjSense.kMaximize
-    program.col_lower_, program.col_upper_ = matrix.column_lower, matrix.column_upper
-    program.row_lower_, program.row_upper_ = matrix.row_lower, matrix.row_upper
-    program.integrality_ = [highspy.HighsVarType.kInteger] * len(matrix.columns)
-    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    program.a_matrix_.start_ = matrix.starts
-    program.a_matrix_.index_, program.a_matrix_.value_ = matrix.indices, matrix.values
-    engine = highs()
-    engine.passModel(program)
-    engine.run()
-    return engine
 
 
 def simpy_cluster(servers: int, jobs: Iterable[tuple[float, int, Stages]]) -> Any:

@@ -4,18 +4,15 @@
 """
 
 from benchmarks import dssp, dssp_shares, epoch, hesrpt, msfq, msfq_replay, ready_jobs, verbs
-from benchmarks import hesrpt_many as many
-from benchmarks.hesrpt_regret import regret
 from benchmarks.tables import run
 
 TABLES = (
     *(verbs.starting, verbs.rows, verbs.first),
     *(dssp_shares.fair_share, dssp_shares.many_teams),
-    *(dssp.knapsack, dssp.strongly_correlated, dssp.reading, dssp.reading_many),
+    *(dssp.knapsack, dssp.strongly_correlated, dssp.reading),
     *(ready_jobs.ready_jobs, ready_jobs.ready_tables),
     *(dssp.dispatch, dssp.schedules),
-    *(hesrpt.closed_form, hesrpt.program, hesrpt.orders, hesrpt.unequal),
-    *(many.gaps, many.known, regret),
+    *(hesrpt.closed_form, hesrpt.program, hesrpt.unequal, hesrpt.gaps, hesrpt.regret),
     *(epoch.planted, epoch.tight, epoch.rectangles, epoch.uniform),
     *(msfq.simulators, msfq.cores, msfq.thresholds),
     *(msfq_replay.replays, msfq_replay.ten_million),

@@ -4,7 +4,6 @@ import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, TypeVar, overload
 
 import msgspec
@@ -14,7 +13,6 @@ from schedopt.instances.decode_errors import explained, lost_number, repeated_ke
 from schedopt.instances.errors import placed
 
 T = TypeVar("T")
-LARGE = 100_000  # from this length in bytes, looking for repeated keys by the record type is faster
 _COMMENT = re.compile(rb"^[ \t]*//[^\r\n]*", re.MULTILINE)
 _WHOLE = re.compile(r"Expected `[^`]*\bint\b[^`]*`, got `float`")
 
@@ -40,7 +38,7 @@ def decode(data: bytes, wanted: Any, *, file: str | None = None) -> Any:
         record = _decoded(data, wanted)
         if lost := lost_number(data, wanted):
             raise lost
-        if _may_repeat(data, record, wanted) and (repeated := repeated_key(data)):
+        if _may_repeat(data) and (repeated := repeated_key(data)):
             raise repeated
     return record
 
@@ -123,7 +121,7 @@ def _rewritten(data: bytes) -> bytes | None:
 # --- repeated keys ------------------------------------------------------------------------------
 
 
-def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
+def _may_repeat(data: bytes) -> bool:
     r"""Tell quickly whether some object may have a repeated key; False is certain.
 
     Each key has a colon. Decoding keeps one key of those that are equal, so that encoding again
@@ -131,87 +129,8 @@ def _may_repeat(data: bytes, record: Any, wanted: Any) -> bool:
     """
     if b"\\" in data and b"\\u003" in data:  # one byte is found ten times as fast as several
         return True
-    colons = _colons(data)
-    tags = _tags_added(wanted) if len(data) > LARGE and _tagged(data, wanted) else None
-    if tags is not None:
-        again = msgspec.json.encode(record)
-        added = sum(again.count(tag) - min(again.count(tag), data.count(tag)) for tag in tags)
-        if _colons(again) - again.count(b":null") - added >= colons:
-            return False  # else some key was written that holds its default
     try:
         once = msgspec.json.encode(msgspec.json.decode(data))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return True  # what the record skips may hold anything
-    return once.count(b":") < colons
-
-
-def _colons(data: bytes) -> int:
-    if len(data) <= LARGE:
-        return data.count(b":")
-    import numpy as np
-
-    text, block = np.frombuffer(data, np.uint8), 1 << 16
-    parts = (text[at : at + block] for at in range(0, len(text), block))
-    return sum(int(np.count_nonzero(part == ord(":"))) for part in parts)
-
-
-def _tagged(data: bytes, wanted: Any) -> bool:
-    """Tell whether a text certainly has its outermost record's tag, which encoding adds."""
-    config = getattr(wanted, "__struct_config__", None)
-    if config is None or config.tag is None:
-        return True
-    return re.match(rb'\s*\{\s*"%s"\s*:' % re.escape(config.tag_field.encode()), data) is not None
-
-
-@cache
-def _tags_added(wanted: Any) -> frozenset[bytes] | None:
-    """Return the tags that encoding may add to what was decoded; None if it may add more."""
-    from msgspec import inspect
-
-    plain = (
-        inspect.NoneType,
-        inspect.BoolType,
-        inspect.IntType,
-        inspect.FloatType,
-        inspect.StrType,
-        inspect.LiteralType,
-        inspect.AnyType,
-    )
-    seen: set[type] = set()
-    tags: set[bytes] = set()
-
-    def fine(info: inspect.Type, alone: bool = True) -> bool:
-        match info:
-            case inspect.Metadata():
-                sure = fine(info.type, alone)
-            case inspect.UnionType():
-                records = sum(isinstance(t, inspect.StructType) for t in info.types)
-                sure = all(fine(t, alone=records < 2) for t in info.types)
-            case inspect.ListType() | inspect.VarTupleType():
-                sure = fine(info.item_type)
-            case inspect.TupleType():
-                sure = all(map(fine, info.item_types))
-            case inspect.DictType():
-                sure = fine(info.key_type) and fine(info.value_type)
-            case inspect.StructType():  # one that is alone in its place need not have its tag
-                config = info.cls.__struct_config__
-                if alone and config.tag is not None:
-                    tags.add(msgspec.json.encode({config.tag_field: config.tag})[1:-1])
-                sure = info.cls in seen or whole(info)
-            case _:
-                sure = isinstance(info, plain)
-        return sure
-
-    def whole(info: inspect.StructType) -> bool:
-        seen.add(info.cls)
-        omits = info.cls.__struct_config__.omit_defaults and not info.array_like
-        known = (msgspec.NODEFAULT, list, dict, set)
-        return all(
-            (field.required or field.default is None or (omits and field.default_factory in known))
-            and fine(field.type)
-            for field in info.fields
-        )
-
-    info = inspect.type_info(wanted)
-    sure = whole(info) if isinstance(info, inspect.StructType) else fine(info)
-    return frozenset(tags) if sure else None
+    return once.count(b":") < data.count(b":")

@@ -195,10 +195,12 @@ def certificate(
     NoCertificateError
         If none was found, and it is known why.
     """
-    table = engines(model.problem, model.name)
-    homes = [engine.certify for engine in table if engine.certify and engine.accepts(model)]
-    for certify in dict.fromkeys(homes):
-        made: Certificate | None = at_home(certify)(model, result, limits, holds)
+    tried = {""}
+    for engine in engines(model.problem, model.name):
+        if engine.certify in tried or not engine.accepts(model):
+            continue
+        tried.add(engine.certify)
+        made: Certificate | None = at_home(engine.certify)(model, result, limits, holds)
         if made is not None:
             return made
     return None

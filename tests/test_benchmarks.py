@@ -5,11 +5,14 @@ import subprocess
 import sys
 import warnings
 from importlib import import_module
+from operator import itemgetter
+from pathlib import Path
 
 import pytest
 from builders.cli import ROOT
 
 from benchmarks import limits
+from benchmarks.tables import resumed
 
 MODULES = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"__init__"}
 
@@ -32,7 +35,7 @@ def test_every_command_that_is_named_is_there() -> None:
     pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     named = set(re.findall(r"-m benchmarks\.(\w+)", text))
-    assert {"speed", "agree", "msfq_optimal"} <= named <= MODULES
+    assert {"speed", "agree", "limits"} <= named <= MODULES
 
 
 @pytest.mark.parametrize("name", limits.KINDS)
@@ -43,3 +46,18 @@ def test_without_any_time_something_is_in_hand_and_a_bound(name: str) -> None:
     assert result.violations == ()
     assert result.solution is not None
     assert result.bound is not None
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    done: list[int] = []
+
+    def work(number: int) -> list[int]:
+        done.append(number)
+        return [number, number**2]
+
+    file = tmp_path / "rows.jsonl"
+    first = resumed(file, list[int], itemgetter(0), (1, 2), work)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(lines[0] + lines[1][:2])
+    assert resumed(file, list[int], itemgetter(0), (1, 2), work) == first == {1: [1, 1], 2: [2, 4]}
+    assert done == [1, 2, 2]

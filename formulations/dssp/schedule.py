@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from math import floor, gcd
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
-from schedopt.formulations.dssp.grid import (
-    LARGEST,
-    LARGEST_SUM,
-    Floats,
-    Grid,
-    Ints,
-    whole_rewards,
-    whole_rows,
-)
+from schedopt.formulations.dssp.grid import Floats, Grid, whole_rewards, whole_rows
 from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk, replay
 from schedopt.formulations.dssp.rows import Row, able, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
@@ -41,9 +33,6 @@ from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
-
-IMPLIED = 500
-"""Most windows stated as redundant rows."""
 
 
 class Schedule(WholeModel):
@@ -196,33 +185,9 @@ class Schedule(WholeModel):
 
     def _stay(self) -> None:
         """State the capacity of processors that are there all the time."""
-        from ortools.sat.python import cp_model
-
-        night, model = self.instance, self.model
-        processors = min(night.processors, max(1, len(self._intervals)))  # more have nothing to do
+        processors = min(self.instance.processors, max(1, len(self._intervals)))  # others idle
         if self._intervals:
-            model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
-        for start, end, jobs, demands in self._windows(processors):  # implied (equation 2)
-            room = processors * (end - start)
-            bounded = np.minimum(demands, room + 1)
-            unit = 1 + max(int(bounded.max()) // LARGEST, int(bounded.sum()) // LARGEST_SUM)
-            x = [self._x[j] for j in jobs]  # in larger units, rounded down, it is still implied
-            body = cp_model.LinearExpr.weighted_sum(x, (bounded // unit).tolist())
-            model.add(body <= room // unit)
-
-    def _windows(self, processors: int) -> Iterator[tuple[int, int, list[int], Ints]]:
-        """Yield windows that may be overfull, with the demand of each job in them."""
-        grid, jobs = self.grid, len(self.instance.jobs)
-        demands = np.bincount(self.instance.tasks.job_of, grid.lengths, minlength=jobs)
-        found = 0
-        for start in np.unique(grid.releases).tolist():
-            for end in np.unique(grid.horizons).tolist():
-                inside = (grid.releases >= start) & (grid.horizons <= end)
-                if start < end and demands[inside].sum() > processors * (end - start):
-                    yield start, end, np.flatnonzero(inside).tolist(), demands[inside].astype(int)
-                    found += 1
-                if found == IMPLIED:
-                    return
+            self.model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
 
     def _stages(self, j: int) -> Variable:
         """State the tasks of a job, stage after stage, and return when the job completes."""

@@ -10,9 +10,12 @@ from typing import Any
 
 from schedopt.solvers.compiling import compiled, njit
 
-__all__ = ["compiled", "digest", "ready", "specialized"]
+__all__ = ["NATURAL", "compiled", "digest", "ready", "specialized"]
 
 _njit: Any = njit
+NATURAL = 2**63 - 1
+"""A mask that tells the compiler that an index is not negative, which saves three instructions for
+each access."""
 
 
 def ready(function: Any, **parts: Any) -> Any:

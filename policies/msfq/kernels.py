@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.compiling import compiled, digest, ready, specialized
+from schedopt.policies.msfq.compiling import NATURAL, compiled, digest, ready, specialized
 from schedopt.policies.msfq.played import Counters
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
-from schedopt.policies.msfq.rule import ANY, NONE, Seen, Twin, ask_the_rule
+from schedopt.policies.msfq.rule import Seen, Twin
 from schedopt.solvers.kernels.heap import pop, push
 
 BUCKETS = 96 * 128
@@ -29,9 +29,6 @@ DRAWN_AHEAD = 512
 """Random numbers drawn at a time: in a loop of their own their latencies overlap."""
 NOW, NEXT_ARRIVAL, NEXT_TURN, BEGAN, BUSY_SINCE, BUSY_AREA, SERVICE = range(7)
 """Places in ``real``."""
-NATURAL = 2**63 - 1
-"""A mask that tells the compiler that an index is not negative, which saves three instructions for
-each access."""
 ARRIVAL, COMPLETION, TURN = range(3)
 CAME_AT, TAKES, WHICH, AFTER = range(4)
 """Columns of the pool: arrival time, size, number, and next job in line."""
@@ -102,7 +99,7 @@ def next_start(seen: Seen, free: int) -> int:
     raise NotImplementedError
 
 
-after_arrival, NOTE_PHASES, LEAN = ask_the_rule, False, False
+NOTE_PHASES, LEAN = False, False
 
 
 @cache
@@ -112,12 +109,9 @@ def advance_by(twin: Twin, lean: bool = False) -> Any:
     Where it is lean, it is for exponential sizes that are drawn as jobs complete, and knows neither
     traces nor each job's own response time nor samples at given times.
     """
-    module = import_module(twin.module)
-    after = getattr(module, twin.after_arrival) if twin.after_arrival else ask_the_rule
-    words = ("advance", twin.next_start, twin.after_arrival, "phases" * twin.phases, "lean" * lean)
+    words = ("advance", twin.next_start, "phases" * twin.phases, "lean" * lean)
     parts = {
-        "next_start": ready(getattr(module, twin.next_start)),
-        "after_arrival": ready(after),
+        "next_start": ready(getattr(import_module(twin.module), twin.next_start)),
         "NOTE_PHASES": twin.phases,
         "LEAN": lean,
     }
@@ -278,15 +272,8 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
         else:
             seen.memory[0] = (seen.memory[0] + 1) % count
             next_turn = now + exponential(kept.turn) * given.holding[seen.memory[0]]
-        only = ANY
-        if kind == ARRIVAL:
-            only = after_arrival(seen, free, c)
-        while only != NONE:
-            c = only
-            if only == ANY:
-                c = next_start(seen, free)
-            else:
-                only = NONE
+        while True:
+            c = next_start(seen, free)
             if c < 0:
                 break
             if c >= count or not seen.waiting[c] or seen.needs[c] > free:

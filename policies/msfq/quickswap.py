@@ -10,12 +10,14 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.registration import FEWEST_ARRIVALS, admission_rule
-from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, Twin, slots
+from schedopt.policies.msfq.rule import NONE, FlatRule, Seen, Twin, slots
 from schedopt.policies.msfq.rules import PAPER, is_level
 
 HANDOVERS = ("drain", "overlap", "authors", "paper")
 """In the order of their numbers in the memory."""
 DRAIN, AUTHORS = 0, 2
+ANY = -2
+"""Returned where any class may start."""
 
 
 def static_quickswap(seen: Seen, free: int) -> int:
@@ -316,8 +318,7 @@ def _each(value: int | str | None, name: str, default: tuple[int, ...]) -> tuple
 def _tuned(
     queue: bytes, arrivals: int, given: tuple[tuple[str, int | str | None], ...]
 ) -> Mapping[str, Any]:
-    from schedopt.policies.msfq.tuning import tune_class_thresholds
+    from schedopt.policies.msfq.tuning import tuned
 
     fixed = {name: value for name, value in given if value is not None}
-    instance = msgspec.json.decode(queue, type=Instance)
-    return tune_class_thresholds(instance, arrivals=arrivals, fixed=fixed, verdict=False).options
+    return tuned(msgspec.json.decode(queue, type=Instance), arrivals, fixed)

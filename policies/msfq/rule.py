@@ -133,8 +133,8 @@ Choice = int | Job | None
 """What starts next: the head of a class, a job, or nothing."""
 Watch = Callable[[int, int], None]
 """Called with how many jobs have come so far, and how many will."""
-ANY, NONE = -2, -1
-"""Returned by flat rules in place of a class: any class may start, or none."""
+NONE = -1
+"""Returned by flat rules in place of a class: none may start."""
 
 
 class Seen(NamedTuple):
@@ -168,11 +168,6 @@ class Seen(NamedTuple):
 
 
 NextStart = Callable[[Seen, int], int]
-
-
-def ask_the_rule(seen: Seen, free: int, kind: int) -> int:
-    """Return which class alone may start after an arrival, `NONE`, or `ANY`: ask the rule."""
-    return ANY
 
 
 class Rule:
@@ -258,15 +253,12 @@ class Twin:
         The module that holds them, which is not imported before something is simulated.
     next_start : str
         The rule: see `Seen`.
-    after_arrival : str
-        A shortcut that says what an arrival of a class may start: see `ask_the_rule`.
     phases : bool
         Whether the phases of MSFQ (section 4.2) are noted.
     """
 
     module: str
     next_start: str
-    after_arrival: str = ""
     phases: bool = False
 
 

@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import ClassTime, Expected, Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import ANY, NONE, FlatRule, Seen, State, Twin, slots
+from schedopt.policies.msfq.rule import NONE, FlatRule, Seen, State, Twin, slots
 from schedopt.policies.msfq.stability import require_stable
 from schedopt.policies.registry import NotApplicableError
 
@@ -61,11 +61,6 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
     )
 
 
-def starts_where_it_fits(seen: Seen, free: int, kind: int) -> int:
-    """Start the job that arrived, or nothing: whatever fits has started before."""
-    return kind if seen.needs[kind] <= free else NONE
-
-
 def _oldest(seen: Seen, free: int, fitting: bool) -> int:
     """Return the class of the oldest waiting job, or of the oldest that fits, if it fits."""
     best = NONE
@@ -92,7 +87,7 @@ def fcfs(seen: Seen, free: int) -> int:
     "first-fit",
     source=f"{PAPER}, section 1.1",
     summary="the first of those that fit",
-    twin=Twin(__name__, "first_fit", "starts_where_it_fits"),
+    twin=Twin(__name__, "first_fit"),
 )
 def first_fit(seen: Seen, free: int) -> int:
     """FCFS that skips jobs which do not fit."""
@@ -103,7 +98,7 @@ def first_fit(seen: Seen, free: int) -> int:
     "msf",
     source=f"{PAPER}, section 4.1",
     summary="of those that fit, the most servers first",
-    twin=Twin(__name__, "most_servers_first", "starts_where_it_fits"),
+    twin=Twin(__name__, "most_servers_first"),
 )
 def most_servers_first(seen: Seen, free: int) -> int:
     """Most Servers First: of the classes that fit, the one of the largest need.
@@ -143,22 +138,11 @@ def adaptive_quickswap(seen: Seen, free: int) -> int:
     return NONE
 
 
-def after_adaptive(seen: Seen, free: int, kind: int) -> int:
-    """Tell what an arrival may start: no drain begins while its class is in service."""
-    if not seen.memory[0]:
-        if seen.needs[kind] <= free:
-            return kind
-        return NONE if seen.running[kind] else ANY
-    if seen.waiting[kind] > 1:
-        return NONE  # a drain waits for the class of the largest need, and that is the same
-    return ANY
-
-
 @admission_rule(
     "adaptive-quickswap",
     source=f"{PAPER}, section 4.4",
     summary="MSF that drains once it serves only what keeps another class waiting",
-    twin=Twin(__name__, "adaptive_quickswap", "after_adaptive"),
+    twin=Twin(__name__, "adaptive_quickswap"),
 )
 class AdaptiveQuickswap(FlatRule):
     """MSF until the class in service keeps all others waiting, then a drain.

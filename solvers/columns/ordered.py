@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.alike import alike
-from schedopt.instances.arithmetic import summed
 from schedopt.solvers.columns.linear import Floats
 from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
 from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MANY = 30_000
 """Most columns among which equal ones are looked for; beyond, the caller has done so."""
-GUARD = 24
-"""Bits of the coefficients of a row that holds an earlier objective to its bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +102,7 @@ def _best(
         prices.append(root.prices / root.scale / common * step)
         if k == len(objectives) - 1:
             break
-        lean = Lean(
-            np.append(prices[-1], [1.0, 0.0]), step * (root.total / root.scale - search.value)
-        )
+        lean = Lean(np.append(prices[-1], 1.0), step * (root.total / root.scale - search.value))
         open_.hold(k, root, step * search.value, root.spare(search.value))
     x = open_.base.copy()
     x[open_.at] += open_.x
@@ -176,19 +171,4 @@ class _Open:
         """Hold an objective at its value, and close the columns that this fixes."""
         self.rows = np.vstack([self.rows, -self.goals[k]])
         self.free = np.append(self.free, -value)
-        loose = np.abs(bound.reduced) <= spare
-        guard, room = _guard(bound.reduced[loose], self.most[loose], spare)
         self.settle(bound, spare)
-        self.rows = np.vstack([self.rows, guard])
-        self.free = np.append(self.free, room)
-
-
-def _guard(reduced: Integers, most: Integers, spare: int) -> tuple[Integers, int]:
-    """Return a row: the columns lose no more of an earlier bound than its slack.
-
-    It follows from the others, and lets a search see early what they say together. Its numbers are
-    rounded towards what it allows.
-    """
-    shift = max(0, int(np.abs(reduced).max(initial=0)).bit_length() - GUARD)
-    room = spare - summed(np.maximum(reduced, 0) * most)
-    return -reduced >> shift, room >> shift

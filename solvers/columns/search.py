@@ -31,10 +31,6 @@ WAYS, MATCHES = 1 << 15, 1 << 22
 """Ways of each half, and matches of them, beyond which a branch is split."""
 LOOKS = ((64, 1 << 14), (512, 1 << 16), (4_096, 1 << 18))
 """Ways of each half, and matches of them, that are looked at before a column is split."""
-BEFORE = 48
-"""Branches explored before HiGHS is asked."""
-GUESS = 2.0
-"""Seconds that HiGHS may look for a solution to start from."""
 
 
 class Lean(NamedTuple):
@@ -71,7 +67,7 @@ class Best:
 
     ``later``: what decides between solutions of the same worth, in order (shape (objectives,
     columns)); ``x``: a solution that keeps the rows; ``stop``: says whether to give up; ``bound``:
-    no solution is worth more; ``nodes``: branches that were looked at.
+    no solution is worth more.
     """
 
     columns: Columns
@@ -79,7 +75,6 @@ class Best:
     x: Integers
     stop: Callable[[], bool] = field(default=lambda: False)
     bound: int = 0
-    nodes: int = 0
     prices: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
@@ -110,9 +105,7 @@ class Best:
         if self.value >= most:  # as where an objective says nothing
             self.prices = np.zeros(len(columns.room))
         else:
-            self.prices = self._one_row()
-            if not self.prices.size:
-                self.prices = _relaxed(columns).prices
+            self.prices = _relaxed(columns).prices
         root = bound_of(columns, self.prices)
         if self.value >= root.value:
             self.bound = self.value
@@ -122,65 +115,10 @@ class Best:
         root = _leaning(columns, self.prices, root, lean)
         self.bound = max(root.value, self.value)
         if not self.proven and look:
-            self._filled(root)
-        if not self.proven and look:
             self._core(root)
         if not self.proven and deep:
             self._branch(root)
         return root
-
-    def _one_row(self) -> Floats:
-        """Return the price of one row that shows that nothing is better; empty where none does."""
-        columns = self.columns
-        some = np.flatnonzero(columns.cost > 0)
-        for i, row in enumerate(columns.rows):
-            use = row[some]
-            if columns.room[i] <= 0 or (use <= 0).any():
-                continue
-            prices = np.zeros(len(columns.room))
-            prices[i] = (columns.cost[some] / use).max(initial=0.0)
-            if int(prices[i] * columns.room[i]) <= self.value:
-                return prices
-        return np.zeros(0)
-
-    def _filled(self, root: Bound) -> None:
-        """Offer the bound's own solution with what does not fit taken out, and filled up."""
-        columns = self.columns
-        gain = root.reduced.astype(float)
-        x = root.at(columns.most)
-        over = columns.left(x)
-        shares = columns.rows / np.maximum(columns.room, 1)[:, None].astype(float)
-        if (over < 0).any():
-            taken = np.flatnonzero(x)
-            helps = shares[over < 0][:, taken].sum(axis=0)
-            order = taken[np.argsort(gain[taken] / np.maximum(helps, 1e-12), kind="stable")]
-            for j in order.tolist():
-                if (over >= 0).all():
-                    break
-                rows = columns.rows[:, j]
-                if (rows[over < 0] <= 0).all():
-                    continue
-                lack = max(
-                    -(int(over[i]) // int(rows[i])) for i in np.flatnonzero((over < 0) & (rows > 0))
-                )
-                less = min(lack, int(x[j]))
-                x[j] -= less
-                over = over + less * rows
-        if (over < 0).any():
-            return
-        open_ = np.flatnonzero((x < columns.most) & (columns.rows <= over[:, None]).all(axis=0))
-        open_ = open_[columns.cost[open_] > 0]
-        while open_.size:
-            j = int(open_[np.argmax(gain[open_])])
-            rows = columns.rows[:, j]
-            fits = min(
-                [int(over[i]) // int(rows[i]) for i in np.flatnonzero(rows > 0)]
-                + [int(columns.most[j] - x[j])]
-            )
-            x[j] += fits
-            over = over - fits * rows
-            open_ = open_[(open_ != j) & (columns.rows[:, open_] <= over[:, None]).all(axis=0)]
-        self.offer(x)
 
     def _core(self, root: Bound) -> None:
         """Enumerate what loses little: first for any solution, then for all better ones.
@@ -209,18 +147,6 @@ class Best:
             if self.proven:
                 return
 
-    def _guessed(self, root: Bound) -> None:
-        """Offer what HiGHS finds among the columns that are open."""
-        from schedopt.solvers.columns.guess import guess
-
-        open_ = np.abs(root.reduced) <= root.spare(self.value + 1)
-        x = np.where(open_, 0, root.at(self.columns.most))
-        at = np.flatnonzero(open_)
-        found = guess(self.columns.take(at, x, self.columns.most[at]), GUESS)
-        if found is not None:
-            x[at] = found
-            self.offer(x)
-
     def _branch(self, root: Bound) -> None:
         """Split columns until nothing is open."""
         columns = self.columns
@@ -235,13 +161,10 @@ class Best:
             if known <= self.value:
                 continue
             waiting.extend(self._node(low, high))
-            if self.nodes == BEFORE:
-                self._guessed(root)
         self.bound = self.value
 
     def _node(self, low: Integers, high: Integers) -> list[tuple[int, Integers, Integers]]:
         """Explore a branch; return its children, the more promising one last."""
-        self.nodes += 1
         columns = self.columns
         most = high - low
         at = np.flatnonzero(most)

@@ -23,8 +23,6 @@ SAMPLE = 256
 """Sample of ways by which the most selective row is chosen."""
 PAIRS = 1 << 15
 """Matches that are examined together."""
-GROUP, GROUPS = 1 << 13, 32
-"""Matches for which the other half is sorted in one more group, and how many groups there are."""
 ONCE = np.ones(1, dtype=np.int64)
 
 
@@ -229,38 +227,24 @@ class Match(NamedTuple):
         return tuple(int(row[k]) for row in ends), (int(one[-1, i[k]]), int(two[-1, j[k]]))
 
     def _windows(self, one: Integers, two: Integers) -> tuple[Windows, Integers]:
-        """Return which ways match in the most selective row, and the other half, sorted.
-
-        Where there are many the other half is sorted by what its ways lose, in groups, and only
-        then by the row.
-        """
+        """Return which ways match in the most selective row, and the other half sorted by it."""
         every = one.shape[1] // SAMPLE + 1
         some, sizes = one[:, ::every], {}
         for r in np.flatnonzero(self.prices).tolist():
-            counts = self._window(some, np.sort(two[r + 1]), r, self.spare).counts
+            counts = self._window(some, np.sort(two[r + 1]), r).counts
             sizes[r] = int(counts.sum()) * every
         if not sizes:
             at = np.arange(one.shape[1])
             return Windows(at, at * 0, np.full(len(at), two.shape[1])), two
         r = min(sizes, key=lambda r: sizes[r])
-        count = min(max(sizes[r] // GROUP, 1), GROUPS, two.shape[1])
-        order = np.argsort(two[0], kind="stable") if count > 1 else np.arange(two.shape[1])
-        parts, orders, before = [], [], 0
-        for group in np.array_split(order, count):
-            mine = group[np.argsort(two[r + 1, group], kind="stable")]
-            least = int(two[0, group[0]]) if count > 1 else 0
-            found = self._window(one, two[r + 1, mine], r, self.spare - least)
-            parts.append(found._replace(start=found.start + before))
-            orders.append(mine)
-            before += len(mine)
-        windows = Windows(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        return windows, two.take(np.concatenate(orders), axis=1)
+        two = two.take(np.argsort(two[r + 1], kind="stable"), axis=1)
+        return self._window(one, two[r + 1], r), two
 
-    def _window(self, one: Integers, values: Integers, r: int, spare: int) -> Windows:
+    def _window(self, one: Integers, values: Integers, r: int) -> Windows:
         """Return which ways match some of the sorted values of a priced row."""
-        at = np.flatnonzero(one[0] <= spare)
+        at = np.flatnonzero(one[0] <= self.spare)
         most = self.room[r] - one[r + 1].take(at)
-        loses = (spare - one[0].take(at)) // self.prices[r]
+        loses = (self.spare - one[0].take(at)) // self.prices[r]
         end = np.searchsorted(values, most, side="right")
         start = np.searchsorted(values, most - loses, side="left")
         counts = end - start

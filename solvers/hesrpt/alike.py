@@ -15,8 +15,6 @@ MOST_SETS = 1 << 18
 """Most sets of last jobs for which diagrams are built."""
 MANY = 15
 """Jobs from which on bounds by rents leave a small gap."""
-MOST_SUBSETS = 22
-"""Most jobs of one speedup k^p whose orders are searched by sets of last jobs."""
 
 
 def shortest_first(instance: Instance, rules: Rules) -> bool:
@@ -31,40 +29,33 @@ def shortest_first(instance: Instance, rules: Rules) -> bool:
 
 def one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
     """Tell whether no search is needed for the best order."""
-    few = len(instance.jobs) <= MOST_SUBSETS
-    subsets = few and not rules.bounds and instance.power is not None
-    return given or subsets or shortest_first(instance, rules)
+    return given or shortest_first(instance, rules)
 
 
-def alike(instance: Instance, rules: Rules) -> tuple[Ints, float]:
-    """Return which jobs may complete after which, and how many sets of last jobs remain.
+def alike(instance: Instance, rules: Rules) -> Ints:
+    """Return which jobs complete after which in some optimum, as bits by job.
 
     Of two jobs with the same speedup and side constraints, the larger one that costs no more need
     not complete first: where it does, their remaining sizes were equal at some time, and from then
     on they can change places. With arrivals it must also arrive no earlier. Of equal jobs the last
     in the file completes last.
 
-    The array holds, for each job, the set of jobs that complete after it, as bits; it is 0 for all
-    beyond `MOST_JOBS`. The number is an upper bound on the sets of last jobs that a search has to
-    look at.
+    It is 0 for all beyond `MOST_JOBS`.
     """
+    after = np.zeros(len(instance.jobs), dtype=np.int64)
+    if len(after) > MOST_JOBS:
+        return after
     groups: dict[tuple[object, ...], list[int]] = {}
     for j, asks in enumerate(asked_of(rules.bounds, len(instance.jobs))):
         groups.setdefault((instance.kinds[j], *asks), []).append(j)
     sizes, costs, arrivals = instance.sizes, instance.costs, instance.arrivals
-    after, sets = np.zeros(len(sizes), dtype=np.int64), 1.0
     for jobs in groups.values():
         jobs.sort(key=lambda j: (-sizes[j], costs[j], -arrivals[j], -j))
-        chain, most, first = True, -np.inf, np.inf
         for place, j in enumerate(jobs):
-            chain = chain and most <= costs[j] and arrivals[j] <= first
-            most, first = max(most, costs[j]), min(first, arrivals[j])
-            if len(sizes) <= MOST_JOBS:
-                for i in jobs[:place]:
-                    if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]:
-                        after[j] |= 1 << i
-        sets *= len(jobs) + 1.0 if chain else 2.0 ** min(len(jobs), 1000)
-    return after, sets
+            for i in jobs[:place]:
+                if costs[i] <= costs[j] and arrivals[i] >= arrivals[j]:
+                    after[j] |= 1 << i
+    return after
 
 
 def asked_of(bounds: Sequence[Bound], count: int) -> list[tuple[object, ...]]:

@@ -20,7 +20,7 @@ from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike
+from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, count_sets
 from schedopt.solvers.hesrpt.diagram import Diagram, Pass
 from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, slope, speed, speeds
 from schedopt.solvers.hesrpt.makespan import least_makespan
@@ -256,9 +256,13 @@ class _Maker:
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few remaining orders."""
         count, costs = len(self.names), self.instance.costs
-        after, sets = alike(self.instance, self.rules)
+        after = alike(self.instance, self.rules)
         most = MOST_IN_TEAMS if len(self.curves.team_mosts) else MOST_JOBS
-        if count > most or sets > MOST_SETS or costs.max() > MOST_SPREAD * costs.min():
+        if (
+            count > most
+            or count_sets(after, MOST_SETS) > MOST_SETS
+            or costs.max() > MOST_SPREAD * costs.min()
+        ):
             return None
         goal: float = BEYOND
         passes: list[dict[str, object]] = [{"rents": [1.0]}]

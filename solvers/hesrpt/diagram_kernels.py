@@ -7,14 +7,14 @@ most servers of the team where r > m, the least where r < m. So what later price
 order is what the jobs so far gain in all at some choices of rents, here called points.
 """
 
-from math import inf, sqrt
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, Curves, Floats, Ints, speed, taken
+from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, price_for, speed, taken
 
 Bools = NDArray[np.bool_]
 SAFE = 1.0 - 2e-12
@@ -48,34 +48,6 @@ def units(c: Curves, grid: Grid) -> None:
         if grid.plain[j]:
             for r in range(len(grid.rents)):
                 grid.unit[j, r] = (1.0 - p) * (p / grid.rents[r]) ** (p / (1.0 - p))
-
-
-@njit(cache=True)
-def price_for(c: Curves, j: int, budget: float, m: float) -> float:
-    """Return the price at which job j gains ``budget`` at a rent: min_k (budget + m k) / s_j(k)."""
-    low, high = float(c.leasts[j]), float(c.mosts[j])
-    if budget <= 0.0:
-        return max(budget + m * low, 0.0) / speed(c, j, low) if low > 0.0 else 0.0
-    par = c.pars[j]
-    if c.kinds[j] == POWER or c.kinds[j] == AMDAHL:
-        if par == 1.0:
-            k = high
-        elif c.kinds[j] == POWER:
-            k = budget * par / ((1.0 - par) * m)
-        else:
-            k = sqrt(budget * par / (m * (1.0 - par)))
-        k = min(max(k, low), high)
-        return (budget + m * k) / speed(c, j, k)
-    least = (budget + m * high) / speed(c, j, high)
-    if low > 0.0:
-        least = min(least, (budget + m * low) / speed(c, j, low))
-    for i in range(c.firsts[j], c.lasts[j]):
-        k = c.xs[i]
-        if k >= high:
-            break
-        if k > low and c.ys[i] > 0.0:
-            least = min(least, (budget + m * k) / c.ys[i])
-    return least
 
 
 @njit(cache=True)

@@ -157,3 +157,31 @@ def wished(c: Curves, j: int, lam: float, m: float) -> float:
 def taken(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k that maximizes lam s_j(k) - m k within the job's own bounds."""
     return min(max(wished(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))
+
+
+@compiled
+def price_for(c: Curves, j: int, budget: float, m: float) -> float:
+    """Return the price at which job j gains ``budget`` at a rent: min_k (budget + m k) / s_j(k)."""
+    low, high = float(c.leasts[j]), float(c.mosts[j])
+    if budget <= 0.0:
+        return max(budget + m * low, 0.0) / speed(c, j, low) if low > 0.0 else 0.0
+    par = c.pars[j]
+    if c.kinds[j] == POWER or c.kinds[j] == AMDAHL:
+        if par == 1.0:
+            k = high
+        elif c.kinds[j] == POWER:
+            k = budget * par / ((1.0 - par) * m)
+        else:
+            k = sqrt(budget * par / (m * (1.0 - par)))
+        k = min(max(k, low), high)
+        return (budget + m * k) / speed(c, j, k)
+    least = (budget + m * high) / speed(c, j, high)
+    if low > 0.0:
+        least = min(least, (budget + m * low) / speed(c, j, low))
+    for i in range(c.firsts[j], c.lasts[j]):
+        k = c.xs[i]
+        if k >= high:
+            break
+        if k > low and c.ys[i] > 0.0:
+            least = min(least, (budget + m * k) / c.ys[i])
+    return least

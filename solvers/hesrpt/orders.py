@@ -19,7 +19,6 @@ from schedopt.solvers.hesrpt.alike import (
     alike,
     count_sets,
     one_order,
-    shortest_first,
 )
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
 from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
@@ -47,8 +46,6 @@ TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
-WORTH = 1.1
-"""Orders from a diagram are improved if they cost at most this many times the best."""
 TOGETHER = 1e-12
 """Completions this near, relatively, count as simultaneous: only rounding separates them."""
 NOTHING = np.zeros((0, 0))
@@ -152,11 +149,7 @@ def _in_order(ends: Floats) -> bool:
 
 
 class OneOrder(OrderSearch):
-    """The optimum of a given order, or of the one that a formula says is best.
-
-    For one speedup k^p without a given order, a dynamic program over sets of last jobs gives the
-    bound.
-    """
+    """The optimum of a given order, or of shortest first, where that is best."""
 
     name = "closed-form"
 
@@ -165,14 +158,8 @@ class OneOrder(OrderSearch):
     ) -> None:
         super().__init__(instance, rules, order)
         self._given = order is not None
-        if self._given:
-            return
-        if shortest_first(instance, rules):  # Theorem 5
+        if not self._given:  # Theorem 5
             self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
-        else:
-            self.bound, self.order = closed_form.best_by_subsets(
-                self.sizes, self.costs, self._p or 1.0, self.instance.servers
-            )
 
     def advance(self, seconds: float) -> bool:
         """Set value and bound; that ends it."""
@@ -180,7 +167,7 @@ class OneOrder(OrderSearch):
         if self._p is not None:
             found = self.closed()
             self.value = found.value
-            self.bound = found.value if self._given else max(self.bound, found.bound)
+            self.bound = found.value if self._given else found.bound
             return True
         lam = self.prices()
         self.bound = float(lam @ self.sizes)
@@ -195,8 +182,8 @@ class OrderTree(OrderSearch):
     """Find the order with the least cost of all, by diagrams and branch and bound; anytime.
 
     Only solutions cheaper than `incumbent` are looked for: those complete jobs `after` each other,
-    as bits, where that is known. `rest` bounds what is neither explored
-    nor among the `leaves`; it is infinite at the end.
+    as bits, where that is known. `sets` counts the sets of last jobs, 0 where there are too many
+    jobs. `rest` bounds what is neither explored nor among the `leaves`; it is infinite at the end.
     """
 
     name = "tree"
@@ -211,16 +198,16 @@ class OrderTree(OrderSearch):
     ) -> None:
         super().__init__(instance, rules, order)
         self.value, self.rest = incumbent, inf
-        own, sets = alike(instance, rules)
+        own = alike(instance, rules)
         if after is not None:
             own |= after
-            sets = count_sets(own, MOST_SETS)
+        self.sets = count_sets(own, MOST_SETS) if len(own) <= MOST_JOBS else 0
         count, groups = len(self.sizes), np.zeros(len(self.sizes), dtype=np.int64)
         self._late = Late(
             self.sizes, self.costs, np.zeros(1), groups, own, self.playable, no_paths(count)
         )
         self.diagram: Diagram | None = None
-        if 0 < sets <= MOST_SETS and count <= MOST_JOBS:
+        if 0 < self.sets <= MOST_SETS:
             self.diagram = Diagram(self._curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
         self._tree: Tree | None = None
@@ -255,31 +242,9 @@ class OrderTree(OrderSearch):
                     return False
             self._pass = None
             self.bound = max(self.bound, min(diagram.bound, self.value))
-            if diagram.paths and self.playable:
-                self._improve(diagram.cheapest(), until)
             if diagram.paths <= FEW_PATHS or diagram.stalled:
                 self._tree, self._late = self._sown(), self._late._replace(paths=diagram.left())
         return self._explore(until)
-
-    def _improve(self, order: Order, until: float) -> None:
-        """Move jobs in an order while that helps, at most one round for each job.
-
-        Under side constraints prices take far longer: there only an order that is better than the
-        best is improved.
-        """
-        vain, move, count = 0, 0, len(order)
-        ends = played(self._curves, self.sizes, self.prices(order), NOTHING)
-        cost = float(self.costs @ ends)
-        moves = max(1, WORK // count**3)
-        worth = self.value * (1.0 - NEAR if self._curves.bounded else WORTH)
-        while vain < count * count and move < count**3 and cost < worth:
-            better, last = insertion(self._curves, self._late, order, cost, move, moves)
-            vain = last if better < cost else vain + moves
-            cost, move = better, move + moves
-            if now() >= until:
-                break
-        if cost < self.value:
-            self.value, self.order = cost, order
 
     def _sown(self) -> Tree:
         """Return a tree with its root alone, and the best solution."""

@@ -13,7 +13,7 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.hesrpt.kernels import (
     AMDAHL,
     POWER,
@@ -21,7 +21,6 @@ from schedopt.solvers.hesrpt.kernels import (
     Curves,
     Floats,
     Ints,
-    slope,
     speed,
     taken,
     wished,
@@ -31,8 +30,10 @@ ROUNDS = 200
 NEWTON = 60
 """Steps of Newton's method at the most."""
 MOST_EXPONENT = 600.0
-CLOSE = 2e-15
+CLOSE = 1e-14
 """Error allowed in the logarithm of servers taken."""
+FIRST_STEP, LAST_STEP = 1.0 + 1e-12, 4.0
+"""Factors by which a rent is looked for around a hint."""
 MOST_STEP = 20.0
 """Longest step in the logarithm of a rent."""
 
@@ -69,7 +70,7 @@ def _heads(c: Curves, lam: Floats, jobs: Ints, n: int) -> Floats:
     return heads
 
 
-@njit(cache=True)
+@compiled
 def _taken_of(
     c: Curves,
     lam: Floats,
@@ -83,16 +84,15 @@ def _taken_of(
 
     With the number of teams as `team`: what all jobs take, each team within its bounds.
     """
-    low, high, sums, falls = bounds[0], bounds[1], bounds[2], bounds[3]
-    teams = len(sums)
+    teams = bounds.shape[1]
     for g in range(teams):
-        sums[g] = falls[g] = 0.0
+        bounds[2, g] = bounds[3, g] = 0.0
     total = fall = 0.0
     log_m = log(m) if m > 0.0 else -inf
     for i in range(len(heads)):
         j = jobs[i]
         g = c.teams[j]
-        if team not in (teams, g):
+        if team < teams and g != team:
             continue
         least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
         faster = 0.0
@@ -105,22 +105,20 @@ def _taken_of(
                 faster = 0.5 * (1.0 + par / ((1.0 - par) * k))
         if not least < k < most:
             k, faster = min(max(k, least), most), 0.0
-        if g < 0:
+        if g < 0 or team < teams:
             total += k
             fall += k * faster
         else:
-            sums[g] += k
-            falls[g] += k * faster
-    if team < teams:
-        return float(sums[team]), float(falls[team])
-    for g in range(teams):
-        total += min(max(sums[g], low[g]), high[g])
-        if low[g] < sums[g] < high[g]:
-            fall += falls[g]
+            bounds[2, g] += k
+            bounds[3, g] += k * faster
+    for g in range(teams if team == teams else 0):
+        total += min(max(bounds[2, g], bounds[0, g]), bounds[1, g])
+        if bounds[0, g] < bounds[2, g] < bounds[1, g]:
+            fall += bounds[3, g]
     return total, fall
 
 
-@njit(cache=True)
+@compiled
 def _jumps(c: Curves, jobs: Ints, n: int) -> bool:
     """Tell whether any of the jobs' demand for servers jumps with the rent."""
     jumps = False
@@ -129,7 +127,7 @@ def _jumps(c: Curves, jobs: Ints, n: int) -> bool:
     return jumps
 
 
-@njit(cache=True)
+@compiled
 def _team_rent(
     c: Curves,
     lam: Floats,
@@ -143,34 +141,43 @@ def _team_rent(
     """Return the rent at which a team, or all, take ``target`` servers; 0 where they never do.
 
     By Newton's method in logarithms from ``start``, where that is over 0, kept between bounds; by
-    halving where what is taken jumps, or does not fall.
+    the secant where what is taken jumps, or does not fall.
     """
-    top = 0.0
+    top, jumps = 0.0, _jumps(c, jobs, len(heads))
     for i in range(len(heads)):
-        j = jobs[i]
-        top = max(top, lam[j])
-    if top == 0.0 or _taken_of(c, lam, jobs, heads, 0.0, team, bounds)[0] <= target:
+        top = max(top, lam[jobs[i]])
+    spare = c.bounded or jumps
+    if top == 0.0 or (spare and _taken_of(c, lam, jobs, heads, 0.0, team, bounds)[0] <= target):
         return 0.0
+    wide = FIRST_STEP
     if not start > 0.0:
+        wide = LAST_STEP
         for i in range(len(heads)):
             j = jobs[i]
             start = max(start, lam[j] * speed(c, j, c.servers) / c.servers)
-    jumps = _jumps(c, jobs, len(heads))
     m, low, high, least = start, 0.0, inf, start * 1e-25
+    above = below = 0.0  # the excess at low and high
     for turn in range(2 * ROUNDS):
         total, fall = _taken_of(c, lam, jobs, heads, m, team, bounds)
         excess = log(total / target) if total > 0.0 and target > 0.0 else total - target
+        if abs(excess) <= CLOSE:
+            return m
         if total > target:
-            low = m
+            low, above = m, excess
         else:
-            high = m
-        if (abs(excess) <= CLOSE and not jumps) or high <= low * (1.0 + 4e-16) or m > 1e300:
+            high, below = m, excess
+        if high <= low * (1.0 + 4e-16) or m > 1e300:
             break
         guess = m
         if fall > 0.0 and turn < NEWTON and not jumps:
             guess = m * exp(min(max(excess * total / fall, -MOST_STEP), MOST_STEP))
+            if abs(guess - m) <= 4e-16 * m:
+                return m
+        elif low > 0.0 and high < inf and turn % 3 != 2:
+            guess = low * exp(log(high / low) * above / (above - below))
         if not low < guess < high:
-            guess = 4.0 * m if high == inf else 0.25 * m if low == 0.0 else sqrt(low) * sqrt(high)
+            guess = m * wide if high == inf else m / wide if low == 0.0 else sqrt(low) * sqrt(high)
+            wide = min(1.0 + 1e3 * (wide - 1.0), LAST_STEP)
             if low > 0.0 and not low < guess < high:
                 guess = low + 0.5 * (high - low)
                 if not low < guess < high:
@@ -178,7 +185,7 @@ def _team_rent(
         m = guess
         if m < least:
             return 0.0
-    return m if not jumps and abs(excess) <= CLOSE else high
+    return high
 
 
 @njit(cache=True)
@@ -191,7 +198,8 @@ def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) ->
     bounds, heads = np.zeros((4, teams)), _heads(c, lam, jobs, n)
     team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
     m = _team_rent(c, lam, jobs, heads, teams, c.servers, bounds, own[teams])
-    _taken_of(c, lam, jobs, heads, m, teams, bounds)
+    if teams:
+        _taken_of(c, lam, jobs, heads, m, teams, bounds)
     sums = bounds[2].copy()
     for g in range(teams):
         start = own[g] if own[g] != own[teams] else m
@@ -207,125 +215,6 @@ def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) ->
 TINY = 1e-200
 
 
-@njit(cache=True)
-def _all_wished(c: Curves, lam: Floats, jobs: Ints, n: int, m: float) -> float:
-    total = 0.0
-    for i in range(n):
-        total += wished(c, jobs[i], lam[jobs[i]], m)
-    return total
-
-
-@njit(cache=True)
-def smooth(c: Curves) -> bool:
-    """Tell whether all speedups are strictly concave and smooth, and no bounds bind."""
-    for j in range(len(c.kinds)):
-        if c.kinds[j] == TABLE or c.pars[j] == 1.0:
-            return False
-    return not c.bounded
-
-
-@njit(cache=True)
-def _smooth_rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
-    """Return `rent` by Newton's method in logarithms, for curves that are `smooth`; -1 if it fails.
-
-    What is taken falls with the rent, and with few servers faster than with many: the logarithm is
-    convex, or nearly, so that steps from below stay below.
-    """
-    high = 0.0
-    for i in range(n):
-        j = jobs[i]
-        high = max(high, lam[j] * slope(c, j, c.servers / n))
-    if high <= 0.0:
-        return -1.0
-    low, most = -inf, inf
-    u = log(high)
-    for _ in range(NEWTON):
-        m, total, fall = exp(u), 0.0, 0.0
-        for i in range(n):
-            j = jobs[i]
-            par: float = c.pars[j]
-            if c.kinds[j] == POWER:
-                k = exp(min(log(par * lam[j] / m) / (1.0 - par), MOST_EXPONENT))
-                fall += k / (1.0 - par)
-            else:
-                k = max((sqrt(par * lam[j] / m) - par) / (1.0 - par), 0.0)
-                fall += 0.5 * (k + par / (1.0 - par)) if k > 0.0 else 0.0
-            total += k
-        if total <= 0.0:
-            return -1.0
-        excess = log(total / c.servers)
-        if abs(excess) <= 1e-14:
-            return m
-        if excess > 0.0:
-            low = u
-        else:
-            most = u
-        step = u + excess * total / fall
-        if not low < step < most:
-            if low == -inf or most == inf:
-                return -1.0
-            step = 0.5 * (low + most)
-        if abs(step - u) <= 2e-16 * max(abs(u), 1.0):
-            return exp(step)
-        u = step
-    return -1.0
-
-
-@njit(cache=True)
-def rent(c: Curves, lam: Floats, jobs: Ints, n: int) -> float:
-    """Return the rent at which n jobs, free to take any share, take all servers; 0 if at none."""
-    if smooth(c):
-        m = _smooth_rent(c, lam, jobs, n)
-        if m > 0.0:
-            return m
-    high = low = 0.0
-    for i in range(n):
-        j = jobs[i]
-        high = max(high, lam[j] * slope(c, j, c.servers / n))
-        low = max(low, lam[j] * slope(c, j, c.servers * (1.0 - 1e-12)))
-        if c.kinds[j] == TABLE:  # one that is level leaves more to the others
-            high = max(high, lam[j] * slope(c, j, 0.0))
-    if high == 0.0:
-        return 0.0
-    high *= 1.0 + 1e-12
-    while _all_wished(c, lam, jobs, n, high) > c.servers:
-        high *= 4.0
-    least = high * 1e-25
-    low = max(low * (1.0 - 1e-9), least)
-    while low > least and _all_wished(c, lam, jobs, n, low) < c.servers:
-        low *= 0.5
-    if _all_wished(c, lam, jobs, n, low) < c.servers:
-        return 0.0
-    above = log(_all_wished(c, lam, jobs, n, low) / c.servers)
-    below = 1.0  # log(taken / servers) at high, where it is below 0
-    m = sqrt(low) * sqrt(high)
-    for turn in range(ROUNDS):
-        total = _all_wished(c, lam, jobs, n, m)
-        excess = log(total / c.servers) if total > 0.0 else -700.0
-        if excess > 0.0:
-            low, above = m, excess
-        else:
-            high, below = m, excess
-        if abs(excess) < 1e-15 or high <= low * (1.0 + 4e-16):
-            break
-        m = _between(low, high, above, below if turn % 3 != 2 else 1.0)
-        if not low < m < high:
-            break
-    return m
-
-
-@njit(cache=True)
-def _between(low: float, high: float, above: float, below: float) -> float:
-    """Return the next m to try: by the secant method, else by bisection, in logarithms."""
-    a, b = log(low), log(high)
-    m = exp(0.5 * (a + b))
-    if below < 0.0:
-        m = exp(a + (b - a) * above / (above - below))
-    if not low < m < high:
-        m = low + 0.5 * (high - low)
-    return m
-
-
 @njit(cache=True, plain=small(6000))
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
@@ -334,17 +223,13 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     values are the starting points. Floors count only for the teams of the first ``firm`` jobs.
     """
     teams = len(own) - 1
-    if not c.bounded:
-        m = rent(c, lam, jobs, n)
-        total = m * c.servers
-    else:
-        m = rents(c, lam, jobs, n, firm, own)
-        total = m * c.servers
+    m = rents(c, lam, jobs, n, firm, own)
+    total = m * c.servers
+    if teams:
         bounds = np.zeros((2, teams))
         team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
         for g in range(teams):
             total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
-    own[teams] = m
     for i in range(n):
         j = jobs[i]
         r = own[c.teams[j]] if c.teams[j] >= 0 else m
@@ -365,24 +250,28 @@ def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> flo
 
 
 @njit(cache=True)
-def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None:
-    """Put the shares with which n jobs earn the most into ``out``; they sum to 1 at most.
+def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
+    """Put the shares with which n jobs earn the most into ``out``, and return a server's rent.
+
+    They sum to 1 at most. ``own`` is as for `most_earned`.
 
     Where jobs are indifferent at a rent, all take the same part of what they are indifferent to.
     Jobs without a team count as one more team.
     """
     teams = len(c.team_leasts)
-    own, low, high = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(teams + 1)
+    low, high = np.zeros(teams + 1), np.zeros(teams + 1)
     most_earned(c, lam, jobs, n, n, own)
     m = own[teams]
     team_bounds(c, jobs, n, n, low[:teams], high[:teams])
     high[teams] = c.servers
-    few, many = np.zeros(teams + 1), np.zeros(teams + 1)
+    few, many, most_each = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(n)
     for i in range(n):
         j = jobs[i]
         g = c.teams[j] if c.teams[j] >= 0 else teams
-        few[g] += _at_rent(c, j, lam[j], own[g], 1.0)
-        many[g] += _at_rent(c, j, lam[j], own[g], -1.0)
+        out[i] = _at_rent(c, j, lam[j], own[g], 1.0)
+        most_each[i] = _at_rent(c, j, lam[j], own[g], -1.0)
+        few[g] += out[i]
+        many[g] += most_each[i]
     left, more = c.servers, 0.0
     for g in range(teams + 1):
         least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
@@ -397,15 +286,14 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, out: Floats) -> None
         g = c.teams[j] if c.teams[j] >= 0 else teams
         goal = low[g] + spread * (high[g] - low[g])
         part = (goal - few[g]) / (many[g] - few[g]) if many[g] > few[g] else 0.0
-        least = _at_rent(c, j, lam[j], own[g], 1.0)
-        most = _at_rent(c, j, lam[j], own[g], -1.0)
-        out[i] = least + min(max(part, 0.0), 1.0) * (most - least)
+        out[i] += min(max(part, 0.0), 1.0) * (most_each[i] - out[i])
         total += out[i]
     # What rounding leaves over is shared out; what jobs cannot use, or may not, is not.
     whole = total if total > c.servers * (1.0 - 1e-9) and not c.bounded else c.servers
     whole = max(whole, total)
     for i in range(n):
         out[i] /= whole
+    return float(m)
 
 
 @njit(cache=True)

@@ -4,7 +4,7 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.engine import Engine, Given, HandOn, anything, at_home, never
-from schedopt.solvers.hesrpt.alike import MANY, MOST_JOBS, alike, one_order
+from schedopt.solvers.hesrpt.alike import MANY, MOST_JOBS, alike, count_sets, one_order
 from schedopt.solvers.result import Limits, Result
 
 FEW_SETS = 1 << 14
@@ -30,8 +30,8 @@ def _of_one_order(model: Allocation) -> bool:
 def _too_many_sets(model: Allocation, _: Limits) -> bool:
     """Tell whether a tree alone would leave a large gap, and rents a small one."""
     count = len(model.instance.jobs)
-    many = count > MOST_JOBS or alike(model.instance, model.rules)[1] > FEW_SETS
-    return count >= MANY and many
+    after = alike(model.instance, model.rules)
+    return count >= MANY and (count > MOST_JOBS or count_sets(after, FEW_SETS) > FEW_SETS)
 
 
 def _of_all_orders(model: Allocation) -> bool:
@@ -77,8 +77,8 @@ BY_PRICES = (
         "closed-form",
         solve="schedopt.solvers.hesrpt.orders:solve_one",
         accepts=_of_one_order,
-        when="flow times without arrivals, where one order is all there is to try: a given one, "
-        "shortest first for one speedup and equal weights; or up to 22 jobs of one k^p",
+        when="flow times without arrivals, where one order is all there is to try: a given one, or "
+        "shortest first for one speedup and equal weights",
         proves="the optimum, unless jobs of a given order would complete in another",
         certificate="order, ranks",
         certify=CERTIFY,

@@ -23,7 +23,7 @@ from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attemp
 from schedopt.solvers.hesrpt.feasible import possible_timelines, servable
 from schedopt.solvers.hesrpt.kernels import curves
 from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
-from schedopt.solvers.hesrpt.price_kernels import replay
+from schedopt.solvers.hesrpt.price_kernels import begun, play_some
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.solvers.hesrpt.rents import RentSearch
 from schedopt.solvers.hesrpt.tree_kernels import (
@@ -109,7 +109,7 @@ class TimelineSearch:
         self._curves = curves(instance, bounds)
         starts = np.unique(np.append(0.0, instance.arrivals))
         groups = np.searchsorted(starts, instance.arrivals).astype(np.int64)
-        after, _ = alike(instance, rules)
+        after = alike(instance, rules)
         playable, paths = together and bounds.whole, no_paths(count)
         self._late = Late(instance.sizes, instance.costs, starts, groups, after, playable, paths)
         self._tree = tree(count, len(starts), MOST_LEAVES)
@@ -170,26 +170,17 @@ class TimelineSearch:
 
     def solution(self) -> Allocated:
         """Return what playing the best prices makes."""
-        count = len(self.instance.jobs)
-        most = count + len(self._late.starts)
-        ends, times, shares = np.zeros(count), np.zeros(most), np.zeros((most, count))
-        late = self._late
-        made = replay(
-            self._curves,
-            late.sizes,
-            self._tree.found,
-            late.starts,
-            late.groups,
-            ends,
-            times,
-            shares,
-        )
+        late, lam = self._late, self._tree.found
+        most = len(late.sizes) + len(late.starts)
+        play = begun(self._curves, late.sizes, late.starts, np.zeros((most, len(late.sizes))))
+        play_some(self._curves, lam, late.starts, late.groups, play, most)
+        times = play.times[: play.at[0]].tolist()
         epochs, start = [], 0.0
-        for end, row in zip(times[:made].tolist(), shares, strict=False):
+        for end, row in zip(times, play.record, strict=False):
             jobs = np.flatnonzero(row)
             epochs.append((start, end, jobs, row[jobs]))
             start = end
-        return allocated(self.instance, ends, epochs)
+        return allocated(self.instance, play.ends, epochs)
 
 
 def solve(model: Allocation, given: Given) -> Result[Allocated]:

@@ -21,7 +21,14 @@ import numpy as np
 
 from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
-from schedopt.solvers.hesrpt.price_kernels import cost_of, next_price, played, prices_of, replay
+from schedopt.solvers.hesrpt.price_kernels import (
+    begun,
+    cost_of,
+    next_price,
+    play_some,
+    played,
+    prices_of,
+)
 from schedopt.solvers.hesrpt.rent_kernels import most_earned
 
 DONE, PAUSED, FULL = 0, 1, 2
@@ -107,7 +114,7 @@ def closed(
             n = there(late, done, g, jobs)
             jobs[n] = j
             goal = out[total + g] + late.costs[j]
-            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, n))
+            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, late.costs[j], n, own))
         lam[j] = 0.0
         bound += out[j] * late.sizes[j]
     return bound
@@ -129,12 +136,11 @@ def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tup
 @njit(cache=True, plain=small(6000))
 def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
     """Return what playing prices costs."""
-    ends = np.zeros(len(lam))
-    record = np.zeros((0, len(lam)))
-    replay(c, late.sizes, lam, late.starts, late.groups, ends, np.zeros(0), record)
+    play = begun(c, late.sizes, late.starts, np.zeros((0, 0)))
+    play_some(c, lam, late.starts, late.groups, play, len(play.times))
     total = 0.0
     for j in range(len(lam)):
-        total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])
+        total += late.costs[j] * (play.ends[j] - late.starts[late.groups[j]])
     return total
 
 
@@ -253,7 +259,8 @@ def _priced(
         j = t.placed[d]
         jobs[n] = j
         level += late.costs[j]
-        lam[j] = min(next_price(c, lam, jobs, n + 1, level, n + 1), t.caps[j])
+        price = next_price(c, lam, jobs, n + 1, level, late.costs[j], n + 1, own)
+        lam[j] = min(price, t.caps[j])
         worth += lam[j] * late.sizes[j]
         n += 1
     return worth
@@ -414,7 +421,8 @@ def _enters(c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now:
     jobs = np.zeros(len(lam), dtype=np.int64)
     n = there(late, done, now, jobs)
     jobs[n] = j
-    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], n + 1)
+    own = np.zeros(len(c.team_leasts) + 1)
+    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], late.costs[j], n + 1, own)
     if price < inf:  # else the others must have all servers: it was done before
         value = _place(c, late, t, lam, d, done | (1 << j), now, price)
         if value < limit:
@@ -516,7 +524,7 @@ def insertion(
     """
     total = len(order)
     trial = order.copy()
-    lam, vain = np.zeros(total), 0
+    lam, vain, rents = np.zeros(total), 0, np.zeros(len(c.team_leasts) + 1)
     level = 0.0
     levels = np.zeros(total)
     for i in range(total):
@@ -545,7 +553,7 @@ def insertion(
             level += late.costs[j]
             lam[j] = own[j]
             if i >= same:
-                lam[j] = next_price(c, lam, trial, i + 1, level, i + 1)
+                lam[j] = next_price(c, lam, trial, i + 1, level, late.costs[j], i + 1, rents)
             bound += lam[j] * late.sizes[j]
             if not bound < cost:
                 break

@@ -41,13 +41,8 @@ TWICE = [  # what follows the head, the place, the key
 ]
 
 
-@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(("text", "place", "key"), TWICE)
-def test_a_repeated_key_is_named_with_its_place(
-    text: str, place: str, key: str, large: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if large:
-        monkeypatch.setattr(decoding, "LARGE", 0)
+def test_a_repeated_key_is_named_with_its_place(text: str, place: str, key: str) -> None:
     error = refused(f"{{{HEAD},{text}}}")
     assert (error.place, error.found) == (place, f"the key '{key}' twice")
 
@@ -87,36 +82,18 @@ bundled = st.sampled_from(["night", "teams", "two-shots", "together", "floors", 
 
 
 @given(bundled, st.data())
-def test_a_key_repeated_anywhere_in_a_large_instance_is_found(name: str, data: Any) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decoding, "LARGE", 0)
-        text = files.read_bytes(f"example:{name}")
-        whole = files.parse(text)
-        again = files.encode(whole)
-        assert files.parse(again) == whole, "nulls that encoding adds are no repeated keys"
-        at = data.draw(st.sampled_from([m.end() for m in re.finditer(rb'[{,]\s*"\w+":', again)]))
-        key = re.findall(rb'[{,]\s*("\w+":)', again[:at])[-1]
-        end = at + len(msgspec.json.encode(_first_value(again[at:])))
-        with pytest.raises(InputError, match="each key once"):
-            files.parse(again[:end] + b"," + key + again[at:end] + again[end:])
+def test_a_key_repeated_anywhere_in_an_instance_is_found(name: str, data: Any) -> None:
+    text = files.encode(files.parse(files.read_bytes(f"example:{name}")))
+    at = data.draw(st.sampled_from([m.end() for m in re.finditer(rb'[{,]\s*"\w+":', text)]))
+    key = re.findall(rb'[{,]\s*("\w+":)', text[:at])[-1]
+    end = at + len(msgspec.json.encode(_first_value(text[at:])))
+    with pytest.raises(InputError, match="each key once"):
+        files.parse(text[:end] + b"," + key + text[at:end] + text[end:])
 
 
 def _first_value(text: bytes) -> Any:
     value, _ = json.JSONDecoder().raw_decode(text.decode())
     return value
-
-
-def test_a_large_instance_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "LARGE", 0)
-    texts = [files.encode(files.load(f"example:{name}")) for name in ("night", "mixed", "fig8")]
-    asked = []
-    plain = msgspec.json.decode
-    monkeypatch.setattr(
-        msgspec.json, "decode", lambda text, **how: asked.append(how) or plain(text, **how)
-    )
-    for text in texts:
-        files.parse(text)
-    assert [list(how) for how in asked] == [["type"]] * 3, "never without a type, and once"
 
 
 # --- whole numbers ---------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from schedopt.instances.decimals import FEW, Whole, as_written, few_sums, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
 from schedopt.instances.errors import InputError, shown
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp.machine import NEVER, Points, There, area, widest
+from schedopt.validation.dssp.machine import NEVER, Points, There, area
 
 Nights = dict[str, range]  # the nights of each job
 MOST = int(sys.float_info.max)
@@ -107,12 +107,8 @@ class Facts:
 
     @cached_property
     def critical_path(self) -> dict[str, Fraction]:
-        """T_∞ of each job: at least its demand over the most processors it may have."""
-        found = {job.name: _critical_path(job) for job in self.night.jobs}
-        for job in self.night.jobs:
-            if (most := widest(job)) is not None:
-                found[job.name] = max(found[job.name], self.demand[job.name] / most)
-        return found
+        """T_∞ of each job, for an unchanging machine: elsewhere `earliest` says who is in time."""
+        return {job.name: _critical_path(job) for job in self.night.jobs}
 
     @cached_property
     def release(self) -> dict[str, Fraction]:

@@ -68,11 +68,10 @@ def check_curve(
     if solution.method != "exact":
         report.unjudged.append(f"curve: an approximation, by {solution.method}")
         return
-    curves = (
-        _in_time(queue, solution, report)
-        if report.until is not None and solution.variant == "literal"
-        else recomputed(queue, solution.variant) or sampled(queue, solution)
-    )
+    curves = None
+    if queue.one_or_all is not None and queue.load < 1:
+        lazy = solution.variant != "literal"
+        curves = recomputed(queue, "lazy") if lazy else _looked_at(queue, solution, report)
     if report.late and curves is None:
         report.unchecked.append("curve: not recomputed in the time that there was")
         return
@@ -143,17 +142,21 @@ class _Curve:
 _curve_of = lru_cache(maxsize=1)(_Curve)  # a result's bound is judged right after its curve
 
 
-def _in_time(queue: Instance, solution: Thresholded, report: Report) -> Recomputed | None:
-    """Recompute times at the threshold and beside it, then at others as long as there is time."""
+def _looked_at(queue: Instance, solution: Thresholded, report: Report) -> Recomputed | None:
+    """Recompute times at the threshold and beside it, then at others as long as there is time.
+
+    Without a limit all are looked at, of many servers some. NaN stands elsewhere.
+    """
     from schedopt.validation.msfq.chain import System
 
-    if queue.one_or_all is None or queue.load >= 1:
-        return None
-    curve, at = _curve_of(System.of(queue)), solution.threshold
+    curve, at, k = _curve_of(System.of(queue)), solution.threshold, queue.servers
+    some = [l for l in (at - 1, at, at + 1) if 0 <= l < k]
+    if report.until is None:
+        spread = (0, k // 4, k // 2, 3 * k // 4, k - 1)
+        return curve.look(range(k) if k <= MOST_SERVERS else [*some, *spread])
     if curve.left and not curve.fits(report.left / 2):  # there are three to be looked at
         report.late = True
         return None
-    some = [l for l in (at - 1, at, at + 1) if 0 <= l < queue.servers]
     times, began = curve.look(some), time.perf_counter()
     while left := curve.left:
         each = (time.perf_counter() - began) / max(1, len(some))
@@ -180,20 +183,6 @@ def _curves(system: System, variant: str) -> Recomputed | None:
     if None in times:
         return None
     return [small for small, _ in times], [large for _, large in times], TRUNCATED
-
-
-def sampled(queue: Instance, solution: Thresholded) -> Recomputed | None:
-    """Recompute times at the threshold, beside it and at some others alone; NaN stands elsewhere.
-
-    As `recomputed`, but None for the lazy variant.
-    """
-    from schedopt.validation.msfq.chain import System
-
-    if queue.one_or_all is None or queue.load >= 1 or solution.variant != "literal":
-        return None
-    at, k = solution.threshold, queue.servers
-    some = {at - 1, at, at + 1, 0, k // 4, k // 2, 3 * k // 4, k - 1} & set(range(k))
-    return _curve_of(System.of(queue)).look(some)
 
 
 def least(

@@ -147,7 +147,7 @@ def theorem_7(quick: bool) -> Answers:
         order, c = np.arange(len(x)), curves(instance)
         lam = prices_of(c, order, levels_of(instance.costs, order))
         shares = np.zeros(len(x))
-        best_shares(c, lam, order, len(x), shares)
+        best_shares(c, lam, order, len(x), np.zeros(1), shares)
         found.append(float(np.abs(shares[::-1] - hesrpt_shares(len(x), p)).max()))
     return {"formula": within(found, 1e-8, "difference")}
 

@@ -12,7 +12,7 @@ from schedopt.instances.msfq import Instance, JobClass, Simulated
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.replications import pooled, replicated, usual
-from schedopt.policies.msfq.rule import Plan, Watch
+from schedopt.policies.msfq.rule import Plan
 from schedopt.policies.msfq.simulation import play
 from schedopt.policies.msfq.stability import region
 from schedopt.policies.msfq.summary import summary
@@ -232,49 +232,27 @@ def figure_5(quick: bool) -> Outcome:
     return _by_rate(answers, found)
 
 
-def figure_6(quick: bool) -> Outcome:
-    """Simulate the policies on the Borg workload, and look at who makes up the load."""
-    if quick:
-        return figure_6_of({4.0: _compared(borg(4.0), 6_000_000)})
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return figure_6_of(
-        {
-            rate: {label: borg_point(rate, label, jobs=cores or 1) for label in COMPARED}
-            for rate in BORG_RATES
-        }
-    )
-
-
-def borg_point(
-    rate: float,
-    label: str,
-    *,
-    arrivals: int = BORG_ARRIVALS,
-    jobs: int = 1,
-    watch: Watch | None = None,
-) -> Simulated:
-    """Simulate a policy on the Borg workload; any number of cores gives the same answer.
-
-    ``rate``: of all arrivals; ``label``: one of `COMPARED`.
-    """
+def borg_point(rate: float, label: str) -> Simulated:
+    """Simulate a policy on the Borg workload on all cores, which does not change the answer."""
     queue, (name, options) = borg(rate), COMPARED[label]
     chosen, load = plan(queue, name, **options), region(queue, name).load
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    many = usual(queue, chosen, BORG_ARRIVALS, load)
     played = replicated(
-        queue,
-        chosen,
-        arrivals=arrivals,
-        seed=1,
-        jobs=jobs,
-        watch=watch,
-        replications=usual(queue, chosen, arrivals, load),
+        queue, chosen, arrivals=BORG_ARRIVALS, seed=1, jobs=cores or 1, replications=many
     )
     if len(played.done) < played.of:
         raise KeyboardInterrupt
-    return summary(queue, pooled(played.done), arrivals, load=load, replications=played.of)
+    return summary(queue, pooled(played.done), BORG_ARRIVALS, load=load, replications=played.of)
 
 
-def figure_6_of(found: Rates) -> Outcome:
-    """Judge Figure 6 by what was found at each rate for each policy."""
+def figure_6(quick: bool) -> Outcome:
+    """Simulate the policies on the Borg workload, and look at who makes up the load."""
+    found: Rates = (
+        {4.0: _compared(borg(4.0), 6_000_000)}
+        if quick
+        else {rate: {label: borg_point(rate, label) for label in COMPARED} for rate in BORG_RATES}
+    )
     rate = max(found)
     last, times = found[rate], _times(found[rate])
     queue = borg(4.0)

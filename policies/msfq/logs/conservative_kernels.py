@@ -1,9 +1,8 @@
 """Conservative backfilling, compiled: see `rules.Conservative`, its definition.
 
-How many servers are free when, by plan, is a step function, the profile, in two arrays: ``room[i]``
-are free from ``times[i]`` to ``times[i + 1]``, and all of them after the last step. Steps lie in
-places ``low`` to ``high``, of which ``low`` holds the present. So is ``rest[i]`` of the other
-resources.
+How much is free when, by plan, is a step function, the profile, in two arrays: ``room[i]`` of each
+resource from ``times[i]`` to ``times[i + 1]``, and all of it after the last step. Steps lie in
+places ``low`` to ``high``, of which ``low`` holds the present.
 """
 
 from typing import Any, NamedTuple
@@ -15,260 +14,166 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     WAITING,
     Log,
     ReplayState,
+    begin,
+    loop_of,
 )
 from schedopt.solvers.kernels.bisection import last_at_most
-from schedopt.solvers.kernels.heap import pop, push
 
-RUNNING, LOW, HIGH, ALARMS, FIRST, LAST, EVENTS, FULL = range(2, 10)
-"""Places in ``whole``: among them the bounds of the profile, and the ends of the line."""
-SPARE = 16
-
-
-class Steps(NamedTuple):
-    """The profile: ``times``, ``room`` and ``rest``."""
-
-    times: Any
-    room: Any
-    rest: Any
+LOW, HIGH, EARLY = range(3)
+"""Places in ``at``: the bounds of the profile, and whether a job has just ended that was planned to
+run longer."""
 
 
 class Reserved(NamedTuple):
     """The state of conservative backfilling beside the machine's.
 
-    ``reserved`` is when each job is to start. ``after`` and ``above`` link the waiting jobs both
-    ways, in the order in which they came. ``alarms`` and ``alarm_jobs`` are a heap of reservations,
-    some of them given up since; ``steps`` the profile; ``places`` and ``levels`` room for
-    `_compress`.
+    ``line`` are the waiting jobs in the order in which they came, ``reserved`` when each job is to
+    start; ``times`` and ``room`` are the profile.
     """
 
+    at: Any
+    line: Any
     reserved: Any
-    after: Any
-    above: Any
-    alarms: Any
-    alarm_jobs: Any
-    steps: Steps
-    places: Any
-    levels: Any
+    times: Any
+    room: Any
+
+
+def _ended(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
+    """Free what a job would have held until its planned end."""
+    end = machine.starts[job] + log.planned[job]
+    if now < end:
+        own.at[EARLY] = 1
+        _change(now, end, 1, job, log, own)
+
+
+def _serve(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+    """Compress, reserve for who comes, and start who is due."""
+    whole, at = machine.whole, own.at
+    while at[LOW] + 1 < at[HIGH] and own.times[at[LOW] + 1] <= now:
+        at[LOW] += 1
+    if at[LOW] > at[HIGH] - at[LOW]:
+        _to_the_front(own)
+    if at[EARLY] and whole[WAITING]:
+        _compress(now, log, machine, own)
+    at[EARLY] = 0
+    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
+        _promise(now, log, machine, own)
+    if machine.alarm[0] <= now:
+        machine.alarm[0], kept = NEVER, 0
+        for i in range(whole[WAITING]):
+            job = own.line[i]
+            if own.reserved[job] <= now:
+                begin(now, job, log, machine)
+            else:
+                machine.alarm[0] = min(machine.alarm[0], own.reserved[job])
+                own.line[kept] = job
+                kept += 1
 
 
 @compiled
-def advance(log: Log, machine: ReplayState, own: Reserved, most: int) -> None:
-    """Replay until all jobs have started, ``most`` events have passed, or an array is full."""
-    whole = machine.whole
-    n, last = log.submit.size, whole[EVENTS] + most
-    whole[FULL] = 0
-    while (whole[CAME] < n or whole[WAITING]) and whole[EVENTS] < last:
-        if _crowded(whole, whole[WAITING], own):
-            whole[FULL] = 1
-            return
-        whole[EVENTS] += 1
-        _drop(machine, own)
-        now = log.submit[whole[CAME]] if whole[CAME] < n else NEVER
-        if whole[RUNNING]:
-            now = min(now, machine.ends[0])
-        if whole[ALARMS]:
-            now = min(now, own.alarms[0])
-        while whole[LOW] + 1 < whole[HIGH] and own.steps.times[whole[LOW] + 1] <= now:
-            whole[LOW] += 1
-        early = _finish(now, log, machine, own)
-        if early and whole[WAITING]:
-            _compress(now, log, whole, own)
-        while whole[CAME] < n and log.submit[whole[CAME]] == now:
-            if _crowded(whole, 0, own):
-                break  # the others come as soon as there is room, at the same instant
-            _promise(now, log, whole, own)
-        _drop(machine, own)
-        while whole[ALARMS] and own.alarms[0] <= now:
-            job = own.alarm_jobs[0]
-            machine.starts[job] = now
-            whole[RUNNING] = push(
-                machine.ends, machine.jobs, whole[RUNNING], now + log.run[job], job
-            )
-            _leave(job, whole, own)
-            _drop(machine, own)
+def _to_the_front(own: Reserved) -> None:
+    """Move the profile to the front of its arrays, over what is past."""
+    low = own.at[LOW]
+    own.at[LOW], own.at[HIGH] = 0, own.at[HIGH] - low
+    for i in range(own.at[HIGH]):
+        own.times[i] = own.times[low + i]
+        for r in range(own.room.shape[1]):
+            own.room[i, r] = own.room[low + i, r]
 
 
 @compiled
-def _crowded(whole: Any, more: int, own: Reserved) -> Any:
-    """Tell whether there may soon be no place for a step or an alarm."""
-    steps = 2 * (whole[WAITING] + whole[RUNNING])
-    return (
-        whole[LOW] + steps + SPARE > own.steps.times.size
-        or whole[ALARMS] + more + SPARE > own.alarms.size
-    )
-
-
-@compiled
-def _finish(now: float, log: Log, machine: ReplayState, own: Reserved) -> Any:
-    """Complete the jobs that end now; return whether one was planned to run longer."""
-    whole = machine.whole
-    early = False
-    while whole[RUNNING] and machine.ends[0] == now:
-        job = machine.jobs[0]
-        whole[RUNNING] = pop(machine.ends, machine.jobs, whole[RUNNING])
-        end = machine.starts[job] + log.planned[job]
-        if now < end:
-            early = True
-            change(now, end, 1, job, log, whole, own.steps)
-    return early
-
-
-@compiled
-def _promise(now: float, log: Log, whole: Any, own: Reserved) -> None:
+def _promise(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Reserve for the job that comes next, and put it at the end of the line."""
+    whole = machine.whole
     job = whole[CAME]
-    time = earliest(job, log, NEVER, whole[LOW], now, whole[HIGH], own.steps)
-    change(time, time + log.planned[job], -1, job, log, whole, own.steps)
+    time = _earliest(job, log, NEVER, now, own)
+    _change(time, time + log.planned[job], -1, job, log, own)
     own.reserved[job] = time
-    whole[ALARMS] = push(own.alarms, own.alarm_jobs, whole[ALARMS], time, job)
-    own.after[job], own.above[job] = -1, whole[LAST]
-    if whole[LAST] < 0:
-        whole[FIRST] = job
-    else:
-        own.after[whole[LAST]] = job
-    whole[LAST] = job
+    machine.alarm[0] = min(machine.alarm[0], time)
+    own.line[whole[WAITING]] = job
     whole[CAME] += 1
     whole[WAITING] += 1
 
 
 @compiled
-def _leave(job: int, whole: Any, own: Reserved) -> None:
-    """Take a job out of the line."""
-    before, behind = own.above[job], own.after[job]
-    if before < 0:
-        whole[FIRST] = behind
-    else:
-        own.after[before] = behind
-    if behind < 0:
-        whole[LAST] = before
-    else:
-        own.above[behind] = before
-    whole[WAITING] -= 1
+def _compress(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+    """Give each waiting job, in turn, the earliest possible reservation."""
+    for i in range(machine.whole[WAITING]):
+        job = own.line[i]
+        length, time = log.planned[job], own.reserved[job]
+        better = _earliest(job, log, time, now, own)
+        if better < time:
+            end, later = better + length, time + length
+            _change(better, min(end, time), -1, job, log, own)
+            _change(max(end, time), later, 1, job, log, own)
+            own.reserved[job] = better
+            machine.alarm[0] = min(machine.alarm[0], better)
 
 
 @compiled
-def _drop(machine: ReplayState, own: Reserved) -> None:
-    """Drop alarms of jobs that have started, or have an earlier reservation since."""
-    whole = machine.whole
-    while whole[ALARMS]:
-        job = own.alarm_jobs[0]
-        if machine.starts[job] > NEVER and own.reserved[job] == own.alarms[0]:
-            return
-        whole[ALARMS] = pop(own.alarms, own.alarm_jobs, whole[ALARMS])
-
-
-@compiled
-def _compress(now: float, log: Log, whole: Any, own: Reserved) -> None:
-    """Give each waiting job, in turn, the earliest possible reservation.
-
-    ``levels`` are the steps that have more room than all before them, ``places`` where they are:
-    before the first of enough room, no job can begin.
-    """
-    steps = own.steps
-    records, seen, job = 0, whole[LOW], whole[FIRST]
-    while job >= 0:
-        wanted, length, time = log.need[job], log.planned[job], own.reserved[job]
-        most = own.levels[records - 1] if records else -1
-        while most < wanted and seen < whole[HIGH] and own.steps.times[seen] < time:
-            if own.steps.room[seen] > most:
-                most = own.steps.room[seen]
-                own.levels[records], own.places[records] = most, seen
-                records += 1
-            seen += 1
-        if most >= wanted:
-            first = last_at_most(own.levels, -1, records - 1, wanted - 1) + 1
-            better = earliest(job, log, time, own.places[first], now, whole[HIGH], steps)
-            if better < time:
-                end, later = better + length, time + length
-                change(better, min(end, time), -1, job, log, whole, steps)
-                change(max(end, time), later, 1, job, log, whole, steps)
-                own.reserved[job] = better
-                whole[ALARMS] = push(own.alarms, own.alarm_jobs, whole[ALARMS], better, job)
-                seen = min(seen, last_at_most(steps.times, whole[LOW], whole[HIGH], better))
-                while records and own.places[records - 1] >= seen:
-                    records -= 1
-        job = own.after[job]
-
-
-@compiled
-def _cut(time: float, whole: Any, steps: Steps) -> Any:
+def _cut(time: float, own: Reserved) -> Any:
     """Split the profile at a time, and return that step."""
-    times, room, rest = steps.times, steps.room, steps.rest
-    high = whole[HIGH]
-    place = last_at_most(times, whole[LOW], high, time)
+    times, room = own.times, own.room
+    place = last_at_most(times, own.at[LOW], own.at[HIGH], time)
     if times[place] < time:
-        for i in range(high, place + 1, -1):
-            times[i], room[i] = times[i - 1], room[i - 1]
         place += 1
-        times[place], room[place] = time, room[place - 1]
-        for r in range(rest.shape[1]):
-            for i in range(high, place - 1, -1):
-                rest[i, r] = rest[i - 1, r]
-        whole[HIGH] += 1
+        for i in range(own.at[HIGH], place, -1):
+            times[i] = times[i - 1]
+        times[place] = time
+        for r in range(room.shape[1]):
+            for i in range(own.at[HIGH], place - 1, -1):
+                room[i, r] = room[i - 1, r]
+        own.at[HIGH] += 1
     return place
 
 
 @compiled
-def _join(place: int, whole: Any, steps: Steps) -> None:
+def _join(place: int, own: Reserved) -> None:
     """Join a step to the one before if both are alike."""
-    times, room, rest = steps.times, steps.room, steps.rest
-    alike = room[place] == room[place - 1]
-    for r in range(rest.shape[1]):
-        alike = alike and rest[place, r] == rest[place - 1, r]
-    if alike:
-        whole[HIGH] -= 1
-        high = whole[HIGH]
-        for i in range(place, high):
-            times[i], room[i] = times[i + 1], room[i + 1]
-        for r in range(rest.shape[1]):
-            for i in range(place, high):
-                rest[i, r] = rest[i + 1, r]
+    times, room = own.times, own.room
+    for r in range(room.shape[1]):
+        if room[place, r] != room[place - 1, r]:
+            return
+    own.at[HIGH] -= 1
+    for i in range(place, own.at[HIGH]):
+        times[i] = times[i + 1]
+    for r in range(room.shape[1]):
+        for i in range(place, own.at[HIGH]):
+            room[i, r] = room[i + 1, r]
 
 
 @compiled
-def change(
-    start: float, end: float, sign: int, job: int, log: Log, whole: Any, steps: Steps
-) -> None:
+def _change(start: float, end: float, sign: int, job: int, log: Log, own: Reserved) -> None:
     """Free what a job needs between two times, or with -1 take it.
 
     Steps that come to be alike are joined at the two ends, where alone that can happen.
     """
     if not start < end:
         return
-    first, last = _cut(start, whole, steps), _cut(end, whole, steps)
-    need = sign * log.need[job]
-    for i in range(first, last):
-        steps.room[i] += need
-    for r in range(steps.rest.shape[1]):
+    first, last = _cut(start, own), _cut(end, own)
+    for r in range(own.room.shape[1]):
         for i in range(first, last):
-            steps.rest[i, r] += sign * log.more[job, r]
-    _join(last, whole, steps)
-    if first > whole[LOW]:
-        _join(first, whole, steps)
+            own.room[i, r] += sign * log.need[job, r]
+    _join(last, own)
+    if first > own.at[LOW]:
+        _join(first, own)
 
 
 @compiled
-def earliest(
-    job: int, log: Log, before: float, place: int, now: float, high: int, steps: Steps
-) -> Any:
+def _earliest(job: int, log: Log, before: float, now: float, own: Reserved) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
     From ``before`` on it fits anyway: there it has a reservation, which is its own to give up.
-    ``place`` is a step before which it cannot fit.
     """
-    times, room, rest = steps.times, steps.room, steps.rest
-    need, length, more = log.need[job], log.planned[job], log.more
-    i, others = place, rest.shape[1] > 0
+    times, i, high = own.times, own.at[LOW], own.at[HIGH]
     while i < high and times[i] < before:
-        if room[i] < need or (others and not _has(i, job, more, rest)):
+        if not _has(i, job, log, own):
             i += 1
             continue
         time = max(times[i], now)
-        end = min(time + length, before)
+        end = min(time + log.planned[job], before)
         i += 1
-        while i < high and times[i] < end and room[i] >= need:
-            if others and not _has(i, job, more, rest):
-                break
+        while i < high and times[i] < end and _has(i, job, log, own):
             i += 1
         if i == high or times[i] >= end:
             return time
@@ -276,9 +181,12 @@ def earliest(
 
 
 @compiled
-def _has(place: int, job: int, more: Any, rest: Any) -> Any:
-    """Tell whether a step has what a job needs beside servers."""
-    enough = True
-    for r in range(rest.shape[1]):
-        enough = enough and rest[place, r] >= more[job, r]
-    return enough
+def _has(place: int, job: int, log: Log, own: Reserved) -> Any:
+    """Tell whether a step has what a job needs."""
+    for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels know no `all`
+        if own.room[place, r] < log.need[job, r]:
+            return False
+    return True
+
+
+conservative = loop_of("conservative", _serve, _ended)

@@ -7,17 +7,14 @@ from math import log as ln
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled, digest, ready
-from schedopt.policies.msfq.logs.line_kernels import NOBODY, Line, following, join, leave
+from schedopt.policies.msfq.logs.line_kernels import Line, following, join, leave
 from schedopt.policies.msfq.logs.plan_kernels import Plan, insert, remove, reserve
 from schedopt.policies.msfq.logs.replay_kernels import (
-    BLOCKS,
     CAME,
     FAULT,
-    FREE,
     FRONT,
-    HEAD,
     NEVER,
-    SPARE,
+    RUNNING,
     STUCK,
     WAITING,
     Log,
@@ -52,16 +49,14 @@ STOP, SKIP, EASY = range(3)
 class Fixed(NamedTuple):
     """A fixed order; if ``oldest``, the oldest waiting job is the head, whatever the order.
 
-    But ``first``, where that is no -1, is the head as long as it waits.
-    ``real`` holds when the first that waits can start, ``over`` what it then leaves of resources
-    beside servers.
+    But ``first``, where that is no -1, is the head as long as it waits. ``over`` takes what the
+    head leaves of each resource once it can start.
     """
 
     line: Line
     oldest: bool
     fill: int
     first: int
-    real: Any
     plan: Plan
     over: Any
 
@@ -73,7 +68,7 @@ class Changing(NamedTuple):
     are ordered by; ``usage`` what each user has used up to ``real[0]``, ``rates`` the size of what
     each holds, ``shares`` all shares over the user's, ``by_user`` what that adds to priorities;
     ``constant`` is what does not change in a job's; ``over`` what the first that does not fit
-    leaves of resources beside servers. ``first`` is a job that goes first, -1 for none. If not
+    leaves of each resource. ``first`` is a job that goes first, -1 for none. If not
     ``weighted``, the order is WFP3.
     """
 
@@ -111,113 +106,73 @@ class ByClass(NamedTuple):
 def _planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     """Start a job, and note when it is planned to end, where plans are kept."""
     begin(now, job, log, machine)
-    if plan.blocks.size:
-        end, used = now + log.planned[job], machine.whole[BLOCKS]
-        machine.whole[BLOCKS] = insert(end, job, log.need[job], log.more, used, plan)
+    if plan.ends.size:
+        insert(now + log.planned[job], job, machine.whole[RUNNING] - 1, plan)
 
 
 @compiled
 def _unplanned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
-    if plan.blocks.size:
-        end, used = machine.starts[job] + log.planned[job], machine.whole[BLOCKS]
-        machine.whole[BLOCKS] = remove(end, job, used, plan)
+    if plan.ends.size:
+        end = machine.starts[job] + log.planned[job]
+        remove(end, job, machine.whole[RUNNING] + 1, plan)
 
 
 @compiled
 def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -> Any:
-    """Return when the first job that does not fit can start, and the servers then spare."""
+    """Return when the first job that does not fit can start; ``over`` takes what is then spare."""
     for r in range(over.size):
         over[r] = machine.left[r]
-    whole = machine.whole
-    return reserve(head, log.need[head], whole[FREE], log.more, over, whole[BLOCKS], plan)
+    return reserve(head, machine.whole[RUNNING], log, over, plan)
 
 
 def _fixed_ended(now: float, job: int, log: Log, machine: ReplayState, own: Fixed) -> None:
     _unplanned(job, log, machine, own.plan)
 
 
-def _fixed(now: float, freed: bool, log: Log, machine: ReplayState, own: Fixed) -> None:
+def _fixed(now: float, log: Log, machine: ReplayState, own: Fixed) -> None:
     """Start the first jobs while they fit, then those that may backfill."""
     whole, line = machine.whole, own.line
-    before = whole[CAME]
-    first = _arrive(now, log, whole, own)
-    if not whole[WAITING]:
-        return
-    alone = not (freed or whole[HEAD] < 0 or first or whole[CAME] > before + 1)
-    if not alone:
-        while True:
-            head = _head(log, machine, own)
-            whole[HEAD] = head
-            if head < 0 or log.need[head] > whole[FREE]:
-                break
-            if not fits(head, log.more, machine.left):
-                break
-            leave(head, log, line)
-            _planned(now, head, log, machine, own.plan)
+    while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
+        join(whole[CAME], log, line)
+        whole[CAME] += 1
+        whole[WAITING] += 1
+    while True:
+        head = _head(machine, own)
         if head < 0:
             return
-        own.real[0], whole[SPARE] = NEVER, 0
-        if own.fill == EASY:
-            own.real[0], whole[SPARE] = _reserve(head, log, machine, own.over, own.plan)
-    at = 0
-    while own.fill != STOP and whole[FREE]:
-        if alone:  # nothing changed but that one job came: no other may start
-            at = line.rank[before]
-            late = now + log.planned[before] > own.real[0]
-            if log.need[before] > whole[FREE] or (log.need[before] > whole[SPARE] and late):
-                break
-            if not fits(before, log.more, machine.left):
-                break
-            if late and not fits(before, log.more, own.over):
-                break
-        else:
-            at = following(
-                at, whole[FREE], machine.left, whole[SPARE], own.over, now, own.real[0], log, line
-            )
-            if at < 0:
-                break
-        job = line.order[at]
-        if now + log.planned[job] > own.real[0]:
-            whole[SPARE] -= log.need[job]
-            held(job, log.more, own.over, -1)
-        leave(job, log, line)
-        _planned(now, job, log, machine, own.plan)
-        at += 1
-        if alone or at >= log.submit.size:
+        if not fits(head, log.need, machine.left):
             break
+        leave(head, line)
+        _planned(now, head, log, machine, own.plan)
+    if own.fill == STOP:
+        return
+    time, at = NEVER, 0
+    if own.fill == EASY:
+        time = _reserve(head, log, machine, own.over, own.plan)
+    while machine.left[0]:
+        at = following(at, machine.left, own.over, now, time, line)
+        if at < 0:
+            return
+        job = line.order[at]
+        if now + log.planned[job] > time:
+            held(job, log.need, own.over, -1)
+        leave(job, line)
+        _planned(now, job, log, machine, own.plan)
 
 
 @compiled
-def _arrive(now: float, log: Log, whole: Any, own: Fixed) -> Any:
-    """Admit the jobs that arrive now; return whether one goes ahead of the first in line."""
-    first = False
-    rank, head = own.line.rank, whole[HEAD]
-    came = whole[CAME]
-    while came < log.submit.size and log.submit[came] == now:
-        join(came, log, own.line)
-        ahead = not own.oldest and head >= 0 and rank[came] < rank[head]
-        first = first or ahead or came == own.first
-        came += 1
-    whole[WAITING] += came - whole[CAME]
-    whole[CAME] = came
-    return first
-
-
-@compiled
-def _head(log: Log, machine: ReplayState, own: Fixed) -> Any:
+def _head(machine: ReplayState, own: Fixed) -> Any:
     """Return the first waiting job, or -1."""
-    if 0 <= own.first < machine.whole[CAME] and machine.starts[own.first] > NEVER:
+    whole, line = machine.whole, own.line
+    if not whole[WAITING]:
+        return -1
+    if 0 <= own.first < whole[CAME] and machine.starts[own.first] > NEVER:
         return own.first
     if not own.oldest:
-        some = own.line.anything
-        at = following(0, NOBODY - 1, some, NOBODY - 1, some, 0.0, NEVER, log, own.line)
-        return own.line.order[at] if at >= 0 else -1
-    whole = machine.whole
-    front = whole[FRONT]
-    while front < whole[CAME] and machine.starts[front] < NEVER:
-        front += 1
-    whole[FRONT] = front
-    return front if front < whole[CAME] else -1
+        return line.order[following(0, line.anything, line.anything, 0.0, NEVER, line)]
+    while machine.starts[whole[FRONT]] < NEVER:
+        whole[FRONT] += 1
+    return whole[FRONT]
 
 
 def _changing_ended(now: float, job: int, log: Log, machine: ReplayState, own: Changing) -> None:
@@ -226,7 +181,7 @@ def _changing_ended(now: float, job: int, log: Log, machine: ReplayState, own: C
     own.rates[own.user[job]] -= log.size[job]
 
 
-def _changing(now: float, freed: bool, log: Log, machine: ReplayState, own: Changing) -> None:
+def _changing(now: float, log: Log, machine: ReplayState, own: Changing) -> None:
     """Start jobs in the current order; those that may backfill pass those that do not fit."""
     whole, line, keys = machine.whole, own.line, own.keys
     _pass(now, own)
@@ -235,28 +190,26 @@ def _changing(now: float, freed: bool, log: Log, machine: ReplayState, own: Chan
         whole[CAME] += 1
         whole[WAITING] += 1
     for i in range(whole[WAITING]):
-        if log.need[line[i]] <= whole[FREE] and fits(line[i], log.more, machine.left):
+        if fits(line[i], log.need, machine.left):
             break
     else:
         return
     _weigh(now, whole[WAITING], log, own)
-    time, spare, head = NEVER, 0, -1
-    while whole[WAITING] and whole[FREE]:
-        at = _best(now, head >= 0, spare, time, log, machine, own)
+    time, head = NEVER, -1
+    while whole[WAITING] and machine.left[0]:
+        at = _best(now, head >= 0, time, log, machine, own)
         if at < 0:
             break
         job = line[at]
-        fitting = log.need[job] <= whole[FREE] and fits(job, log.more, machine.left)
-        if not fitting:  # the first of all that wait
+        if not fits(job, log.need, machine.left):  # the first of all that wait
             if own.fill == STOP:
                 break
             head = job
             if own.fill == EASY:
-                time, spare = _reserve(job, log, machine, own.over, own.plan)
+                time = _reserve(job, log, machine, own.over, own.plan)
             continue
-        if head >= 0 and now + log.planned[job] > time:
-            spare -= log.need[job]
-            held(job, log.more, own.over, -1)
+        if now + log.planned[job] > time:
+            held(job, log.need, own.over, -1)
         _planned(now, job, log, machine, own.plan)
         own.rates[own.user[job]] += log.size[job]
         line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
@@ -306,22 +259,15 @@ def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
 
 @compiled
 def _best(
-    now: float,
-    fill: bool,
-    spare: int,
-    time: float,
-    log: Log,
-    machine: ReplayState,
-    own: Changing,
+    now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: Changing
 ) -> Any:
     """Return the place of the first in line; when ``fill``, of the first that may start."""
     best, line, keys = -1, own.line, own.keys
     for i in range(machine.whole[WAITING]):
-        need, end = log.need[line[i]], now + log.planned[line[i]]
         if fill:
-            if need > machine.whole[FREE] or not fits(line[i], log.more, machine.left):
+            if not fits(line[i], log.need, machine.left):
                 continue
-            if end > time and (need > spare or not fits(line[i], log.more, own.over)):
+            if now + log.planned[line[i]] > time and not fits(line[i], log.need, own.over):
                 continue
         if best < 0 or keys[i] < keys[best] or (keys[i] == keys[best] and line[i] < line[best]):
             best = i
@@ -356,7 +302,7 @@ def _by_class_ended(now: float, job: int, log: Log, machine: ReplayState, own: B
     own.seen.running[own.kind[job]] -= 1
 
 
-def _by_class(now: float, freed: bool, log: Log, machine: ReplayState, own: ByClass) -> None:
+def _by_class(now: float, log: Log, machine: ReplayState, own: ByClass) -> None:
     """Ask a rule until nothing starts."""
     whole, seen = machine.whole, own.seen
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -370,15 +316,14 @@ def _by_class(now: float, freed: bool, log: Log, machine: ReplayState, own: ByCl
         seen.waiting[c] += 1
         whole[CAME] += 1
         whole[WAITING] += 1
-    free = whole[FREE]
     while True:
+        free = machine.left[0]
         c = next_start(seen, free)
         if c < 0:
             return
         if c >= len(seen.needs) or not seen.waiting[c] or seen.needs[c] > free:
             whole[FAULT], whole[STUCK] = c, 1
             return
-        free -= seen.needs[c]
         job = seen.head[c]
         seen.head[c] = own.after[job]
         seen.waiting[c] -= 1

@@ -16,7 +16,6 @@ from schedopt.policies.msfq.logs.plain import accounts, limited, sizes
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
-    from schedopt.policies.msfq.logs.conservative_kernels import Reserved
     from schedopt.policies.msfq.logs.plan_kernels import Plan
     from schedopt.policies.msfq.logs.replay_kernels import Log, ReplayState
 
@@ -106,9 +105,10 @@ def log_of(
     """Return jobs as kernels read them."""
     from schedopt.policies.msfq.logs.replay_kernels import Log
 
-    more = np.zeros((len(jobs), 0), np.int64) if jobs.needs is None else jobs.needs.amounts
+    beside = [] if jobs.needs is None else [jobs.needs.amounts]
+    need = np.column_stack([jobs.need.astype(np.int64), *beside])
     planned = jobs.run if planned is None else planned
-    return Log(jobs.submit, jobs.need, jobs.run, planned, more, sizes(jobs, servers, amounts))
+    return Log(jobs.submit, need, jobs.run, planned, sizes(jobs, servers, amounts))
 
 
 def keys(log: Log, key: str) -> Floats:
@@ -131,10 +131,9 @@ def keys(log: Log, key: str) -> Floats:
 
 def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None = None) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.line_kernels import BITS, NOBODY, NONE, Line
-    from schedopt.policies.msfq.logs.replay_kernels import HEAD
+    from schedopt.policies.msfq.logs.line_kernels import AGES, BITS, NOBODY, Line
 
-    n, resources = log.more.shape
+    n, resources = log.need.shape
     at: Ints = np.arange(n, dtype=np.int32)
     rank = at
     if by is not None or order.key != "arrival" or order.fill_key:
@@ -143,36 +142,46 @@ def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None =
         rank = np.empty(n, dtype=np.int32)
         rank[at] = np.arange(n, dtype=np.int32)
     sizes = [n]
-    while len(sizes) < 2 or sizes[-1] > 1:
+    while sizes[-1] > 1:
         sizes.append((sizes[-1] + (1 << BITS) - 1) >> BITS)
-    base = np.concatenate([[0], np.cumsum(sizes[1:])]).astype(np.int64)
-    needs, shortest = np.full(base[-1], NOBODY, np.int64), np.full(base[-1], 1e308)
-    more = np.full((base[-1], resources), NONE)
+    nodes = sum(sizes)
     own = kernels.Fixed(
         line=Line(
-            rank, at, np.zeros(n, np.uint8), needs, shortest, base, more, np.empty(0, np.int64)
+            rank,
+            at,
+            needs=np.full((nodes, resources), NOBODY),
+            shortest=np.full(nodes, AGES),
+            base=np.cumsum([0, *sizes]),
+            anything=np.full(resources, NOBODY - 1),
         ),
         oldest=order.key == "arrival",
         fill=FILLS.index(order.fill),
         first=order.first,
-        real=np.zeros(1),
         plan=_plan(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
-    machine = machine_of(jobs, site)
-    machine.whole[HEAD] = -1
-    return played(kernels.fixed, log, machine, own)
+    return played(kernels.fixed, log, machine_of(jobs, site), own)
 
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
-    from schedopt.policies.msfq.logs.replay_kernels import FAULT, FREE, ReplayState
+    from schedopt.policies.msfq.logs.replay_kernels import FAULT, NEVER, ReplayState
 
-    most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
-    whole = np.zeros(11, np.int64)
-    whole[FREE], whole[FAULT] = site.servers, -1
-    starts, left = np.full(len(jobs), np.inf), np.array(site.amounts, np.int64)
-    return ReplayState(whole, starts, np.empty(most), np.empty(most, np.int32), left)
+    most, whole = _most(jobs, site), np.zeros(7, np.int64)
+    whole[FAULT] = -1
+    return ReplayState(
+        whole,
+        starts=np.full(len(jobs), np.inf),
+        ends=np.empty(most),
+        jobs=np.empty(most, np.int32),
+        left=np.array([site.servers, *site.amounts], np.int64),
+        alarm=np.full(1, NEVER),
+    )
+
+
+def _most(jobs: Jobs, site: Site) -> int:
+    """Return room for all jobs that may run at once, and one more."""
+    return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
 
 def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
@@ -187,21 +196,11 @@ def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
 
 
 def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
-    """Return arrays for the jobs that run at once; untouched pages take no memory."""
-    from schedopt.policies.msfq.logs.plan_kernels import ROOM, Plan
+    """Return room for the jobs that run at once; none where nobody plans with their ends."""
+    from schedopt.policies.msfq.logs.plan_kernels import Plan
 
-    most = min(len(jobs), site.servers // int(jobs.need.min())) + 1
-    count, resources = most // (ROOM // 4) + 4 if fill == "easy" else 0, len(site.amounts)
-    return Plan(
-        np.arange(count),
-        np.empty(count * ROOM),
-        np.empty(count * ROOM, np.int32),
-        np.empty(count * ROOM, np.int32),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.int64),
-        np.empty((count * ROOM, resources), np.int64),
-        np.zeros((count, resources), np.int64),
-    )
+    most = _most(jobs, site) if fill == "easy" else 0
+    return Plan(np.empty(most), np.empty(most, np.int32))
 
 
 def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
@@ -233,7 +232,7 @@ def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
         rates=np.zeros(count),
         real=np.full(1, -np.inf),
         plan=_plan(jobs, site, order.fill),
-        over=np.zeros(len(site.amounts), np.int64),
+        over=np.zeros(1 + len(site.amounts), np.int64),
     )
     return played(kernels.changing, log, machine_of(jobs, site), state)
 
@@ -278,23 +277,19 @@ def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
     order = np.argsort(-levels, kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    strict = np.array([*(one.strict for one in quotas.queues.values()), False])
-    heads = [np.full(count + 1, -1) for _ in range(5)]
     own = kernels.Shared(
-        above,
-        nominal,
-        most,
-        np.zeros_like(most),
-        queue,
-        rank,
-        np.full(n, -1),
-        heads[0],
-        heads[1],
-        strict,
-        heads[2],
-        heads[3],
-        heads[4],
-        np.zeros(count + 1, np.bool_),
+        parent=above,
+        nominal=nominal,
+        most=most,
+        used=np.zeros_like(most),
+        queue=queue,
+        rank=rank,
+        line=np.empty(n, np.int64),
+        after=np.empty(n, np.int64),
+        strict=np.array([*(one.strict for one in quotas.queues.values()), False]),
+        at=np.empty(count + 1, np.int64),
+        state=np.empty(count + 1, np.int64),
+        borrows=np.zeros(count + 1, np.bool_),
     )
     starts = played(kernels.shared, log, machine_of(jobs, site), own)
     if waiting := int(np.isinf(starts).sum()):
@@ -304,49 +299,15 @@ def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
 
 def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
-    from schedopt.policies.msfq.logs.replay_kernels import CAME, WAITING
 
     n, machine = len(jobs), machine_of(jobs, site)
-    whole = np.zeros(10, np.int64)
-    whole[[kernels.HIGH, kernels.FIRST, kernels.LAST]] = 1, -1, -1
-    machine = machine._replace(whole=whole)
+    most = 4 * n + 8  # a job makes two steps, and as much room is for what is past
     own = kernels.Reserved(
-        reserved=np.full(n, np.inf),
-        after=np.empty(n, np.int32),
-        above=np.empty(n, np.int32),
-        alarms=np.empty(4096),
-        alarm_jobs=np.empty(4096, np.int32),
-        steps=kernels.Steps(
-            np.full(4096, -np.inf), np.full(4096, site.servers), np.tile(machine.left, (4096, 1))
-        ),
-        places=np.empty(4096, np.int64),
-        levels=np.empty(4096, np.int64),
+        at=np.array([0, 1, 0]),
+        line=np.empty(n, np.int32),
+        reserved=np.empty(n),
+        times=np.empty(most),
+        room=np.empty((most, len(machine.left)), np.int64),
     )
-    while whole[CAME] < n or whole[WAITING]:
-        kernels.advance(log, machine, own, SLICE)
-        if whole[kernels.FULL]:
-            own = _more(own, whole)
-    starts: Floats = machine.starts
-    return starts
-
-
-def _more(own: Reserved, whole: Any) -> Reserved:
-    """Move the profile to the front of its arrays, and double those still nearly full."""
-    from schedopt.policies.msfq.logs import conservative_kernels as kernels
-    from schedopt.policies.msfq.logs.replay_kernels import WAITING
-
-    low, high = int(whole[kernels.LOW]), int(whole[kernels.HIGH])
-    for part in own.steps:
-        part[: high - low] = part[low:high].copy()
-    whole[[kernels.LOW, kernels.HIGH]] = 0, high - low
-    jobs = int(whole[WAITING] + whole[kernels.RUNNING])
-    if 2 * (2 * jobs + 2 * kernels.SPARE) > len(own.places):
-        own = own._replace(
-            steps=kernels.Steps(*(np.concatenate([of, of]) for of in own.steps)),
-            places=np.tile(own.places, 2),
-            levels=np.tile(own.levels, 2),
-        )
-    if 2 * (whole[kernels.ALARMS] + jobs + kernels.SPARE) > len(own.alarms):
-        alarms, alarm_jobs = np.tile(own.alarms, 2), np.tile(own.alarm_jobs, 2)
-        own = own._replace(alarms=alarms, alarm_jobs=alarm_jobs)
-    return own
+    own.times[0], own.room[0] = -np.inf, machine.left
+    return played(kernels.conservative, log, machine, own)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from schedopt.policies.msfq.compiling import compiled, ready, specialized
 from schedopt.solvers.kernels.heap import pop, push
 
-CAME, WAITING, FREE, RUNNING, BLOCKS, EVENTS, HEAD, SPARE, FRONT, STUCK, FAULT = range(11)
+CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK, FAULT = range(7)
 """Places in ``whole``; ``STUCK`` says that jobs wait for ever, ``FAULT`` which class a rule started
 that may not start, -1 for none."""
 NEVER = 1e308
@@ -17,15 +17,14 @@ NEVER = 1e308
 class Log(NamedTuple):
     """The jobs: ndarrays of shape (jobs,), ``planned`` as long as a policy believes they run.
 
-    ``more`` is what each needs beside servers, of shape (jobs, resources) and of no columns where
-    there are servers alone; ``size`` is as in `plain.sizes`.
+    ``need`` is of shape (jobs, resources), of which the first are servers; ``size`` is as in
+    `plain.sizes`.
     """
 
     submit: Any
     need: Any
     run: Any
     planned: Any
-    more: Any
     size: Any
 
 
@@ -34,7 +33,7 @@ class ReplayState(NamedTuple):
 
     ``whole`` holds scalars by place (see `CAME`), ``starts`` when each job started, infinite where
     it did not; ``ends`` and ``jobs`` are a heap of when running jobs end, and which; ``left`` is
-    what nobody holds of each resource beside servers.
+    what nobody holds of each resource; ``alarm[0]`` when to serve though nothing ends or comes.
     """
 
     whole: Any
@@ -42,15 +41,16 @@ class ReplayState(NamedTuple):
     ends: Any
     jobs: Any
     left: Any
+    alarm: Any
 
 
 @compiled
 def fits(row: int, needs: Any, left: Any) -> Any:
     """Tell whether the needs in a row are no more than what is left of each resource."""
-    enough = True
-    for r in range(left.size):
-        enough = enough and needs[row, r] <= left[r]
-    return enough
+    for r in range(left.size):  # noqa: SIM110 - kernels know no `all`
+        if needs[row, r] > left[r]:
+            return False
+    return True
 
 
 @compiled
@@ -60,7 +60,7 @@ def held(row: int, needs: Any, left: Any, by: int) -> None:
         left[r] += by * needs[row, r]
 
 
-def serve(now: float, freed: bool, log: Log, machine: ReplayState, own: Any) -> None:
+def serve(now: float, log: Log, machine: ReplayState, own: Any) -> None:
     """Admit and start jobs: `loop_of` inserts a discipline's own function."""
     raise NotImplementedError
 
@@ -79,18 +79,16 @@ def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
         now = log.submit[whole[CAME]] if whole[CAME] < log.submit.size else NEVER
         if whole[RUNNING]:
             now = min(now, machine.ends[0])
+        now = min(now, machine.alarm[0])
         if now == NEVER:
             whole[STUCK] = 1
             return
-        freed = False
         while whole[RUNNING] and machine.ends[0] == now:
             job = machine.jobs[0]
             whole[RUNNING] = pop(machine.ends, machine.jobs, whole[RUNNING])
-            whole[FREE] += log.need[job]
-            held(job, log.more, machine.left, 1)
+            held(job, log.need, machine.left, 1)
             ended(now, job, log, machine, own)
-            freed = True
-        serve(now, freed, log, machine, own)
+        serve(now, log, machine, own)
         if whole[STUCK]:
             return
 
@@ -102,8 +100,7 @@ def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
     machine.starts[job] = now
     whole[RUNNING] = push(machine.ends, machine.jobs, whole[RUNNING], now + log.run[job], job)
     whole[WAITING] -= 1
-    whole[FREE] -= log.need[job]
-    held(job, log.more, machine.left, -1)
+    held(job, log.need, machine.left, -1)
 
 
 def loop_of(name: str, serve: Any, ended: Any) -> Any:

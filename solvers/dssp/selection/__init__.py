@@ -245,8 +245,8 @@ CERTAIN = (
         pays=many,
         when=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
         proves="the optimum, in whole numbers",
-        certificate="knapsack: prices of capacity and of jobs; else branching",
-        certify="schedopt.solvers.dssp.selection.knapsack.certificate:certify",
+        certificate="branching",
+        certify=_BRANCHED,
         confirmed_by="highs",
     ),
     Engine(

@@ -33,21 +33,16 @@ class Bound(NamedTuple):
     Attributes
     ----------
     value : float
-    selected : ndarray of bool, shape (open jobs,)
     earned : ndarray of float, shape (scenarios,)
         What the relaxed answer comes to in each scenario, at these prices.
     planned, priced : ndarray of float
         What it leaves of each row: of planned times, and in scenarios.
-    gains : ndarray of float, shape (open jobs,)
-        What each job brings, at these prices, before planned rows are paid for.
     """
 
     value: float
-    selected: Mask
     earned: Floats
     planned: Floats
     priced: Floats
-    gains: Floats
 
 
 class Relaxation:
@@ -96,15 +91,14 @@ class Relaxation:
         for price, asked in zip(priced, self.asked, strict=True):
             gain -= price[:, None] * asked
         taken = (gain > 0) & self.fits
-        gains = np.where(taken, gain, 0.0).sum(axis=0)
-        worth = gains - cost
+        worth = np.where(taken, gain, 0.0).sum(axis=0) - cost
         on = (worth > 0) & self.possible
         taken &= on
         left_over = [1 - (asked * taken).sum(axis=1) for asked in self.asked]
         value = fixed + float(priced.sum()) + float(worth[on].sum())
         unit = np.where(weights > 0, weights, 1.0)
         earned = (np.where(taken, gain, 0.0).sum(axis=1) + priced.sum(axis=0)) / unit
-        return Bound(value, on, earned, self.room - self.rows @ on, _flat(left_over), gains)
+        return Bound(value, earned, self.room - self.rows @ on, _flat(left_over))
 
     def served(self, weights: Floats, priced: Floats, rate: float) -> float:
         """Return a bound that knows the order: a job's room is gone, and that of all before it.
@@ -152,7 +146,7 @@ class Relaxation:
             for stays, asked in zip(kept, self.asked, strict=True)
         ]
         earned = np.zeros(self.sample.count)
-        return Bound(value, on, earned, self.room - self.rows @ on, _flat(rest), base + cost)
+        return Bound(value, earned, self.room - self.rows @ on, _flat(rest))
 
     def _each(self, priced: Floats, cost: Floats, fixed: float) -> Bound:
         """Return the bound where each job is in time in the scenarios that are the cheapest."""
@@ -168,7 +162,7 @@ class Relaxation:
         rest = [1 - (asked * taken).sum(axis=1) for asked in self.asked]
         value = fixed + float(priced.sum()) + float(worth[on].sum())
         earned = np.zeros(self.sample.count)
-        return Bound(value, on, earned, self.room - self.rows @ on, _flat(rest), worth + cost)
+        return Bound(value, earned, self.room - self.rows @ on, _flat(rest))
 
     def worst(self, earned: Floats) -> Floats:
         """Return the weights of scenarios under which some rewards come to the least."""

@@ -196,7 +196,6 @@ class Search:
             if chance:
                 self._try(candidates(self._adjusted()))
             else:
-                self._try(self._priced())
                 self._try(self._means(self.sample.rewards))
             if not chance and self.rounds == ROUNDS:
                 self._try(self._moved())
@@ -286,13 +285,6 @@ class Search:
                 self._offer(chosen.copy())
                 yield
         self._offer(chosen)
-
-    def _priced(self) -> Iterator[None]:
-        """Try the selection that is best at the prices that were found."""
-        gains = np.zeros(len(self.model.open))
-        gains[self.relaxation.at] = self.relaxation.bound(self.prices, self.weights).gains
-        self._offer(self._knapsack(gains, self.model.fill, self.model.open))
-        yield
 
     def _shares(self, chosen: Mask) -> Floats:
         """Return in which part of the scenarios each job is in time, or would be if selected."""

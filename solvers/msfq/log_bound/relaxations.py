@@ -11,11 +11,8 @@ from operator import mul
 
 from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.msfq import Instance
-from schedopt.solvers.clock import now
 
 SERVERS = "servers"
-SHIFT = 40
-"""Bits behind the point of what is summed rounded down."""
 
 
 def bounds(queue: Instance) -> dict[str, float]:
@@ -24,8 +21,8 @@ def bounds(queue: Instance) -> dict[str, float]:
     return found | {"best": max(found.values())}
 
 
-SQUASHED, BUSY, OPENED = 300_000, 130_000, 70_000
-"""Jobs in a second, at the least: of squashed areas, of busy dates, of prices to start from."""
+SQUASHED, OPENED = 300_000, 70_000
+"""Jobs in a second, at the least: of squashed areas, of prices to start from."""
 
 
 def relaxed(
@@ -38,23 +35,21 @@ def relaxed(
       at every instant has completed as many jobs as can be (Smith, Operations Research 26, 1978).
       Not where jobs have weights.
     - ``combined``: the k-th completion is no sooner than in either of these, for each k; nor this.
-    - ``busy-dates``: a job ends half its run time or more after the mean time at which its work is
-      done; the least sum of those is that of one fast server that always does the job of most
-      weight by work (Goemans, SODA 1997).
+    - ``busy-dates``, where jobs have weights: a job ends half its run time or more after the mean
+      time at which its work is done, which one fast server does soonest (Goemans, SODA 1997).
 
     ``weighted``: whether jobs weigh servers times run; all alike by default; ``of``: the resource
     that ``need`` and ``servers`` are of. Where jobs have weights, what is known of others is
     ``run`` alone, and where there are too few ``seconds`` for so many jobs too.
     """
-    servers, began, jobs = ticks.servers, now(), len(ticks.run)
-    if jobs > SQUASHED * seconds:
+    servers = ticks.servers
+    if len(ticks.run) > SQUASHED * seconds:
         run = sum(map(mul, ticks.weight.tolist(), ticks.run.tolist()))
         return {"run": rounded_down(ticks.respond(run))}
     submit = [time * servers for time in ticks.submit.tolist()]
     run, weight = ticks.run.tolist(), ticks.weight.tolist()
     work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
     came = sum(w * r for w, r in zip(weight, submit, strict=True))
-    halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
     alone = [r + servers * p for r, p in zip(submit, run, strict=True)]
     sums: dict[str, Fraction | int] = {
         "run": sum(w * end for w, end in zip(weight, alone, strict=True)) - came,
@@ -64,9 +59,9 @@ def relaxed(
         sums["squashed-area"] = sum(squashed) - came
         both = sum(max(a, b) for a, b in zip(sorted(alone), squashed, strict=True))
         sums["combined"] = both - came
-    in_time = jobs <= BUSY * (seconds - (now() - began))
-    if in_time and (not weighted or of == SERVERS):
-        sums["busy-dates"] = _busy_dates(submit, work, None if weighted else work) - came + halves
+    elif of == SERVERS:
+        halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
+        sums["busy-dates"] = _work_done(submit, work) - came + halves
     return {
         name: max(0.0, rounded_down(ticks.respond(Fraction(found) / servers)))
         for name, found in sums.items()
@@ -100,35 +95,15 @@ def _shortest_remaining(submit: list[int], work: list[int]) -> list[int]:
     return ends
 
 
-def _busy_dates(submit: list[int], work: list[int], order: list[int] | None) -> Fraction:
-    """Return the least sum of weighted mean times at which work is done, rounded down by job.
+def _work_done(submit: list[int], work: list[int]) -> Fraction:
+    """Return the least sum of work times the mean time at which it is done: the same in any order.
 
-    `order` is the work of jobs that weigh 1 each, by which they are done; None where jobs weigh
-    their work, and any order is as good.
+    Work is done evenly over each busy time of the one fast server.
     """
-    ready: list[tuple[int, int]] = []
-    left = list(work)
-    squares = [0] * len(work)
-    now = came = total = 0
-    while came < len(work) or ready:
-        if not ready:
-            now = max(now, submit[came])
-        while came < len(work) and submit[came] <= now:
-            heappush(ready, (came if order is None else order[came], came))
-            came += 1
-        job = ready[0][1]
-        until = now + left[job]
-        if came < len(work) and submit[came] < until:
-            until = submit[came]
-        squares[job] += until * until - now * now
-        left[job] -= until - now
-        now = until
-        if not left[job]:
-            heappop(ready)
-            if order is None:  # weight and work cancel, but for the servers
-                total += squares[job] << SHIFT
-            elif work[job]:
-                total += (squares[job] << SHIFT) // (2 * work[job])
-            else:
-                total += now << SHIFT
-    return Fraction(total, 2 << SHIFT if order is None else 1 << SHIFT)
+    twice = began = now = 0
+    for came, amount in zip(submit, work, strict=True):
+        if came > now:
+            twice += now * now - began * began
+            began = now = came
+        now += amount
+    return Fraction(twice + now * now - began * began, 2)

@@ -1,6 +1,6 @@
 """The cost of a policy for any number of waiting jobs, and an upper bound on it."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,20 +14,17 @@ from schedopt.solvers.msfq.optimal_policy.tails import of_policy
 
 MOST_STEPS = 20
 """Corrections of values at most."""
-SMALL, LARGE = 20_000, 300_000
-"""Decisions up to which equations are solved without interpolation, and from which on a box is
-large."""
+SMALL = 20_000
+"""Decisions up to which equations are solved without interpolation."""
 SWEEPS = 6
 """Sweeps after each correction: they smooth out interpolation errors."""
-MEMORY = 4
-"""Earlier steps that the acceleration uses."""
 ROUGHLY = 1e-3
 """Relative accuracy of corrections before values are made steeper beyond the box."""
 LIFTS = 8
 """How often a policy's values are made steeper beyond its box."""
-CLOSED, LARGE_CLOSED = (0.5, 1.2), (0.25, 1.1)
+CLOSED, MORE = 0.5, 1.2
 """First guess of how much shortfall one unit of extra slope closes, and the factor by which slopes
-are then raised further than needed; for small boxes and for large ones."""
+are then raised further than needed."""
 
 
 @dataclass
@@ -43,20 +40,16 @@ def attained(
     decisions: Decisions,
     slopes: tuple[Floats, Floats],
     tolerance: float,
-    start: Floats | None = None,
+    start: Floats,
 ) -> Generator[None, None, Attained | None]:
     """Evaluate a policy on all states; None where nothing can be proven.
 
     Beyond the box the policy is what it is at its edge, where it must start small jobs. For
     `slopes` see `tails.of_policy`; the tolerance is relative; `start` holds values to start from.
     """
-    values = np.zeros((len(decisions), process.system.k + 2, decisions.shape[2]))
-    if start is not None:
-        values[:] = start
-    found = None
+    values, found = start.copy(), None
     lifts, raised = np.zeros(2), np.zeros(2)
     short = np.zeros(2)
-    guess, more = LARGE_CLOSED if decisions.size > LARGE else CLOSED
     for _ in range(LIFTS):
         tail = of_policy(process, decisions, slopes, lifts)
         if tail is None:
@@ -72,9 +65,9 @@ def attained(
             found = Attained(highest, values.copy())
         if (short <= 0.0).all():
             break
-        closed = np.full(2, guess)
+        closed = np.full(2, CLOSED)
         np.divide(last - short, raised, out=closed, where=raised > 0.0)
-        raised = np.where(short > 0.0, more * short / np.clip(closed, 0.05, 1.0), 0.0)
+        raised = np.where(short > 0.0, MORE * short / np.clip(closed, 0.05, 1.0), 0.0)
         lifts = lifts + raised
     return found
 
@@ -93,7 +86,6 @@ def _settled(box: Box, tolerance: float) -> Generator[None, None, None]:
     values, decisions, left = box.values, box.decisions, np.empty_like(box.values)
     before = np.inf
     apart = APART if decisions.size > SMALL else 1
-    past: list[tuple[Floats, Floats]] = []
     for step in range(MOST_STEPS):
         improvement.at_events(box)
         improvement.residuals(box, left)
@@ -102,7 +94,6 @@ def _settled(box: Box, tolerance: float) -> Generator[None, None, None]:
             break
         before = spread
         solved = yield from levels.solve(decisions, (left,), box.rates, apart)
-        start = values.copy()
         values += solved.values
         if apart == 1:
             continue
@@ -110,102 +101,9 @@ def _settled(box: Box, tolerance: float) -> Generator[None, None, None]:
         for _ in range(SWEEPS):
             improvement.sweep(box, float(solved.gains[0]))
             yield
-        _accelerated(start, values, past)
-
-
-def _accelerated(start: Floats, values: Floats, past: list[tuple[Floats, Floats]]) -> None:
-    """Improve `values`, the result of a step from `start`, by Anderson acceleration.
-
-    Source: Walker and Ni, Anderson acceleration for fixed-point iterations, SIAM Journal on
-    Numerical Analysis 49, 2011. `past` holds what the last steps led to, and how far they went; it
-    is added to.
-    """
-    past.append((values.copy(), values - start))
-    del past[: -MEMORY - 1]
-    if len(past) < 2:
-        return
-    ends, steps = zip(*past, strict=True)
-    newest = steps[-1].ravel()
-    changes = [newest - step.ravel() for step in steps[:-1]]
-    gram = np.array([[a @ b for b in changes] for a in changes])
-    gram += 1e-12 * np.trace(gram) * np.eye(len(gram))
-    weights = np.linalg.solve(gram, np.array([a @ newest for a in changes]))
-    for weight, end in zip(weights, ends[:-1], strict=True):
-        values -= weight * (ends[-1] - end)
 
 
 def slopes_of(process: Process, values: Floats) -> tuple[Floats, Floats]:
     """Return the increments of values at the top and side of a box: see `tails.of_policy`."""
     k = process.system.k
     return values[-1, -1] - values[-2, -1], values[:, k, -1] - values[:, k, -2]
-
-
-Rule = Callable[[int, int, int], int]
-"""What to do with c small jobs in service while i small and j large ones wait: 0 nothing, 1 start a
-small one, 2 start a large one (on empty servers)."""
-
-
-def two_threshold(l: int, b0: float = np.inf, b1: float = 0.0, b2: float = np.inf) -> Rule:
-    """Return the two-threshold rule; without bounds and for l <= k - 2 it is lazy MSFQ.
-
-    While a large job waits no small one is started if at most l are in service, unless b2 of them
-    wait. On empty servers a large job is started if fewer than b0 + b1·j small ones wait.
-    """
-
-    def rule(c: int, i: int, j: int) -> int:
-        if c == 0 and j and (i == 0 or i < b0 + b1 * j):
-            return 2
-        if c and j and c <= l and i < b2:
-            return 0
-        return 1 if i else 0
-
-    return rule
-
-
-def decisions_of(rule: Rule, k: int, box: tuple[int, int]) -> Decisions:
-    """Return a rule for k servers as decisions, shape (J + 1, k, I + 1), for a box (I, J).
-
-    Beyond the box the decisions at its edge apply. Where I small jobs wait one is started, whatever
-    the rule says.
-    """
-    out = np.zeros((box[1] + 1, k, box[0] + 1), np.int8)
-    for j, c, i in np.ndindex(out.shape):
-        wanted = 1 if i == box[0] else rule(c, i, j)
-        if (wanted == 1 and i) or (wanted == 2 and c == 0 and j):
-            out[j, c, i] = wanted
-    return out
-
-
-def cost_of(process: Process, decisions: Decisions, tolerance: float = 1e-9) -> float:
-    """Return a policy's long-run cost per unit of time, infinite unless it is shown to be stable.
-
-    The box must be so large that it is seldom left: what happens beyond is bounded, and adds to the
-    cost. The tolerance is relative.
-    """
-    worth = _ended(evaluation(process, decisions, tolerance))
-    return np.inf if worth is None else worth.cost
-
-
-def evaluation(
-    process: Process, decisions: Decisions, tolerance: float
-) -> Generator[None, None, Attained | None]:
-    """Evaluate a policy without known values, stoppable after each step."""
-    levels, k, width = decisions.shape
-    values = np.zeros((levels, k + 2, width))
-    worth: Attained | None = None
-    for _ in range(2):  # the first values tell how steep they are
-        slopes = slopes_of(process, values)
-        worth = yield from attained(process, decisions, slopes, tolerance, values)
-        if worth is None:
-            break
-        values = worth.values
-    return worth
-
-
-def _ended(steps: Generator[None, None, Attained | None]) -> Attained | None:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            found: Attained | None = ended.value
-            return found

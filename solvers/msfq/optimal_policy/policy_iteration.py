@@ -28,8 +28,8 @@ CALM = 0.5
 """The same as a part of the tolerance for the price at the top, where that is more."""
 TRIALS = 8
 """How often prices are moved at most."""
-FIRST = 5.0
-"""The price at the top is raised by at most so many times what it lacks."""
+LOWER = 1.5
+"""A price at the top that is too high is lowered by so many times what it is above."""
 SMALL = 8_000
 """Decisions up to which their equations are solved without interpolation."""
 APART = 20
@@ -80,43 +80,29 @@ class BoxSearch:
         tail = from_below(self._process, most, self._prices)
         self._box = Box.of(self._process, self._values, self._decisions, tail, free=True)
 
-    def work(self, tolerance: float, trials: int = TRIALS) -> Steps:
-        """Improve until bounds change by less than a relative tolerance; yields every now and then.
+    def work(self, tolerance: float) -> Steps:
+        """Improve until the price at the top is none too high; yields every now and then.
 
-        At most `trials` prices are looked at that are not too high.
+        The tolerance is relative.
         """
         self._settled = max(SETTLED, CALM * tolerance)
         yield from self._settle(MOST_STEPS)
-        tried: list[tuple[float, float, float]] = []  # price, how much is missing, gain
-        for _ in range(TRIALS):
+        for trial in range(TRIALS):
             missing = self._at_top() - self._prices[1]
             if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
                 self._price(EASY * at_side, self._prices[1])
                 yield from self._settle(FEW_STEPS)
                 missing = self._at_top() - self._prices[1]
-            if missing >= 0.0 or len(tried) > 1:
+            if missing >= 0.0 or trial > 1:
                 self._prove()
-            tried.append((self._prices[1], missing, self._gain))
-            if not np.isfinite(self._gain) or self._worth(tried) <= tolerance * self._gain:
+            if missing >= 0.0 or not np.isfinite(self._gain):
                 break
-            if sum(missing >= 0.0 for _, missing, _ in tried) >= trials:
-                break
-            if missing < 0.0 and self.best and self.best.bound >= (1 - tolerance) * self._gain:
+            if self.best and self.best.bound >= (1 - tolerance) * self._gain:
                 break  # a higher price than what can be shown makes a gain that no bound exceeds
-            self._price(self._prices[0], _next_price(tried))
+            self._price(self._prices[0], self._prices[1] + LOWER * missing)
             yield from self._settle(FEW_STEPS)
         if self.best is None:
             self._prove()
-
-    @staticmethod
-    def _worth(tried: list[tuple[float, float, float]]) -> float:
-        """Return about how much the best price at the top would still add to the gain."""
-        if len(tried) < 2:
-            return np.inf
-        (p0, _, g0), (p1, missing, g1) = tried[-2:]
-        if missing < 0.0:
-            return np.inf
-        return float(abs(g1 - g0) / max(abs(p1 - p0), 1e-300) * abs(_next_price(tried) - p1))
 
     def _settle(self, most: int) -> Steps:
         """Take better decisions until there are none."""
@@ -168,22 +154,3 @@ class BoxSearch:
         if self.best is None or bound > self.best.bound:
             policy, values, tail = self._decisions.copy(), self._values.copy(), self._box.tail
             self.best = Bounded(policy, values, tail, self._gain, bound, self._prices)
-
-
-def _next_price(tried: list[tuple[float, float, float]]) -> float:
-    """Return the price at the top to try next: where nothing would be missing, or just below."""
-    price, missing, _ = tried[-1]
-    if len(tried) < 2:
-        return price + (FIRST * missing if missing > 0.0 else 1.5 * missing)
-    fine = [t for t in tried if t[1] >= 0.0]
-    over = [t for t in tried if t[1] < 0.0]
-    if fine and over:
-        (p0, m0, _), (p1, m1, _) = max(fine), min(over)
-        at = p0 + (p1 - p0) * m0 / max(m0 - m1, 1e-300)
-        return min(at - 0.02 * (p1 - p0), p0 + 0.9 * (p1 - p0))
-    if over:
-        return price + 2.0 * missing
-    (p0, m0, _), (p1, m1, _) = sorted(tried)[-2:]
-    if m1 >= m0:
-        return p1 + FIRST * m1
-    return p1 + min(0.97 * m1 * (p1 - p0) / (m0 - m1), FIRST * m1)

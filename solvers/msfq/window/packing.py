@@ -11,7 +11,6 @@ says who can run when, and who must; with that prices prove more.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,6 @@ from schedopt.solvers.msfq.window.packing_kernels import pack, respond, use
 Floats = NDArray[np.float64]
 ROOM = 2**57
 MOST_UNIT = 2**10
-SLOW = 0.95
-"""The weight of the past in the running means of starts, and of their deviations."""
 FEWER = 0.95
 """Prices by need start from this part of prices that are the same for all needs."""
 
@@ -76,7 +73,6 @@ class Packing:
         self._kept = np.zeros((len(ticks.run), 2), np.int64)
         self._used, self._chosen = np.zeros(self.prices.shape), np.zeros(self.prices.shape)
         self._values = np.zeros(len(grid) - 1, np.int64)
-        self._mean, self._spread = self.first.astype(np.float64), np.zeros(len(ticks.run))
         self.total = 0
         self._count()
 
@@ -90,6 +86,11 @@ class Packing:
         """The most that a better schedule has, in units."""
         return (self.known - self.step) * self.unit
 
+    @property
+    def bound(self) -> int:
+        """What no schedule has less than, as a sum of weighted starts."""
+        return min(self.known, -(-self.total // self.unit))
+
     def open(self, prices: Floats, until: float) -> None:
         """Start from prices of a server, shape (cells,), and tighten until that gains little."""
         if not self.usable:
@@ -102,10 +103,6 @@ class Packing:
                 best, self.total = self._whole(start), value
         self.prices = best
         self._improve(alike * FEWER, OPENING, until)
-        self.settle(until)
-
-    def settle(self, until: float) -> None:
-        """Rule out starts and improve prices in turn, until that gains little."""
         while not self.closed and now() < until:
             before = self.total
             self.tighten()
@@ -114,30 +111,6 @@ class Packing:
                 break
         if not self.closed:
             self.tighten()
-
-    def split(self, until: float) -> tuple[Packing, Packing]:
-        """Return the two halves: a job starts by a time, or it starts later.
-
-        The job is one that prices cannot make up their mind about: the more it needs, and the wider
-        apart the starts that are best for it in turn, the sooner it is taken.
-        """
-        room = self.last > self.first
-        job = int(np.argmax(np.where(room, (self._spread + 1e-6) * self.ticks.need, -1.0)))
-        at = int(np.clip(np.floor(self._mean[job]), self.first[job], self.last[job] - 1))
-        sooner, later = copy(self), copy(self)
-        sooner.last, later.first = self.last.copy(), self.first.copy()
-        sooner.last[job], later.first[job] = at, at + 1
-        for part in (sooner, later):
-            part._count()
-            value = part.evaluate(self.prices / self.unit)
-            part.total = self.total if value is None else max(self.total, value)
-            part.settle(until)
-        return sooner, later
-
-    @property
-    def fixed(self) -> bool:
-        """Whether there is one start left for each job."""
-        return bool((self.first == self.last).all())
 
     def tighten(self) -> None:
         """Rule out the starts that cost more than the bound has left, and count who can run."""
@@ -230,6 +203,4 @@ class Packing:
             following = ascent.step(at, self._used - self._chosen, lengths, ahead)
             if following is None:
                 return
-            self._spread = SLOW * self._spread + (1 - SLOW) * np.abs(self.starts - self._mean)
-            self._mean = SLOW * self._mean + (1 - SLOW) * self.starts
             at = following

@@ -5,7 +5,6 @@ import numpy as np
 from schedopt.formulations.msfq.log_bound import Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window.packing import Packing
-from schedopt.solvers.msfq.window.packing_kernels import earnings
 from schedopt.solvers.msfq.window.partial_kernels import (
     EXHAUSTED,
     FULL,
@@ -17,11 +16,9 @@ from schedopt.solvers.msfq.window.partial_kernels import (
     search,
 )
 
-MOST = 1_500_000
-"""Partial schedules that are kept; each takes some 300 bytes."""
-EACH = 14
-"""Room for running jobs, for each partial schedule on average."""
-AT_ONCE = 200
+MOST = 3_000_000
+"""Partial schedules that are kept; each takes 48 bytes."""
+AT_ONCE = 50
 """Partial schedules between two looks at the clock."""
 
 
@@ -35,12 +32,12 @@ class PartialSearch:
 
     def __init__(self, packing: Packing, *, most: int = MOST) -> None:
         self._jobs = len(packing.ticks.run)
-        self._found = _room_for(most, EACH * most)
+        self._found = Partials(*(np.zeros(most, np.int64) for _ in Partials._fields))
         self._tally = Tally(*(np.zeros(1, np.int64) for _ in Tally._fields))
         self._tally.known[0] = packing.known
         scratch = Scratch(*(np.zeros(self._jobs + 2, np.int64) for _ in Scratch._fields))
         found = self._found  # at first nobody has started
-        found.begun[0], found.then[0], found.parent[0] = -1, 0, -1
+        found.begun[0], found.parent[0] = -1, -1
         self._tally.found[0] = self._tally.waiting[0] = 1
         self._search = Search(facts_of(packing), found, self._tally, scratch)
         self.proven = self.full = False
@@ -49,11 +46,6 @@ class PartialSearch:
     def known(self) -> int:
         """The sum of weighted starts of the best schedule by now."""
         return int(self._tally.known[0])
-
-    @property
-    def tried(self) -> int:
-        """How many partial schedules were not dropped for their bound."""
-        return int(self._tally.tried[0])
 
     def advance(self, seconds: float) -> bool:
         """Search for about that long; tell whether there is nothing left to do."""
@@ -85,8 +77,6 @@ def facts_of(packing: Packing) -> Facts:
     """Return the data of a search, from prices that prove something."""
     ticks, grid = packing.ticks, packing.grid
     prices, paid = packing.summed(packing.prices)
-    earned = np.zeros((packing.room + 1, len(grid)), np.int64)
-    earnings(prices, packing.sizes, packing.room, packing.most, earned)
     value = packing.values()
     jobs = len(ticks.run)
     alike, last = np.full(jobs, -1), dict[tuple[int, int], int]()
@@ -102,16 +92,13 @@ def facts_of(packing: Packing) -> Facts:
         kind=packing.kind,
         alike=alike,
         servers=ticks.servers,
-        shared=packing.shared,
         unit=packing.unit,
         step=packing.step,
         grid=grid,
         prices=prices,
         paid=paid,
-        earned=earned,
-        earnings=_summed(earned[:, :-1], packing.lengths),
         value=np.append(value, 0),
-        values=_summed(value[None, :], packing.lengths)[0],
+        values=np.append(0, np.cumsum(value * packing.lengths)),
         corners=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
         floors=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
         many=np.zeros(jobs, np.int64),
@@ -138,17 +125,3 @@ def _fill_floors(packing: Packing, facts: Facts, job: int) -> None:
     facts.many[job] = len(marks)
     facts.corners[job, : len(marks)] = marks
     facts.floors[job, : len(marks)] = np.minimum.accumulate(costs[::-1])[::-1]
-
-
-def _summed(rates: Ticks64, lengths: Ticks64) -> Ticks64:
-    """Return the sums of rates over time, from 0 on, for each row."""
-    return np.hstack([np.zeros((len(rates), 1), np.int64), np.cumsum(rates * lengths, axis=1)])
-
-
-def _room_for(most: int, held: int) -> Partials:
-    """Return room for so many partial schedules, and for so many jobs that run in them."""
-    parts = {name: np.zeros(most, np.int64) for name in Partials._fields}
-    parts |= {name: np.zeros(held, np.int64) for name in ("ends", "kinds")}
-    parts["state"] = np.zeros(most, np.int8)
-    parts["table"] = np.full(1 << most.bit_length(), -1)
-    return Partials(**parts)

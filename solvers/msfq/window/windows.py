@@ -23,7 +23,7 @@ from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import relaxed, rounded_down
 from schedopt.solvers.msfq.window.annealing import improved
 from schedopt.solvers.msfq.window.packing import Packing
-from schedopt.solvers.msfq.window.splitting import Splitting
+from schedopt.solvers.msfq.window.partial import PartialSearch
 from schedopt.solvers.result import NOISE, Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
@@ -39,6 +39,8 @@ SHARE = 0.3
 MANY = 250
 """Jobs beyond which prices by need take too long."""
 MOST_UNIT = 2**20
+STEP = 0.1
+"""Seconds of searching between two looks at the clock."""
 BEFORE, UNLIMITED = 0.8, 60.0
 """Of the time limit, what is spent before CP-SAT; and seconds where there is none."""
 
@@ -177,9 +179,12 @@ def _searched(
     left = packing.first, packing.last
     if packing.closed:
         return left, starts, packing.known
-    search = Splitting(packing)
-    search.run(until)
-    return left, starts if search.starts is None else search.starts, search.bound
+    search = PartialSearch(packing)
+    while not search.advance(STEP) and now() < until:
+        pass
+    found = search.starts()
+    bound = search.known if search.proven else packing.bound
+    return left, starts if found is None else found, bound
 
 
 def keep(model: Window, narrowed: CpModel, left: tuple[Ticks64, Ticks64]) -> None:
@@ -217,7 +222,7 @@ def tightened(model: Window, known: Windowed, limits: Limits, narrowed: CpModel)
     if not packing.usable:
         return bound
     keep(model, narrowed, (packing.first, packing.last))
-    return max(bound, _responding(model.ticks, Splitting(packing).bound))
+    return max(bound, _responding(model.ticks, packing.bound))
 
 
 def _responding(ticks: Ticks, least: int) -> float:

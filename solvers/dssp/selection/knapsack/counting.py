@@ -13,31 +13,20 @@ def bound_by_count(
 ) -> float:
     """Bound solutions better than `value` by how many items they can have, rounded up.
 
-    See `priced_by_count`.
-    """
-    return priced_by_count(rewards, weights, room, value, enough)[0]
-
-
-def priced_by_count(
-    rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
-) -> tuple[float, float]:
-    """Return the best bound by count on solutions better than `value`, and its multiplier.
-
     At most `most` of the lightest fit, and at least `fewest` of the most rewarding are asked for.
     For every multiplier m the relaxation with rewards R_j - m is a bound if m·`most` (m > 0) or
     m·`fewest` (m < 0) is added. That is convex in m: its minimum is where the tangents of either
     side meet, or nearly; where that gains less than half of the interval, it is halved next. A
-    bound below `enough` is not improved on. The multiplier is 0 where the count says nothing.
+    bound below `enough` is not improved on.
     """
     most = _count(-weights, weights, room)
     fewest = 1 + _count(rewards, rewards, value)
     least = enough - value
     bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
-        return bound, 0.0
+        return bound
     limit = most if count > most else fewest
     here, slope = bound, limit - count  # a tangent, where one is known
-    best, left, right = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     largest = float(rewards.max())
     if count > most:
         left, right = (0.0, here, slope), (largest, largest * limit, float(limit))
@@ -48,8 +37,7 @@ def priced_by_count(
         width = right[0] - left[0]
         middle = (left[0] + right[0]) / 2 if halve else _meeting(left, right)
         relaxed, count = _relaxation(rewards, weights, room, middle, limit, least=least)
-        if relaxed < bound:
-            bound, best = relaxed, middle
+        bound = min(bound, relaxed)
         # Convex, it is nowhere below where tangents meet.
         lowest = -inf if halve else left[1] + left[2] * (middle - left[0])
         if bound < enough or bound - lowest <= least / 8:
@@ -59,7 +47,7 @@ def priced_by_count(
         else:
             right = (middle, relaxed, limit - count)
         halve = left[1] == inf or right[0] - left[0] > width / 2
-    return bound, best
+    return bound
 
 
 def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:
