@@ -52,24 +52,6 @@ def uniform(s: Any) -> float:
 
 
 @compiled
-def _fill(s: Any, numbers: Any, first: int) -> None:
-    """Fill in numbers in (0, 1) from a place on; the state stays in registers meanwhile."""
-    a, b, c, d = s[0], s[1], s[2], s[3]
-    for i in range(first, numbers.size):
-        total = a + d
-        result = ((total << np.uint64(23)) | (total >> np.uint64(41))) + a
-        t = b << np.uint64(17)
-        c ^= a
-        d ^= b
-        b ^= c
-        a ^= d
-        c ^= t
-        d = (d << np.uint64(45)) | (d >> np.uint64(19))
-        numbers[i] = (np.float64(result >> np.uint64(11)) + 0.5) * SCALE
-    s[0], s[1], s[2], s[3] = a, b, c, d
-
-
-@compiled
 def _natural_log(x: float) -> float:
     """Return log(x) of a normal number above 0, off by an ulp at most.
 
@@ -105,8 +87,9 @@ def exponential(s: Any) -> float:
 
 @compiled
 def exponentials(s: Any, numbers: Any) -> None:
-    """Fill in exponential numbers of mean 1."""
-    _fill(s, numbers, 0)
+    """Fill in exponential numbers of mean 1; the logarithms are taken several at a time."""
+    for i in range(numbers.size):
+        numbers[i] = uniform(s)
     for i in range(numbers.size):
         numbers[i] = -_natural_log(numbers[i])
 
@@ -117,20 +100,14 @@ def more(s: Any, numbers: Any, used: int) -> int:
     left = numbers.size - used
     for i in range(left):
         numbers[i] = numbers[used + i]
-    _fill(s, numbers, left)
+    for i in range(left, numbers.size):
+        numbers[i] = uniform(s)
     return 0
 
 
 @compiled
-def size(s: Any, shapes: Any, c: int, values: Any, starts: Any) -> Any:
-    """Return a job size of mean 1; two numbers are drawn whatever the shape (see `sizes`)."""
-    u, v = uniform(s), uniform(s)
-    return size_of(u, v, shapes, c, values, starts)
-
-
-@compiled
 def size_of(u: float, v: float, shapes: Any, c: int, values: Any, starts: Any) -> Any:
-    """Return the job size of mean 1 that two numbers in (0, 1) make."""
+    """Return the job size of mean 1 that two numbers in (0, 1) make, whatever the shape."""
     code, p, q, r = int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3]
     if code == 0:
         return -log(u)
@@ -167,5 +144,6 @@ def jobs(
             pick -= rates[c]
             c += 1
         times[i], classes[i] = now, c
-        sizes[i] = size(draw, shapes, c, values, starts) / services[c]
+        u, v = uniform(draw), uniform(draw)
+        sizes[i] = size_of(u, v, shapes, c, values, starts) / services[c]
         now += exponential(when) / total

@@ -19,6 +19,7 @@ from schedopt.instances.msfq import (
     Exponential,
     Hyperexponential,
     Instance,
+    JobClass,
     Lognormal,
     rigid,
 )
@@ -50,13 +51,10 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: str(s.__struct_config__.tag))
 def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
-    from schedopt.policies.msfq.random_kernels import size, stream
+    from schedopt.policies.msfq.compiled import draw
 
-    draw = stream(7, 1)
-    values = shape.scaled if isinstance(shape, Empirical) else np.empty(0)
-    shapes = np.array([shape.parameters()], dtype=float)
-    starts = np.array([0, values.size])
-    sizes = np.array([size(draw, shapes, 0, values, starts) for _ in range(200_000)])
+    job = JobClass(need=1, arrival_rate=0.5, service_rate=1.0, sizes=shape)
+    sizes = draw(Instance(name="sizes", servers=1, classes=(job,)), 1_000_000, 3).sizes
     error = 5 * np.sqrt(shape.second_moment / sizes.size)
     assert abs(sizes.mean() - 1) < error
     assert np.mean(sizes**2) == pytest.approx(shape.second_moment, rel=0.1)
