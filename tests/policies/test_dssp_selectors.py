@@ -1,7 +1,6 @@
 """Selectors, also night by night: against all subsets, their guarantees, and the clairvoyant."""
 
 import random
-import sys
 from fractions import Fraction
 from math import fsum, nextafter
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from builders.cli import process
 from builders.effort import tried
 from builders.refusals import raising
 from hypothesis import strategies as st
@@ -156,39 +154,6 @@ def test_what_asks_for_nothing_is_taken_even_into_no_room(name: str) -> None:
     assert selection.demand == 0
 
 
-@pytest.mark.parametrize("name", ["greedy", "greedy-half"])
-def test_ties_are_decided_by_file_order(name: str) -> None:
-    same = instance_of([(2, 4), (1, 2), (3, 6), (2, 4)], 8, frozenset())
-    assert select(name, same).selected == ("j0", "j1")
-    thirds = instance_of([(1, 3), (2, 6), (1, 3)], 4, frozenset())
-    assert select(name, thirds).selected == ("j0",)
-
-
-EVERY = ("greedy-half", "greedy-three-quarters", "dp-profits", "fptas", "core")
-TRAPS: list[tuple[list[tuple[float, float]], float, dict[str, tuple[float, ...]]]] = [
-    *[
-        ([(2, 1), (big, big)], big, {"greedy": (2,), **dict.fromkeys(EVERY, (big,))})
-        for big in (10.0, 1e6)
-    ],
-    ([(2, 1), (1e9, 1e9)], 1e9, {"greedy": (2,), "greedy-half": (1e9,), "core": (1e9,)}),
-    (
-        [(2, 1), *[(1000, 1000)] * 2],
-        2000,
-        {"greedy-half": (1002,), "greedy-three-quarters": (2000,)},
-    ),
-    ([(2, 1), *[(1000, 1000)] * 4], 4000, {"greedy-three-quarters": (3002, 4000)}),
-]
-
-
-@pytest.mark.parametrize(("jobs", "room", "gets"), TRAPS)
-def test_traps(
-    jobs: list[tuple[float, float]], room: float, gets: dict[str, tuple[float, ...]]
-) -> None:
-    trap = instance_of(jobs, room, frozenset())
-    for name, values in gets.items():
-        assert reward(trap, select(name, trap)) in values
-
-
 def test_three_quarters_is_the_cubic_definition() -> None:
     """The sweep over partners finds what trying greedy afresh for each pair finds, or more."""
     rng = np.random.default_rng(5)
@@ -280,11 +245,6 @@ def test_rooms_next_to_a_whole_number() -> None:
     for room, expected in ((nextafter(3.0, 0), ("j0",)), (nextafter(3.0, 9), ("j0", "j1"))):
         instance = instance_of([(1, 1), (1, 2), (1, 3)], room, frozenset())
         assert select("core", instance).selected == expected
-
-
-def test_importing_the_policies_is_quick() -> None:
-    code = "import sys, schedopt.policies.dssp; sys.exit('numba' in sys.modules)"
-    process(sys.executable, "-c", code)
 
 
 NAMES = ("nightly", "nightly-carried", "nightly-greedy")

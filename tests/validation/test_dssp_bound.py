@@ -175,6 +175,13 @@ def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:
             assert not costs_at_least(block, least + 1)
 
 
+def test_a_larger_activity_dominates_none_where_both_bounds_count() -> None:
+    block = Block(np.array([3, 2]), np.zeros(2, bool), np.array([0, 5]), 2, 2, 0)
+    with mock.patch.object(blocks, "FEW", 0):
+        assert costs_at_least(block, 5)
+        assert not costs_at_least(block, 6)
+
+
 def test_a_block_of_too_many_choices_is_none() -> None:
     ones = np.ones(12, dtype=np.int64)
     block = Block(ones, ones > 1, ones, None, 6, 0)

@@ -190,6 +190,7 @@ def test_rounding_is_forgiven_and_nothing_more() -> None:
         ({"problem": "epoch"}, "problem"),
         ({"options": {"fill": "much"}}, "options.fill"),
         ({"options": {"fill": -1}}, "options.fill"),
+        ({"options": {"fill": 1e308}}, "options.fill"),
         ({"solution": {"selected": "j0"}}, "solution.selected"),
         ({"solution": {"selectd": []}}, "solution"),
         ({"constraints": ({"kind": "no-such"},)}, "constraints[0].kind"),

@@ -30,7 +30,6 @@ class Due(NamedTuple):
     latest: Floats  # by when each stage must open, (stages,)
     stage_of: Ints  # (tasks,)
     job_of: Ints  # (tasks,)
-    rewards: Floats  # (jobs,)
 
 
 class Tail(NamedTuple):
@@ -55,7 +54,7 @@ def _left(of: Dispatch, known: Due, chosen: Array, starts: Floats, begin: Floats
     A stage opens when the one before has ended, if all of its tasks have started; else at the
     latest time at which it must, by which they must have ended.
     """
-    _, by_due, due, latest, stage_of, job_of, _ = known
+    _, by_due, due, latest, stage_of, job_of = known
     lengths, first_task, first_stage = of.lengths, of.first_task, of.first_stage
     tasks, count = np.empty(len(by_due), np.int64), 0
     for task in by_due:
@@ -128,33 +127,20 @@ def _take(tail: Tail, i: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _fit(tail: Tail) -> int:
-    """Append each item where it ends closest before its due time; return how many fit nowhere."""
+def _fit(tail: Tail) -> None:
+    """Append each item where it ends closest before its due time, if it fits anywhere."""
     order = np.argsort(tail.end, kind="mergesort")
     ends = tail.end[order]
-    missed = 0
     for i in range(len(tail.bins)):
         at = np.searchsorted(ends, tail.due[i] - tail.lengths[i], side="right") - 1
-        if at < 0 or tail.opens[i] + tail.lengths[i] > tail.due[i]:
-            missed += 1
-            continue
         p, now = order[at], max(ends[at], tail.opens[i]) + tail.lengths[i]
-        if now > tail.due[i]:
-            missed += 1
+        if at < 0 or now > tail.due[i]:
             continue
-        if tail.head[p] < 0:
-            tail.head[p] = i
-        else:
-            last = tail.head[p]
-            while tail.after[last] >= 0:
-                last = tail.after[last]
-            tail.after[last] = i
-        tail.bins[i], tail.end[p] = p, now
+        _put(tail, i, p)
         while at + 1 < len(ends) and ends[at + 1] < now:
             ends[at], order[at] = ends[at + 1], order[at + 1]
             at += 1
         ends[at], order[at] = now, p
-    return missed
 
 
 @njit(cache=True, nogil=True)
@@ -183,87 +169,21 @@ def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _mended(tail: Tail, u: int, span: float, work: Array) -> bool:
-    """Find a bin for an item, or for a shorter one whose place it takes, and so on."""
-    while work[0] > 0:
-        room, q = 0.0, -1
-        for p in range(len(tail.end)):
-            if tail.end[p] + tail.lengths[u] <= span:
-                work[0] -= 8
-                if _run(tail, p, -1, u) < np.inf:
-                    _put(tail, u, p)
-                    return True
-            room += max(0.0, span - tail.end[p])
-            if q < 0 or tail.end[p] < tail.end[q]:
-                q = p
-        work[0] -= len(tail.end)
-        if room < tail.lengths[u]:
-            return False
-        if _widened(tail, q, u, span, work):
-            _put(tail, u, q)
-            return True
-        shorter = -1
-        for i in range(len(tail.bins)):
-            p, d = tail.bins[i], tail.lengths[u] - tail.lengths[i]
-            if (
-                p >= 0
-                and d > 1e-9 * span
-                and tail.end[p] + d <= span
-                and (shorter < 0 or tail.lengths[i] < tail.lengths[shorter])
-                and _run(tail, p, i, u) < np.inf
-            ):
-                shorter = i
-        work[0] -= len(tail.bins)
-        if shorter < 0:
-            return False
-        p = tail.bins[shorter]
-        _take(tail, shorter)
-        _put(tail, u, p)
-        u = shorter
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _given_up(tail: Tail, chosen: Array, rewards: Floats, span: float) -> None:
-    """Take out the items of the job of least reward that makes room enough."""
-    asked, lacking = np.zeros(len(rewards)), 0.0
-    for end in tail.end:
-        lacking -= max(0.0, span - end)
-    out = np.zeros(len(rewards), np.bool_)
-    for i in range(len(tail.bins)):
-        if chosen[tail.owners[i]]:
-            asked[tail.owners[i]] += tail.lengths[i]
-            if tail.bins[i] < 0:
-                lacking += tail.lengths[i]
-                out[tail.owners[i]] = True
-    worst = -1
-    for j in range(len(chosen)):
-        enough = out[j] or (chosen[j] and asked[j] > 0.0 and asked[j] >= lacking)
-        if enough and (worst < 0 or rewards[j] < rewards[worst]):
-            worst = j
-    chosen[worst] = False
-    for i in range(len(tail.bins)):
-        if tail.owners[i] == worst and tail.bins[i] >= 0:
-            _take(tail, i)
-
-
-@njit(cache=True, nogil=True)
-def _settled(
-    tail: Tail, chosen: Array, rewards: Floats, span: float, tries: int, effort: int
-) -> None:
-    """Place the leftover items, or give up jobs, until every remaining item has a bin."""
-    work = np.array([effort])
-    for _ in range(tries):
-        missed = 0
-        for i in range(len(tail.bins)):
-            if tail.bins[i] < 0 and chosen[tail.owners[i]] and not _mended(tail, i, span, work):
-                missed += 1
-        if missed == 0:
-            return
-        _given_up(tail, chosen, rewards, span)
-    for i in range(len(tail.bins)):
-        if tail.bins[i] < 0:
-            chosen[tail.owners[i]] = False
+def _mended(tail: Tail, u: int, span: float, work: Array) -> None:
+    """Put an item where it can be in time, or into the emptiest bin once that is widened."""
+    room, q = 0.0, 0
+    for p in range(len(tail.end)):
+        if tail.end[p] + tail.lengths[u] <= span:
+            work[0] -= 8
+            if _run(tail, p, -1, u) < np.inf:
+                _put(tail, u, p)
+                return
+        room += max(0.0, span - tail.end[p])
+        if tail.end[p] < tail.end[q]:
+            q = p
+    work[0] -= len(tail.end)
+    if room >= tail.lengths[u] and _widened(tail, q, u, span, work):
+        _put(tail, u, q)
 
 
 @njit(cache=True, nogil=True)
@@ -278,17 +198,22 @@ def packed(
 ) -> None:
     """Dispatch by least key until a time, then pack what is left; fill in when tasks start.
 
-    There are no releases and no seats. `effort` is how many comparisons mending may take. Jobs
-    whose tasks find no place have no completion.
+    There are no releases and no seats. `effort` is how many comparisons mending may take. A job is
+    given up, and has no completion, where one of its tasks finds no place.
     """
     lengths, first, starts, completion = of.lengths, of.first_task, record.starts, record.completion
     starts[:] = np.inf
     begin = by_key_until(of, keys, jobs, record, until, known.main)
-    chosen = np.zeros(len(known.rewards), np.bool_)
+    chosen = np.zeros(len(completion), np.bool_)
     chosen[jobs] = True
     tail = _left(of, known, chosen, starts, begin)
-    if _fit(tail) > 0:
-        _settled(tail, chosen, known.rewards, known.due.max(), 8, effort)
+    _fit(tail)
+    work, span = np.array([effort]), known.due.max()
+    for i in range(len(tail.bins)):
+        if tail.bins[i] < 0 and chosen[tail.owners[i]]:
+            if work[0] > 0:
+                _mended(tail, i, span, work)
+            chosen[tail.owners[i]] = tail.bins[i] >= 0
     for p in range(len(begin)):
         now, i = begin[p], tail.head[p]
         while i >= 0:

@@ -140,7 +140,7 @@ class Packing:
         late = np.flatnonzero(~self.early)
         by_due = late[np.lexsort((-lengths[late], due[late]))]
         latest = by_stage - tasks.remaining_paths
-        self._due = Due(main, by_due, due, latest, stage_of, job_of, night.rewards)
+        self._due = Due(main, by_due, due, latest, stage_of, job_of)
 
     def run(self, of: Dispatch, keys: Floats, jobs: Ints, record: Record, part: float) -> None:
         """Dispatch some jobs by least key, and pack the rest in the last part of the night."""
