@@ -52,7 +52,7 @@ def small() -> Instance:
 
 @pytest.mark.slow
 def test_two_servers_at_load_0_9() -> None:
-    result = solve(small(), formulation="optimal-policy")
+    result = solve(small(), formulation="optimal-policy", options={"tolerance": 3e-7})
     assert result.objective == pytest.approx(9.642151, abs=3e-6)
     assert result.termination == result.solution_status == "optimal"
     assert result.bound < result.objective

@@ -46,8 +46,7 @@ class Incumbent:
     decisions: Decisions  # (J + 1, k, I + 1); beyond, those at the edge
     cost: float
     small_time: float  # mean response time of small jobs
-    box: tuple[int, int]  # I and J of the box that it was found on
-    optimum: float  # of that box: the rest of the cost is due to truncation
+    optimum: float  # of the box that it was found on: the rest is due to truncation
 
 
 class PolicySearch(QueueSearch):
@@ -171,8 +170,7 @@ class PolicySearch(QueueSearch):
         if best is not None and worth.cost >= best.cost:
             return
         small_time = yield from _small_time(process.system, decisions)
-        box = found.decisions.shape[2] - 1, len(found.decisions) - 1
-        self.incumbent = Incumbent(decisions, worth.cost, small_time, box, found.gain)
+        self.incumbent = Incumbent(decisions, worth.cost, small_time, found.gain)
 
 
 def served(process: Process) -> float:
@@ -272,7 +270,7 @@ def _thresholds(process: Process) -> Iterator[Incumbent]:
         decisions[:, :, 0] = 0
         decisions[1, 1 : l + 1] = 0
         decisions[1, 0] = 2
-        yield Incumbent(decisions, cost, small, (1, 1), cost)
+        yield Incumbent(decisions, cost, small, cost)
 
 
 def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:

@@ -74,9 +74,18 @@ def by_prices(model: Window, given: Given) -> Result | HandOn:
     stopped: Termination = "completed"
     left = None
     try:
-        left, starts, least = _searched(model, known, run.began + spare)
-        known = _better(model, known, starts)
-        bound = max(bound, _responding(model.ticks, least))
+        until = run.began + spare
+        packing, least, starts = _packed(model, known, until)
+        bound = max(bound, least)
+        if packing is not None:
+            left = packing.first, packing.last
+            search = PartialSearch(packing)
+            while not packing.closed and not search.advance(STEP) and now() < until:
+                pass
+            found = search.starts()
+            known = _better(model, known, starts if found is None else found)
+            if search.proven:
+                bound = max(bound, _responding(model.ticks, search.known))
         if now() - run.began >= spare:
             stopped = "time-limit"
     except KeyboardInterrupt:
@@ -156,35 +165,25 @@ def _better(model: Window, known: Windowed, starts: Ticks64) -> Windowed:
     return min(known, other, key=model.instance.objective_of)
 
 
-def _priced(model: Window, known: Windowed, until: float) -> tuple[PriceSearch, Ticks64, Ticks64]:
-    """Return prices of servers, the times at which they change, and the starts that are known."""
+def _packed(model: Window, known: Windowed, until: float) -> tuple[Packing | None, float, Ticks64]:
+    """Return prices by need, a bound, and the starts that are known.
+
+    Where times are rounded, or prices by need take too long, the bound is by prices for all alike.
+    """
     ticks, starts = model.ticks, _starts(model, known)
     at = starts.astype(np.float64)
     grid = grid_of(ticks, at, 10 * len(at))
     target = float((at + ticks.run - ticks.submit) @ ticks.weight)
     alike = PriceSearch(ticks, target, grid, rounds=ROUNDS, most_unit=MOST_UNIT)
     alike.advance(max(until - now(), 0.0))
-    return alike, grid, starts
-
-
-def _searched(
-    model: Window, known: Windowed, until: float
-) -> tuple[tuple[Ticks64, Ticks64] | None, Ticks64, int]:
-    """Return the first and the last start that better schedules have, the best, and a bound."""
-    alike, grid, starts = _priced(model, known, until)
-    packing = Packing(model.ticks, grid, sum_of(model.ticks, starts))
+    bound = alike.bound or 0.0
+    if not model.exact or model.count > MANY:
+        return None, bound, starts
+    packing = Packing(ticks, grid, sum_of(ticks, starts))
     packing.open(alike.best.prices / alike.best.unit, until)
     if not packing.usable:
-        return None, starts, 0
-    left = packing.first, packing.last
-    if packing.closed:
-        return left, starts, packing.known
-    search = PartialSearch(packing)
-    while not search.advance(STEP) and now() < until:
-        pass
-    found = search.starts()
-    bound = search.known if search.proven else packing.bound
-    return left, starts if found is None else found, bound
+        return None, bound, starts
+    return packing, max(bound, _responding(ticks, packing.bound)), starts
 
 
 def keep(model: Window, narrowed: CpModel, left: tuple[Ticks64, Ticks64]) -> None:
@@ -212,17 +211,10 @@ def exactly(ticks: Ticks, mean: float) -> Fraction:
 def tightened(model: Window, known: Windowed, limits: Limits, narrowed: CpModel) -> float:
     """Return a bound, and leave a copy of the model the starts that better schedules have."""
     limit = UNLIMITED if limits.time_limit is None else SHARE * limits.time_limit
-    until = now() + limit
-    alike, grid, starts = _priced(model, known, until)
-    bound = alike.bound or 0.0
-    if not model.exact or model.count > MANY:
-        return bound
-    packing = Packing(model.ticks, grid, sum_of(model.ticks, starts))
-    packing.open(alike.best.prices / alike.best.unit, until)
-    if not packing.usable:
-        return bound
-    keep(model, narrowed, (packing.first, packing.last))
-    return max(bound, _responding(model.ticks, packing.bound))
+    packing, bound, _ = _packed(model, known, now() + limit)
+    if packing is not None:
+        keep(model, narrowed, (packing.first, packing.last))
+    return bound
 
 
 def _responding(ticks: Ticks, least: int) -> float:
