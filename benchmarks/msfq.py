@@ -5,10 +5,9 @@
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from math import inf
-from typing import Any
 
 from benchmarks.rivals import simpy_cluster
 from benchmarks.tables import Measured, measurement, row, run
@@ -21,16 +20,9 @@ from schedopt.policies.msfq.replications import pooled, replicated
 from schedopt.policies.msfq.simulation import play
 from schedopt.solvers.msfq.threshold.approximation import area
 from schedopt.solvers.msfq.threshold.exact import exact
-from schedopt.validation.reproduce.msfq_figures import unit_sized
 
 JOBS = 5_000_000
 FEW = 100_000
-
-
-def at_load(servers: int, parts: Mapping[int, float], load: float, **more: Any) -> Instance:
-    """Return a system of unit sizes at a load; parts say by need which jobs there are."""
-    rate = load * servers / sum(need * part for need, part in parts.items())
-    return unit_sized(servers, parts, rate, **more)
 
 
 @measurement

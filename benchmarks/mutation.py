@@ -1,13 +1,12 @@
 """Mutation tests of the checkers: one change at a time, and the tests run again.
 
-``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--quick]
-[--file FILE]``: so many changes (20) drawn for each module of a room of ``validation`` (dssp,
-epoch, hesrpt, msfq, or documents for what they share): comparisons, signs, operators, constants,
-conditions and calls. A change is killed if a test of the room that runs the function fails, or
-takes far longer; quickly, if one of those does that solve nothing anew. What becomes of changes is
-written to a file; run again, those that were killed are not tried again. A change is made in the
-process, by giving functions another code; what stands outside of functions is not changed. Exit 1
-below 95%.
+``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--file FILE]``: so
+many changes (20) drawn for each module of a room of ``validation`` (dssp, epoch, hesrpt, msfq, or
+documents for what they share): comparisons, signs, operators, constants, conditions and calls. A
+change is killed if a test of the room that runs the function fails, or takes far longer. What
+becomes of changes is written to a file; run again, those that were killed are not tried again. A
+change is made in the process, by giving functions another code; what stands outside of functions is
+not changed. Exit 1 below 95%.
 """
 
 import argparse
@@ -33,13 +32,13 @@ from benchmarks.tables import kept, out
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("documents", "dssp", "epoch", "hesrpt", "msfq")
+FORGERIES = "tests/validation/test_forged.py"
 FORGED = (
+    "test_no_field_of_a_solution_may_be_another",
     "test_what_is_not_forged_passes",
     "test_a_certificate_shows_no_more_than_the_optimum",
     "test_no_forgery_passes",
 )
-FIELDS = "tests/validation/test_forged.py"
-"""Which changes every field of a solution: what of a checker is not held by that is seldom held."""
 SHARED = ("questions", "forged", "dssp_selection_checker", "msfq_checker")
 """Tests of what all rooms share."""
 FURTHER = {
@@ -236,19 +235,18 @@ class First:
             self.killers.append(report.nodeid)
 
 
-def tests(room: str, *, own: bool) -> list[str]:
-    """Return the tests of a room: also those of its own, or that import it, which solve."""
+def tests(room: str) -> list[str]:
+    """Return the tests of a room: forgeries, and those of its own, or that import it."""
     if room == "documents":
         return [f"tests/validation/test_{name}.py" for name in SHARED]
-    fields = f"{FIELDS}::test_no_field_of_a_solution_may_be_another[{room}]"
-    forged = [f"tests/validation/test_forged.py::{test}[{room}]" for test in FORGED]
+    forged = [f"{FORGERIES}::{test}[{room}]" for test in FORGED]
     files = [
         file
         for part in ("validation", "solvers")
         for file in sorted(ROOT.glob(f"tests/{part}/test_*.py"))
         if f"validation/test_{room}_" in str(file) or f"validation.{room}" in file.read_text()
     ]
-    return [fields, *forged, *((*map(str, files), *FURTHER.get(room, ())) if own else ())]
+    return [*forged, *map(str, files), *FURTHER.get(room, ())]
 
 
 def fails(some: list[str], first: First, seconds: float) -> bool:
@@ -313,7 +311,7 @@ class Tried(msgspec.Struct, frozen=True):
 def measured(room: str, words: argparse.Namespace) -> tuple[int, int]:
     """Print what becomes of changes in a room, by module; return how many, and how many killed."""
     first = First()
-    if fails(tests(room, own=not words.quick), first, 3_600.0):
+    if fails(tests(room), first, 3_600.0):
         sys.exit(f"{room}: tests fail without a change: {first.killers}")
     gone = {(line.module, line.change) for line in kept(words.file, Tried) if line.killed}
     tried = killed = 0
@@ -365,7 +363,6 @@ def main() -> None:
     given.add_argument("--each", type=int, default=20)
     given.add_argument("--seed", type=int, default=0)
     given.add_argument("--only", default="")
-    given.add_argument("--quick", action="store_true")
     given.add_argument("--file", type=Path)
     words = given.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))

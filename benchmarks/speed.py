@@ -9,7 +9,7 @@ from benchmarks.tables import run
 TABLES = (
     *(verbs.starting, verbs.rows, verbs.first),
     *(dssp_shares.fair_share, dssp_shares.many_teams),
-    *(dssp.knapsack, dssp.strongly_correlated, dssp.reading, dssp.reading_many),
+    *(dssp.knapsack, dssp.strongly_correlated, dssp.reading),
     *(ready_jobs.ready_jobs, ready_jobs.ready_tables),
     *(dssp.dispatch, dssp.schedules),
     *(hesrpt.closed_form, hesrpt.program, hesrpt.unequal, hesrpt.gaps, hesrpt.regret),

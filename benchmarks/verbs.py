@@ -81,9 +81,15 @@ def pairs() -> Measured:
     yield "bench of tiny instances, --jobs 2 over one, whole commands by the clock"
     for count, least in FASTER.items():
         with TemporaryDirectory() as name:
-            _tiny(Path(name) / "one" / "rest", count)
-            one, two = (_command(Path(name), jobs, count)[0] for jobs in (1, 2))
-            yield row(f"{count:,} instances", two / one, "times", least=least)
+            _tiny(Path(name) / "tiny", count)
+            seconds = []
+            for jobs in (1, 2):
+                words = ("bench", f"{name}/tiny", "--policy", "greedy", "--jobs", f"{jobs}")
+                began = time.perf_counter()
+                command_cpu((*SCHEDOPT, *words, "--output", f"{name}/{jobs}.jsonl"), INSTALLED)
+                seconds.append(time.perf_counter() - began)
+            one, two = seconds
+            yield row(f"{count:,} instances", one / two, "times", least=least)
 
 
 @measurement
@@ -92,9 +98,8 @@ def rows() -> Measured:
 
     A rate is that of a whole call of `bench`, the best of `RUNS`, in a process that has solved a
     few instances before, as a cluster's workers have: reading, planning and writing are in it, and
-    so is starting the two processes. Below are whole commands, with starting Python and loading
-    all that is compiled; they have no target. CPU time is this process's and that of processes
-    that it has waited for: of a cluster's none.
+    so is starting the two processes; `pairs` has whole commands. CPU time is this process's and
+    that of processes that it has waited for: of a cluster's none.
     """
     from distributed import LocalCluster
 
@@ -113,10 +118,6 @@ def rows() -> Measured:
         for by, (rate, milliseconds) in rates.items():
             wanted = WANTED.get(by, rates["one process"][0])
             yield row(by, rate, "instances/s", least=wanted, CPU_ms_each=milliseconds)
-        for jobs in (1, 2):
-            rate, milliseconds = _command(folder, jobs)
-            by = f"the command, --jobs {jobs}"
-            yield row(by, rate, "instances/s", CPU_ms_each=milliseconds)
 
 
 def _rate(folder: Path, jobs: int = 1, cluster: str | None = None) -> tuple[float, float | None]:
@@ -139,15 +140,6 @@ def _tiny(folder: Path, count: int) -> None:
     for i in range(count):
         text = problem("dssp").tiny.replace(b'"tiny"', b'"%d"' % i)
         (folder / f"{i:04}.json").write_bytes(text)
-
-
-def _command(folder: Path, jobs: int, count: int = INSTANCES) -> tuple[float, float]:
-    """Return the rate of a whole command on the instances of `_rate`, and its CPU time."""
-    output = folder / f"command-{jobs}.jsonl"
-    words = ("bench", f"{folder / 'one' / 'rest'}", "--policy", "greedy", "--jobs", f"{jobs}")
-    began = time.perf_counter()
-    spent = command_cpu((*SCHEDOPT, *words, "--output", f"{output}"), INSTALLED)
-    return count / (time.perf_counter() - began), 1e3 * spent / count
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -246,22 +247,12 @@ class Machine:
 
 
 def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], list[int]]:
-    """Return jobs in topological order, then those of a cycle, if any."""
-    order: list[int] = []
-    done: set[int] = set()
-    for first in range(len(jobs)):
-        path: list[int] = [first] if first not in done else []
-        while path:
-            j = path[-1]
-            waits = [index[name] for name in jobs[j].after if index[name] not in done]
-            if not waits:
-                done.add(j)
-                order.append(path.pop())
-            elif waits[0] in path:
-                return order, [*path[path.index(waits[0]) :], waits[0]]
-            else:
-                path.append(waits[0])
-    return order, []
+    """Return jobs in topological order, then those of a cycle, if any, each after the next."""
+    after = {j: [index[name] for name in job.after] for j, job in enumerate(jobs)}
+    try:
+        return [*TopologicalSorter(after).static_order()], []
+    except CycleError as error:
+        return [], error.args[1][::-1]
 
 
 def completions(night: Instance) -> list[Fraction | None]:

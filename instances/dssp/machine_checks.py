@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,8 +77,10 @@ def check_machine(night: Instance) -> None:
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
         expect(work > 0, "some processor before the deadline", shown(found), place)
     for j, job in enumerate(night.jobs):
-        for problem in _asks(night, job):
-            raise problem.within(f"jobs[{j}]")
+        try:
+            _check_needs(night, job)
+        except InputError as error:
+            raise error.within(f"jobs[{j}]") from None
     cycle = in_order(night.jobs, night.index)[1]
     if cycle:
         names = " after ".join(night.jobs[j].name for j in cycle)
@@ -132,43 +134,28 @@ def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
         before = time
 
 
-def _asks(night: Instance, job: Job) -> Iterator[InputError]:
-    """Yield what is wrong with a job's needs."""
-    for i, name in enumerate(job.after):
-        if name not in night.index:
-            yield _unknown(name, night.index, "a job", f"after[{i}]")
-    yield from _twice(job.after, "after")
-    for i, name in enumerate(job.pools or ()):
-        if name not in night.pools:
-            yield _unknown(name, night.pools, "one of the file's `pools`", f"pools[{i}]")
-    yield from _twice(job.pools or (), "pools")
+def _check_needs(night: Instance, job: Job) -> None:
+    """Raise `InputError` if a job needs what there is not."""
+    for key, known, what in (
+        ("after", night.index, "a job"),
+        ("pools", night.pools, "one of the file's `pools`"),
+    ):
+        names = getattr(job, key) or ()
+        for i, name in enumerate(names):
+            with placed(f"{key}[{i}]"):
+                pick(name, known, what)
+        refuse_twice(names, key, "a name")
     machine = night.machine
     for name, amount in job.holds.items():
-        place = f"holds.{name}"
-        if name not in night.resources:
-            yield _unknown(name, night.resources, "one of the file's `resources`", place)
-        elif amount > (most := machine.resources[name].most):
-            expected = f"at most {float(most):g}, all that there ever is"
-            yield InputError(expected, found=shown(amount), place=place)
+        with placed(f"holds.{name}"):
+            pick(name, night.resources, "one of the file's `resources`")
+        most = machine.resources[name].most
+        expected = f"at most {float(most):g}, all that there ever is"
+        expect(amount <= most, expected, amount, f"holds.{name}")
     most = max(machine.pools[name].most for name in machine.of_job(job))
-    if job.processors > most:
-        expected = f"at most {float(most):g}, all that there ever are"
-        yield InputError(expected, found=shown(job.processors), place="processors")
-    if job.max_processors is not None and job.max_processors < job.processors:
+    expected = f"at most {float(most):g}, all that there ever are"
+    expect(job.processors <= most, expected, job.processors, "processors")
+    if job.max_processors is not None:
         expected = f"at least {job.processors}, what each task takes"
-        yield InputError(expected, found=shown(job.max_processors), place="max_processors")
-
-
-def _unknown(name: str, known: Mapping[str, object], what: str, place: str) -> InputError:
-    try:
-        pick(name, known, what)
-    except InputError as error:
-        return error.within(place)
-    raise AssertionError(name)
-
-
-def _twice(names: Sequence[str], place: str) -> Iterator[InputError]:
-    try:
-        refuse_twice(names, place, "a name")
-    except InputError as error:
-        yield error
+        enough = job.max_processors >= job.processors
+        expect(enough, expected, job.max_processors, "max_processors")

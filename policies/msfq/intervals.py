@@ -45,13 +45,11 @@ class Interval(NamedTuple):
     independent: float
 
 
-def interval(
-    residuals: Floats, mean: float, *, observations: float = inf, positive: bool = True
-) -> Interval:
+def interval(residuals: Floats, mean: float, *, observations: float = inf) -> Interval:
     """Return the 95% interval of a mean from the deviations of short batches from it, shape (B,).
 
     ``observations`` is the number of independent observations that the run is worth by what else is
-    known of it. A ``positive`` quantity is taken to be skewed to the right.
+    known of it.
     """
     if len(residuals) < BATCHES:
         return Interval(None, min(observations, float(len(residuals))))
@@ -64,7 +62,7 @@ def interval(
     else:
         wanted = max(8.0, independent / LONG)
         half = _half_width(residuals, max(b for b in T_QUANTILES if b <= wanted))
-    if positive and mean > 0:
+    if mean > 0:
         half = mean * ((1.0 - 0.5 * min(half / mean, WIDEST)) ** -2 - 1.0)
     return Interval(half, fewest)
 

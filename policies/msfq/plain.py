@@ -5,7 +5,9 @@ the simulation itself finds; everything else is counted from that afterwards.
 """
 
 import traceback
+from collections.abc import Mapping
 from heapq import heappop, heappush
+from math import inf
 
 import numpy as np
 
@@ -30,8 +32,18 @@ class Times:
         self.stop, self.most = 0.0, 0
 
 
-def _times(queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment) -> Times:
-    """Simulate jobs under a fresh rule; where ``each`` counts, until none can start."""
+def times(  # noqa: PLR0917
+    queue: Instance,
+    name: str,
+    rule: Rule,
+    trace: Trace,
+    run: Experiment,
+    together: bool = False,
+) -> Times:
+    """Simulate jobs under a fresh rule; where ``each`` counts, until none can start.
+
+    The rule is asked after each event or, with ``together``, after all events of an instant.
+    """
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
     due: dict[int, float] = {}
@@ -40,9 +52,7 @@ def _times(queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while True:
         arrival = at[arrived] if arrived < count else np.inf
-        while ends and due.get(ends[0][1]) != ends[0][0]:  # of a job that was stopped
-            heappop(ends)
-        end = ends[0][0] if ends else np.inf
+        end = _next_end(ends, due)
         now = min(arrival, end)
         turn = clock.next < now
         if (not turn and now == np.inf) or (arrived == count and not (inside and run.each)):
@@ -64,6 +74,8 @@ def _times(queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
             outcome.most = max(outcome.most, inside)
             if run.pace and arrived % LOOK == 0:
                 run.pace(arrived)
+        if together and state.now in (_next_end(ends, due), *at[arrived : arrived + 1]):
+            continue
         while True:
             started = asked(name, rule, state)
             while state.killed:
@@ -78,6 +90,13 @@ def _times(queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
             heappush(ends, (due[job], job))
     outcome.stop = state.now
     return outcome
+
+
+def _next_end(ends: list[tuple[float, int]], due: Mapping[int, float]) -> float:
+    """Return when the next job ends, and drop the ends of jobs that were stopped."""
+    while ends and due.get(ends[0][1]) != ends[0][0]:
+        heappop(ends)
+    return ends[0][0] if ends else inf
 
 
 class _Clock:
@@ -136,7 +155,7 @@ def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Mea
     else:
         n = run.arrivals
         trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
-    return _counted(queue, trace, _times(queue, name, rule, trace, run), run)
+    return _counted(queue, trace, times(queue, name, rule, trace, run), run)
 
 
 def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:

@@ -318,8 +318,7 @@ def _each(value: int | str | None, name: str, default: tuple[int, ...]) -> tuple
 def _tuned(
     queue: bytes, arrivals: int, given: tuple[tuple[str, int | str | None], ...]
 ) -> Mapping[str, Any]:
-    from schedopt.policies.msfq.tuning import tune_class_thresholds
+    from schedopt.policies.msfq.tuning import tuned
 
     fixed = {name: value for name, value in given if value is not None}
-    instance = msgspec.json.decode(queue, type=Instance)
-    return tune_class_thresholds(instance, arrivals=arrivals, fixed=fixed, verdict=False).options
+    return tuned(msgspec.json.decode(queue, type=Instance), arrivals, fixed)

@@ -216,6 +216,9 @@ def _better(entry: Entry, result: Document, bound: str) -> dict[str, str]:
         if theirs is None:
             continue
         ahead = 1.0 if ours is None else (theirs - ours if up else ours - theirs)
-        if ahead > CLOSER * abs(ours or 0.0):
+        apart = CLOSER * abs(ours or 0.0)
+        if ahead > apart:
             found[what] = f"{what} {theirs:.12g}, where {ours} was known"
+        elif what == "bound" and not entry.certificate and ahead >= -apart:
+            found[what] = f"bound {theirs:.12g} is re-proved, which was believed"
     return found

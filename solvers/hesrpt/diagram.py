@@ -318,24 +318,6 @@ class Diagram:
             least = rest.min(axis=1, initial=inf)
         self.bound, self.paths = float(least[0]), float(paths[0])
 
-    def cheapest(self) -> Order:
-        """Return an order, from the last job, that is cheap at the prices of the last pass."""
-        least = [np.zeros(0)]
-        for layer in reversed(self.layers):
-            there = layer.child >= 0
-            after = least[-1][layer.child] if len(least[-1]) else 0.0
-            rest = np.where(there, layer.prices * self.sizes + after, inf)
-            least.append(rest.min(axis=1, initial=inf))
-        least.reverse()
-        order, node = [], 0
-        for depth, layer in enumerate(self.layers):
-            after = least[depth + 1][layer.child[node]] if depth + 1 < len(self.layers) else 0.0
-            there = layer.child[node] >= 0
-            rest = np.where(there, layer.prices[node] * self.sizes + after, inf)
-            order.append(int(np.argmin(rest)))
-            node = int(layer.child[node, order[-1]])
-        return np.array(order, dtype=np.int64)
-
     def left(self) -> Paths:
         """Return the orders that are left as paths, the nodes of all layers in one row."""
         firsts = np.cumsum([0, *(len(layer.base) for layer in self.layers)])

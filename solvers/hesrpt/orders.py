@@ -46,8 +46,6 @@ TRIALS = 20_000
 """Moves that the local search tries at the most, beyond one round."""
 WORK = 200_000
 """Nodes, or moves, times jobs cubed between two looks at the clock."""
-WORTH = 1.1
-"""Orders from a diagram are improved if they cost at most this many times the best."""
 TOGETHER = 1e-12
 """Completions this near, relatively, count as simultaneous: only rounding separates them."""
 NOTHING = np.zeros((0, 0))
@@ -244,31 +242,9 @@ class OrderTree(OrderSearch):
                     return False
             self._pass = None
             self.bound = max(self.bound, min(diagram.bound, self.value))
-            if diagram.paths and self.playable:
-                self._improve(diagram.cheapest(), until)
             if diagram.paths <= FEW_PATHS or diagram.stalled:
                 self._tree, self._late = self._sown(), self._late._replace(paths=diagram.left())
         return self._explore(until)
-
-    def _improve(self, order: Order, until: float) -> None:
-        """Move jobs in an order while that helps, at most one round for each job.
-
-        Under side constraints prices take far longer: there only an order that is better than the
-        best is improved.
-        """
-        vain, move, count = 0, 0, len(order)
-        ends = played(self._curves, self.sizes, self.prices(order), NOTHING)
-        cost = float(self.costs @ ends)
-        moves = max(1, WORK // count**3)
-        worth = self.value * (1.0 - NEAR if self._curves.bounded else WORTH)
-        while vain < count * count and move < count**3 and cost < worth:
-            better, last = insertion(self._curves, self._late, order, cost, move, moves)
-            vain = last if better < cost else vain + moves
-            cost, move = better, move + moves
-            if now() >= until:
-                break
-        if cost < self.value:
-            self.value, self.order = cost, order
 
     def _sown(self) -> Tree:
         """Return a tree with its root alone, and the best solution."""

@@ -325,24 +325,6 @@ def all_cheapest(
     return total
 
 
-@compiled
-def completing_at(
-    c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, cells: Ints, out: Floats
-) -> None:
-    """Put the costs of jobs alone that complete after given numbers of cells into ``out``, (n, T).
-
-    It is infinite where a job cannot be done by then.
-    """
-    for i in range(len(jobs)):
-        j, start = jobs[i], costs[jobs[i]] / speed(c, jobs[i], c.mosts[jobs[i]])
-        for k in range(cells.shape[1]):
-            price = price_until(c, path, j, sizes[j], cells[i, k], start)
-            out[i, k] = inf
-            if price < inf:
-                start = max(price, 1e-300)
-                out[i, k], _ = cost_until(c, path, j, sizes[j], costs[j], start, cells[i, k])
-
-
 @njit(cache=True)
 def completing_in(
     c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats

@@ -22,7 +22,6 @@ from schedopt.solvers.hesrpt.path_kernels import (
     Path,
     add_up,
     all_cheapest,
-    completing_at,
     completing_in,
 )
 
@@ -182,23 +181,6 @@ class Rents:
         never = [(until + row).min(axis=1) > spare for row in since]  # job i after each
         bits = np.array(never) * (1 << np.arange(len(never)))
         return np.asarray(bits.sum(axis=1) - np.diag(bits))
-
-    def completing(self, when: Floats) -> Generator[None, None, Floats]:
-        """Return each job's cost alone at some completion times, shape (M, T); yields now and then.
-
-        Times are moved to the ends of cells nearby.
-        """
-        path = self.path()
-        cells: Ints = np.clip(np.searchsorted(self.times, when), 1, self.rents.shape[1])
-        jobs, out = np.arange(len(when)), np.zeros(when.shape)
-        some = max(1, WORK // (10 * when.shape[1]))
-        for first in range(0, len(jobs), some):
-            part = slice(first, first + some)
-            completing_at(
-                self.curves, path, self.sizes, self.costs, jobs[part], cells[part], out[part]
-            )
-            yield
-        return out
 
 
 class Climb:

@@ -24,17 +24,11 @@ MOST_CELLS = 400
 FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
 """Replayed orders go on while each improves by this fraction, at first and later; and most
 rounds."""
-NEARLY = 1e-3
-"""Jobs are moved once climbing alone closes no more of the gap than this fraction of the cost."""
 STEPS, LEAST_PART = 60, 0.03
 """Most steps of a climb, and the fraction of the first step at which it ends."""
 CLIMBED = 1e-5
-"""Rounds of climbing and moving end once the gap shrinks by no more than this fraction of the
+"""Rounds of climbing end once the gap shrinks by no more than this fraction of the
 cost."""
-FAR = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
-"""How many places a job is moved, to either side."""
-TRIALS, FEWEST = 4_000_000, 100
-"""Moves tried in a round times jobs squared, and the fewest moves of a round."""
 NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
 WORK = 20_000
@@ -102,32 +96,18 @@ class RentSearch:
             yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
         if len(self.sizes) > MOST_PLAYED:
             return
-        if self._teams and len(self.sizes) >= LARGE:
-            return
         yield from self._play(self.costs / self._tops)
-        if self._teams:
-            yield from self._around(self._path)
-            return
         yield from self._settle(self._start, 1.0)
-        if self.value < inf:
+        if self.value < inf and not self._teams:
             yield from Climb(self.rents, *self._path).step(self.value)
             yield from self._settle(self.order, FAIRLY)
         gap = inf
         while self.value < inf and self._gap() < gap - CLIMBED * self.value:
             gap = self._gap()
             yield from self._climb(*self._path, self.value)
+            if self._teams:
+                yield from self._climb(self.rents.times, self.rents.rents, self.value)
             yield from self._settle(self.order, SETTLED)
-            if self._gap() > gap - NEARLY * self.value:
-                yield from self._move()
-
-    def _around(self, path: tuple[Floats, Floats]) -> Iterator[None]:
-        """Climb from guessed rents, and from the best, as long as the gap shrinks."""
-        gap = inf
-        while self.value < inf and self._gap() < gap - NEARLY * self.value:
-            gap = self._gap()
-            yield from self._climb(*path, self.value)
-            yield from self._climb(self.rents.times, self.rents.rents, self.value)
-            path = self._guessed(self.ends)
 
     def _gap(self) -> float:
         return self.value - self.rents.bound
@@ -206,38 +186,6 @@ class RentSearch:
                 yield from self._play(self.rents.prices)
             if last:
                 return
-
-    def _move(self) -> Iterator[None]:
-        """Move single jobs in the best order, cheapest moves at the rents first."""
-        order, count = self.order, len(self.order)
-        own = np.zeros(count)
-        yield from self._price(order, own, 0)
-        for j, far in (yield from self._moves()):
-            a = int(np.flatnonzero(order == j)[0])
-            b = min(max(a + far, 0), count - 1)
-            trial = np.insert(np.delete(order, a), b, j)
-            prices = own.copy()
-            yield from self._price(trial, prices, min(a, b))
-            if float(prices @ self.sizes) >= self.value:
-                continue
-            value = self.value
-            if (yield from self._play(prices)) < value * (1.0 - NEAR):
-                order, own = trial, prices
-
-    def _moves(self) -> Generator[None, None, list[tuple[int, int]]]:
-        """Yield now and then; return moves as (job, places), the best first."""
-        count, order = len(self.order), self.order
-        far = np.array([far for far in FAR if far < count], dtype=np.int64)
-        far = np.concatenate([[0], far, -far])
-        places = np.clip(np.arange(count)[:, None] + far, 0, count - 1)
-        when = np.zeros((count, len(far)))
-        when[order] = self.ends[order][places]
-        found = yield from self.rents.completing(when)
-        own = np.where(np.isfinite(found[:, :1]), found[:, :1], 0.0)  # else it is too early
-        rise = found[:, 1:] - own
-        best = np.argsort(rise, axis=None, kind="stable")[: max(TRIALS // count**2, FEWEST)]
-        jobs, moved = np.unravel_index(best, rise.shape)
-        return list(zip(jobs.tolist(), far[1:][moved].tolist(), strict=True))
 
     def solution(self) -> Allocated:
         """Return the best play."""

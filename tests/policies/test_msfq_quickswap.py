@@ -14,7 +14,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
-from schedopt.policies.msfq.tuning import tune, tune_class_thresholds
+from schedopt.policies.msfq.tuning import searched, tuned
 from schedopt.validation.reproduce.msfq_figures import four_classes, simulated
 
 
@@ -134,11 +134,11 @@ def test_the_default_is_adaptive_quickswap(queue: Instance) -> None:
 
 def test_tuned_thresholds_beat_the_papers_policies() -> None:
     queue = three()
-    tuned = tune_class_thresholds(queue, arrivals=20_000)
-    assert tuned.gain > tuned.gain_confidence > 0
+    chosen = {"arrivals": 400_000, **tuned(queue, 20_000, {})}
+    ours = evaluate(queue, "class-thresholds", options=chosen, seed=1)
     for name in ("msf", "adaptive-quickswap", "first-fit"):
-        other = evaluate(queue, name, options={"arrivals": 400_000})
-        assert tuned.objective < other.objective
+        other = evaluate(queue, name, options={"arrivals": 400_000}, seed=1)
+        assert ours.objective < other.objective
 
 
 def test_a_policy_tunes_its_own_thresholds_and_says_which() -> None:
@@ -154,8 +154,7 @@ def test_a_policy_tunes_its_own_thresholds_and_says_which() -> None:
 def test_options_under_which_work_piles_up_are_not_chosen() -> None:
     never = {"first": "least", "call": "1,1,1000000"}
     good = {"first": "most", "call": "1,1,1"}
-    tuned = tune(three(), "class-thresholds", good, lambda _: iter([never]), arrivals=5000)
-    assert tuned.options == good
+    assert searched(three(), [good], lambda _: iter([never]), 5000) == good
 
 
 @pytest.mark.parametrize("value", ["1,2", "a", "1,-2,3", "1,2,99999999999"])

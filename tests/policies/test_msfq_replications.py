@@ -322,8 +322,6 @@ def test_what_an_interval_needs() -> None:
     assert interval(residuals[:-1], 1.0).half_width is None
     assert interval(series(0.99), 1.0).half_width is None
     assert interval(np.zeros(BATCHES), 1.0).half_width == 0.0
-    signed = interval(residuals, -1.0).half_width
-    assert signed == interval(residuals, 5.0, positive=False).half_width
     assert all(BATCHES % batches == 0 for batches in T_QUANTILES)
 
 

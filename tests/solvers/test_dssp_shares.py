@@ -74,7 +74,7 @@ def drawn(seed: int, jobs: int = 7) -> tuple[Instance, list[Constraint]]:
     return night, rules
 
 
-@pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((3, 4), (4, 1000))])
+@pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((1, 2),)])
 def test_lists_that_are_too_short_make_no_false_proof(
     rounds: tuple[tuple[int, int], ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

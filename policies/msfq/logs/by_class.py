@@ -1,17 +1,15 @@
 """Admission rules on logs: the needs of the jobs are the classes that the rules speak of."""
 
-from heapq import heapify, heappop, heappush
-from math import inf
-
 import numpy as np
 
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
+from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.compiled import seen_of
 from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, played
-from schedopt.policies.msfq.played import fault
-from schedopt.policies.msfq.rule import Job, Plan, Rule, State, Twin
+from schedopt.policies.msfq.played import Experiment, fault
+from schedopt.policies.msfq.rule import Plan, Rule, Twin
 from schedopt.policies.registry import NotApplicableError
 
 
@@ -76,31 +74,11 @@ def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
 
 def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats:
     """Replay in plain Python: at each instant ends, then submits, then the rule until done."""
-    from schedopt.policies.msfq.plain import asked
+    from schedopt.policies.msfq.plain import times
 
-    jobs, state = queue.jobs, State(classes(queue))
-    submit, run = jobs.submit.tolist(), jobs.run.tolist()
-    kind = np.unique(jobs.need, return_inverse=True)[1].tolist()
-    starts, ends = np.full(len(jobs), np.inf), list[tuple[float, int]]()
-    came = 0
-    while came < len(jobs) or ends:
-        state.now = min(submit[came] if came < len(jobs) else inf, ends[0][0] if ends else inf)
-        while ends and ends[0][0] == state.now:
-            state.complete(heappop(ends)[1])
-        while came < len(jobs) and submit[came] == state.now:
-            known = run[came] if estimates else None
-            state.arrive(Job(came, kind[came], state.needs[kind[came]], state.now, known))
-            came += 1
-        while True:
-            job = asked(plan.name, rule, state)
-            while state.killed:  # they begin anew: what was done of them is idle time
-                number = state.killed.pop()
-                starts[number] = np.inf
-                ends = [end for end in ends if end[1] != number]
-                heapify(ends)
-            if job is None:
-                break
-            state.start(job)
-            starts[job.number] = state.now
-            heappush(ends, (state.now + run[job.number], job.number))
-    return starts
+    jobs, count = queue.jobs, len(queue.jobs)
+    kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int64)
+    trace = Trace(jobs.submit, kind, jobs.run)
+    run = Experiment(count, 0, 1, 0, trace, True, True, np.empty(0), estimates)
+    starts = times(classes(queue), plan.name, rule, trace, run, together=True).starts
+    return np.where(np.isnan(starts), np.inf, starts)

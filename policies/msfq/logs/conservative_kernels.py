@@ -19,22 +19,21 @@ from schedopt.policies.msfq.logs.replay_kernels import (
 )
 from schedopt.solvers.kernels.bisection import last_at_most
 
-LOW, HIGH, FIRST, LAST, EARLY = range(5)
-"""Places in ``at``: the bounds of the profile, the ends of the line, and whether a job has just
-ended that was planned to run longer."""
+LOW, HIGH, EARLY = range(3)
+"""Places in ``at``: the bounds of the profile, and whether a job has just ended that was planned to
+run longer."""
 
 
 class Reserved(NamedTuple):
     """The state of conservative backfilling beside the machine's.
 
-    ``reserved`` is when each job is to start. ``after`` and ``above`` link the waiting jobs both
-    ways, in the order in which they came. ``times`` and ``room`` are the profile.
+    ``line`` are the waiting jobs in the order in which they came, ``reserved`` when each job is to
+    start; ``times`` and ``room`` are the profile.
     """
 
     at: Any
+    line: Any
     reserved: Any
-    after: Any
-    above: Any
     times: Any
     room: Any
 
@@ -60,16 +59,15 @@ def _serve(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
         _promise(now, log, machine, own)
     if machine.alarm[0] <= now:
-        machine.alarm[0] = NEVER
-        job = at[FIRST]
-        while job >= 0:
-            behind = own.after[job]
+        machine.alarm[0], kept = NEVER, 0
+        for i in range(whole[WAITING]):
+            job = own.line[i]
             if own.reserved[job] <= now:
-                _leave(job, own)
                 begin(now, job, log, machine)
             else:
                 machine.alarm[0] = min(machine.alarm[0], own.reserved[job])
-            job = behind
+                own.line[kept] = job
+                kept += 1
 
 
 @compiled
@@ -86,41 +84,22 @@ def _to_the_front(own: Reserved) -> None:
 @compiled
 def _promise(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Reserve for the job that comes next, and put it at the end of the line."""
-    whole, last = machine.whole, own.at[LAST]
+    whole = machine.whole
     job = whole[CAME]
     time = _earliest(job, log, NEVER, now, own)
     _change(time, time + log.planned[job], -1, job, log, own)
     own.reserved[job] = time
     machine.alarm[0] = min(machine.alarm[0], time)
-    own.after[job], own.above[job] = -1, last
-    if last < 0:
-        own.at[FIRST] = job
-    else:
-        own.after[last] = job
-    own.at[LAST] = job
+    own.line[whole[WAITING]] = job
     whole[CAME] += 1
     whole[WAITING] += 1
 
 
 @compiled
-def _leave(job: int, own: Reserved) -> None:
-    """Take a job out of the line."""
-    before, behind = own.above[job], own.after[job]
-    if before < 0:
-        own.at[FIRST] = behind
-    else:
-        own.after[before] = behind
-    if behind < 0:
-        own.at[LAST] = before
-    else:
-        own.above[behind] = before
-
-
-@compiled
 def _compress(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Give each waiting job, in turn, the earliest possible reservation."""
-    job = own.at[FIRST]
-    while job >= 0:
+    for i in range(machine.whole[WAITING]):
+        job = own.line[i]
         length, time = log.planned[job], own.reserved[job]
         better = _earliest(job, log, time, now, own)
         if better < time:
@@ -129,7 +108,6 @@ def _compress(now: float, log: Log, machine: ReplayState, own: Reserved) -> None
             _change(max(end, time), later, 1, job, log, own)
             own.reserved[job] = better
             machine.alarm[0] = min(machine.alarm[0], better)
-        job = own.after[job]
 
 
 @compiled

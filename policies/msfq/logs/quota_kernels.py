@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from schedopt.policies.msfq.compiling import compiled
 from schedopt.policies.msfq.logs.replay_kernels import (
     CAME,
+    NEVER,
     WAITING,
     Log,
     ReplayState,
@@ -23,10 +24,10 @@ class Shared(NamedTuple):
 
     Of nodes, of which the first are the queues, ``parent`` is the one above, -1 for none, and
     ``nominal``, ``most`` and ``used`` are amounts of servers and then of each resource. Of jobs
-    ``queue`` is which, ``rank`` in what order, ``after`` the one behind in the same queue, -1 for
-    none. Of queues ``head`` and ``tail`` are the first and last that wait, ``strict`` whether
-    nobody passes the first; ``at`` and ``before`` are the job that a turn looks at and the one
-    ahead of it, ``state`` is as `NOBODY` says, ``borrows`` whether that job would.
+    ``queue`` is which, ``rank`` in what order, ``line`` those that wait, in that order, ``after``
+    the place in line of the next of the same queue, -1 for none. Of queues ``strict`` says that
+    nobody passes the first, ``at`` is the place in line that a turn looks at, ``state`` is as
+    `NOBODY` says, ``borrows`` whether the job there would.
     """
 
     parent: Any
@@ -35,12 +36,10 @@ class Shared(NamedTuple):
     used: Any
     queue: Any
     rank: Any
+    line: Any
     after: Any
-    head: Any
-    tail: Any
     strict: Any
     at: Any
-    before: Any
     state: Any
     borrows: Any
 
@@ -76,45 +75,34 @@ def _hold(job: int, sign: int, log: Log, own: Shared) -> None:
 
 
 @compiled
-def _join(job: int, own: Shared) -> None:
-    """Let a job into its queue, behind all whose rank is less."""
-    queue = own.queue[job]
-    ahead, behind = own.tail[queue], -1
-    if ahead >= 0 and own.rank[ahead] > own.rank[job]:
-        ahead, behind = -1, own.head[queue]
-        while own.rank[behind] < own.rank[job]:
-            ahead, behind = behind, own.after[behind]
-    own.after[job] = behind
-    if ahead < 0:
-        own.head[queue] = job
-    else:
-        own.after[ahead] = job
-    if behind < 0:
-        own.tail[queue] = job
+def _join(job: int, waiting: int, own: Shared) -> None:
+    """Let a job into the line of so many, behind all whose rank is less."""
+    place = waiting
+    while place and own.rank[own.line[place - 1]] > own.rank[job]:
+        own.line[place] = own.line[place - 1]
+        place -= 1
+    own.line[place] = job
 
 
 @compiled
-def _leave(queue: int, own: Shared) -> None:
-    """Take the job that a queue's turn looks at out of the queue, and look at the next."""
-    behind, ahead = own.after[own.at[queue]], own.before[queue]
-    if ahead < 0:
-        own.head[queue] = behind
-    else:
-        own.after[ahead] = behind
-    if behind < 0:
-        own.tail[queue] = ahead
-    own.at[queue] = behind
+def _look(waiting: int, own: Shared) -> None:
+    """Look at the first of each queue, and note who is behind whom."""
+    for queue in range(own.at.size):
+        own.at[queue] = -1
+    for place in range(waiting - 1, -1, -1):
+        queue = own.queue[own.line[place]]
+        own.after[place] = own.at[queue]
+        own.at[queue] = place
 
 
 @compiled
 def _turn(log: Log, machine: ReplayState, own: Shared) -> Any:
     """Look at the first of each queue; return whether there is one."""
     some = False
-    for queue in range(own.head.size):
-        job = own.at[queue]
+    for queue in range(own.at.size):
         own.state[queue] = NOBODY
-        if job >= 0:
-            some = True
+        if own.at[queue] >= 0:
+            some, job = True, own.line[own.at[queue]]
             own.state[queue] = KEPT if _admits(job, log, machine, own) else LATE
             own.borrows[queue] = not _within(queue, job, log, own.used, own.nominal)
     return some
@@ -124,14 +112,14 @@ def _turn(log: Log, machine: ReplayState, own: Shared) -> Any:
 def _next(own: Shared) -> Any:
     """Return the queue whose job is next in this turn, or -1."""
     best = -1
-    for queue in range(own.head.size):
+    for queue in range(own.at.size):
         if own.state[queue] < LATE:
             continue
         if best >= 0:
             if own.borrows[queue] != own.borrows[best]:
                 sooner = own.borrows[best]
             else:
-                sooner = own.rank[own.at[queue]] < own.rank[own.at[best]]
+                sooner = own.at[queue] < own.at[best]
             if not sooner:
                 continue
         best = queue
@@ -142,25 +130,30 @@ def _shared(now: float, log: Log, machine: ReplayState, own: Shared) -> None:
     """Take turns until nobody is left to look at."""
     whole = machine.whole
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
-        _join(whole[CAME], own)
+        _join(whole[CAME], whole[WAITING], own)
         whole[CAME] += 1
         whole[WAITING] += 1
-    for queue in range(own.head.size):
-        own.at[queue], own.before[queue] = own.head[queue], -1
+    waiting = whole[WAITING]
+    _look(waiting, own)
     while machine.left[0] and _turn(log, machine, own):
         while True:
             queue = _next(own)
             if queue < 0:
                 break
-            job = own.at[queue]
+            place = own.at[queue]
+            job = own.line[place]
             if _admits(job, log, machine, own):
-                _leave(queue, own)
+                own.at[queue] = own.after[place]
                 _hold(job, 1, log, own)
                 begin(now, job, log, machine)
             elif own.state[queue] == LATE:
-                own.before[queue] = job
-                own.at[queue] = -1 if own.strict[queue] else own.after[job]
+                own.at[queue] = -1 if own.strict[queue] else own.after[place]
             own.state[queue] = PASSED
+    kept = 0
+    for place in range(waiting):
+        if machine.starts[own.line[place]] > NEVER:
+            own.line[kept] = own.line[place]
+            kept += 1
 
 
 def _shared_ended(now: float, job: int, log: Log, machine: ReplayState, own: Shared) -> None:

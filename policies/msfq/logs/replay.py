@@ -277,23 +277,19 @@ def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
     order = np.argsort(-levels, kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    strict = np.array([*(one.strict for one in quotas.queues.values()), False])
-    heads = [np.full(count + 1, -1) for _ in range(5)]
     own = kernels.Shared(
-        above,
-        nominal,
-        most,
-        np.zeros_like(most),
-        queue,
-        rank,
-        np.full(n, -1),
-        heads[0],
-        heads[1],
-        strict,
-        heads[2],
-        heads[3],
-        heads[4],
-        np.zeros(count + 1, np.bool_),
+        parent=above,
+        nominal=nominal,
+        most=most,
+        used=np.zeros_like(most),
+        queue=queue,
+        rank=rank,
+        line=np.empty(n, np.int64),
+        after=np.empty(n, np.int64),
+        strict=np.array([*(one.strict for one in quotas.queues.values()), False]),
+        at=np.empty(count + 1, np.int64),
+        state=np.empty(count + 1, np.int64),
+        borrows=np.zeros(count + 1, np.bool_),
     )
     starts = played(kernels.shared, log, machine_of(jobs, site), own)
     if waiting := int(np.isinf(starts).sum()):
@@ -307,10 +303,9 @@ def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
     n, machine = len(jobs), machine_of(jobs, site)
     most = 4 * n + 8  # a job makes two steps, and as much room is for what is past
     own = kernels.Reserved(
-        at=np.array([0, 1, -1, -1, 0]),
+        at=np.array([0, 1, 0]),
+        line=np.empty(n, np.int32),
         reserved=np.empty(n),
-        after=np.empty(n, np.int32),
-        above=np.empty(n, np.int32),
         times=np.empty(most),
         room=np.empty((most, len(machine.left)), np.int64),
     )

@@ -39,26 +39,16 @@ def resampled(jobs: Jobs, count: int) -> Iterator[Jobs]:
     at = ((jobs.submit - jobs.submit[0]) // week).astype(np.int64)
     user = np.zeros_like(at) if jobs.user is None else jobs.user.codes.astype(np.int64)
     order = np.lexsort((at, user))
-    weeks = int(at.max()) + 1
-    keys = (user - user.min()) * weeks + at
-    groups = np.unique(keys[order], return_index=True)
-    begin = dict(zip(groups[0].tolist(), groups[1].tolist(), strict=True))
-    stop = dict(zip(groups[0].tolist(), [*groups[1][1:].tolist(), len(at)], strict=True))
-    whose = groups[0] // weeks
-    first = {
-        key: int(groups[0][np.searchsorted(whose, key)] % weeks) for key in set(whose.tolist())
-    }
-    last = {key: int(groups[0][np.searchsorted(whose, key, "right") - 1] % weeks) for key in first}
-    users = sorted(first)
+    ends = np.flatnonzero(np.diff(user[order]) | np.diff(at[order])) + 1
+    held = {(int(user[some[0]]), int(at[some[0]])): some for some in np.split(order, ends)}
+    first, last = dict(reversed(held.keys())), dict(held.keys())  # of each user's weeks
     for number in range(count):
         draw = np.random.Generator(np.random.PCG64([number, len(at)]))
         rows, shifts = [], []
-        for who in users:
-            a, b = first[who], last[who]
+        for who, b in last.items():
+            a = first[who]
             for there, here in enumerate(draw.integers(a, b + 1, b - a + 1).tolist(), start=a):
-                key = who * weeks + here
-                if key in begin:
-                    picked = order[begin[key] : stop[key]]
+                if (picked := held.get((who, here))) is not None:
                     rows.append(picked)
                     shifts.append(np.full(len(picked), (there - here) * week))
         if not rows:

@@ -11,7 +11,7 @@ from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.msfq.optimal_policy import levels
-from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
+from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, slopes_of
 from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
 from schedopt.solvers.msfq.optimal_policy.tables import as_table
@@ -28,8 +28,6 @@ TRUSTED = 0.65
 """The part of a box's levels whose decisions do not depend on where it ends."""
 WIDE = 2.7
 """How much wider a box is than where its decisions change."""
-STEADY = 1.1
-"""A policy is evaluated once the bound grows by no more than this from box to box."""
 STEEP = 1.1
 """By what factor the price at the top rises faster, level by level, than the fluid's."""
 ROUGH = 0.02
@@ -124,34 +122,30 @@ class PolicySearch(QueueSearch):
         if best is None:
             return
         k = process.system.k
-        wanted = first_box(process, best)
-        if _states(k, wanted) > options["most"]:
-            wanted = self._box  # the smallest, which gives some bound soon
         decisions, price, gap = _beginning(process, self._box, best), None, 1.0
         proof: Bounded | None = None
-        previous, rise = 0.0, STEEP * bends(process)[2]
+        rise = STEEP * bends(process)[2]
         while True:
             search = BoxSearch(process, decisions, price)
             for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
                 self._take(search.best)
                 yield
-            if search.diverged and proof is not None:
+            if search.diverged:
                 larger = int(GROWTH * self._box[0]), self._box[1]
                 if _states(k, larger) > options["most"]:
                     return
-                decisions, self._box = grown(proof.decisions, larger), larger
+                begun = _beginning(process, larger, best)
+                decisions = grown(proof.decisions, larger) if proof else begun
+                self._box = larger
                 continue
             self._take(search.best)
             if search.best is None:
                 return
             proof = search.best
-            if search.best.bound <= STEADY * previous or previous > 0.5 * best.cost:
-                yield from self._try(search.best, max(options["tolerance"], SHARE * gap))
-            previous = search.best.bound
+            yield from self._try(search.best, max(options["tolerance"], SHARE * gap))
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost
             larger = next_box(search.best, GROWTH if gap < CLOSE else LEAP)
-            larger = max(larger[0], wanted[0]), max(larger[1], wanted[1])
             if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
                 return
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
@@ -190,14 +184,6 @@ def served(process: Process) -> float:
 def smallest_box(k: int) -> tuple[int, int]:
     """Return the smallest box to start from."""
     return 4 * k + 24, 12
-
-
-def first_box(process: Process, best: Incumbent) -> tuple[int, int]:
-    """Return the box to start from: a few times as long as the queues under a good policy."""
-    system, least = process.system, smallest_box(process.system.k)
-    small = system.l1 * best.small_time
-    large = (best.cost - process.small_cost * small) / process.large_cost
-    return max(least[0], int(2.0 * small) + 3 * system.k), max(least[1], int(2.0 * large))
 
 
 def next_box(found: Bounded, growth: float) -> tuple[int, int]:
@@ -290,7 +276,10 @@ def _thresholds(process: Process) -> Iterator[Incumbent]:
 
 
 def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:
-    """Return the mean response time of small jobs where jobs beyond the box are lost."""
+    """Return the mean response time of small jobs where jobs beyond twice a small box are lost."""
+    if decisions.size <= SMALL:
+        more = (0, len(decisions)), (0, 0), (0, decisions.shape[2])
+        decisions = np.pad(decisions, more, mode="edge")
     highest, k, width = decisions.shape
     small = np.zeros((highest, k + 2, width))
     small += np.arange(width) / system.l1

@@ -140,22 +140,3 @@ def _one_more_kind(
         new[space], taken[space] = best, count
     for space in range(room + 1):
         value[space] = new[space]
-
-
-@njit(cache=True)
-def earnings(prices: Any, size: Any, room: int, most: Any, earned: Any) -> None:
-    """Find for each cell and each room the most that jobs that fit pay; arguments as for `pack`.
-
-    `earned`, shape (room + 1, cells + 1), comes as zeros; its last column, beyond the grid, is left
-    so.
-    """
-    kinds, cells = most.shape
-    value, new = np.zeros(room + 1, np.int64), np.zeros(room + 1, np.int64)
-    taken = np.zeros(room + 1, np.int64)
-    for c in range(cells):
-        for space in range(room + 1):
-            value[space] = 0
-        for k in range(kinds):
-            _one_more_kind(value, new, taken, room, prices[k, c], size[k], most[k, c])
-        for space in range(room + 1):
-            earned[space, c] = value[space]

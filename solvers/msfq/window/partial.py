@@ -5,7 +5,6 @@ import numpy as np
 from schedopt.formulations.msfq.log_bound import Ticks64
 from schedopt.solvers.clock import now
 from schedopt.solvers.msfq.window.packing import Packing
-from schedopt.solvers.msfq.window.packing_kernels import earnings
 from schedopt.solvers.msfq.window.partial_kernels import (
     EXHAUSTED,
     FULL,
@@ -19,7 +18,7 @@ from schedopt.solvers.msfq.window.partial_kernels import (
 
 MOST = 3_000_000
 """Partial schedules that are kept; each takes 48 bytes."""
-AT_ONCE = 200
+AT_ONCE = 50
 """Partial schedules between two looks at the clock."""
 
 
@@ -78,8 +77,6 @@ def facts_of(packing: Packing) -> Facts:
     """Return the data of a search, from prices that prove something."""
     ticks, grid = packing.ticks, packing.grid
     prices, paid = packing.summed(packing.prices)
-    earned = np.zeros((packing.room + 1, len(grid)), np.int64)
-    earnings(prices, packing.sizes, packing.room, packing.most, earned)
     value = packing.values()
     jobs = len(ticks.run)
     alike, last = np.full(jobs, -1), dict[tuple[int, int], int]()
@@ -95,16 +92,13 @@ def facts_of(packing: Packing) -> Facts:
         kind=packing.kind,
         alike=alike,
         servers=ticks.servers,
-        shared=packing.shared,
         unit=packing.unit,
         step=packing.step,
         grid=grid,
         prices=prices,
         paid=paid,
-        earned=earned,
-        earnings=_summed(earned[:, :-1], packing.lengths),
         value=np.append(value, 0),
-        values=_summed(value[None, :], packing.lengths)[0],
+        values=np.append(0, np.cumsum(value * packing.lengths)),
         corners=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
         floors=np.zeros((jobs, 2 * len(grid) + 2), np.int64),
         many=np.zeros(jobs, np.int64),
@@ -131,8 +125,3 @@ def _fill_floors(packing: Packing, facts: Facts, job: int) -> None:
     facts.many[job] = len(marks)
     facts.corners[job, : len(marks)] = marks
     facts.floors[job, : len(marks)] = np.minimum.accumulate(costs[::-1])[::-1]
-
-
-def _summed(rates: Ticks64, lengths: Ticks64) -> Ticks64:
-    """Return the sums of rates over time, from 0 on, for each row."""
-    return np.hstack([np.zeros((len(rates), 1), np.int64), np.cumsum(rates * lengths, axis=1)])

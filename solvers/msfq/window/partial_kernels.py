@@ -33,9 +33,8 @@ class Facts(NamedTuple):
     """What a search is about; arrays of int64.
 
     ``takes[k]`` is what jobs of kind k need; ``floors[j, i]`` the least that job j costs from its
-    start ``corners[j, i]`` on, of ``many[j]``; ``earned[r, c]`` what room r earns at the most in
-    cell c for a unit of time, and ``earnings`` the sums of it; ``value`` and ``values`` the same of
-    the machine as a whole.
+    start ``corners[j, i]`` on, of ``many[j]``; ``value`` what the machine earns at the most in each
+    cell for a unit of time, and ``values`` the sums of it.
     """
 
     submit: Ints
@@ -46,14 +45,11 @@ class Facts(NamedTuple):
     kind: Ints
     alike: Ints
     servers: int
-    shared: int
     unit: int
     step: int
     grid: Ints
     prices: Ints
     paid: Ints
-    earned: Ints
-    earnings: Ints
     value: Ints
     values: Ints
     corners: Ints
@@ -90,7 +86,6 @@ class Scratch(NamedTuple):
     waits: Ints
     able: Ints
     choice: Ints
-    sofar: Ints
     ends_before: Ints
     kinds_before: Ints
     ends: Ints
@@ -130,7 +125,6 @@ def bound_of(
     started: int,
     cost: int,
     time: int,
-    free: int,
     ends: Ints,
     kinds: Ints,
     first: int,
@@ -138,32 +132,19 @@ def bound_of(
 ) -> int:
     """Return a lower bound on a partial schedule if all other jobs start at a time or later.
 
-    `started` are its jobs, as bits, with weighted starts `cost`; `free` servers are idle at the
-    time; `ends` and `kinds` from ``first`` to ``stop`` are those of jobs that then run, by end.
+    `started` are its jobs, as bits, with weighted starts `cost`; `ends` and `kinds` from ``first``
+    to ``stop`` are those of jobs that then run, whose rents are for what the machine earns.
     """
-    grid, shared = facts.grid, facts.shared
-    others = facts.unit * cost
+    grid, at = facts.grid, cell(facts.grid, time)
+    bound = facts.unit * cost
     for job in range(facts.submit.size):
         if not (started >> job) & 1:
-            others += cost_from(facts, job, time)
-    horizon = grid[grid.size - 1]
-    room, now, at, earned, rents = free, time, cell(grid, time), 0, 0
-    whole = facts.values[at] + facts.value[at] * (time - grid[at])
-    for i in range(first, stop + 1):
-        until = horizon
-        if i < stop:
-            until = ends[i]
-            kind = kinds[i]
-            rents += paid_by(grid, facts.prices, facts.paid, kind, until)
-            rents -= facts.paid[kind, at] + facts.prices[kind, at] * (time - grid[at])
-        if until > now:
-            a, b, fits = cell(grid, now), cell(grid, until), room // shared
-            earned += facts.earnings[fits, b] + facts.earned[fits, b] * (until - grid[b])
-            earned -= facts.earnings[fits, a] + facts.earned[fits, a] * (now - grid[a])
-            now = until
-        if i < stop:
-            room += facts.takes[kind]
-    return int(max(others - earned, others + rents - (facts.values[grid.size - 1] - whole)))
+            bound += cost_from(facts, job, time)
+    for i in range(first, stop):
+        bound += paid_by(grid, facts.prices, facts.paid, kinds[i], ends[i])
+        bound -= paid_by(grid, facts.prices, facts.paid, kinds[i], time)
+    earned = facts.values[grid.size - 1] - facts.values[at] - facts.value[at] * (time - grid[at])
+    return int(bound - earned)
 
 
 class Search(NamedTuple):
@@ -272,73 +253,55 @@ def _go_on(of: Search, at: int) -> bool:
         while first < stop and ends[first] <= time:
             free += facts.takes[kinds[first]]
             first += 1
-        bound = bound_of(facts, started, cost, time, free, ends, kinds, first, stop)
+        bound = bound_of(facts, started, cost, time, ends, kinds, first, stop)
         if bound > facts.unit * (tally.known[0] - facts.step):
             return True
         able = _able(facts, scratch, started, time, free)
-        if able and not _choose(of, Moment(at, started, time, able, first, stop), free, bound):
+        if able and not _choose(of, Moment(at, started, time, able, first, stop), free):
             return False
         for i in range(able):
             scratch.waits[scratch.able[i]] = 1
 
 
 @compiled
-def _choose(of: Search, moment: Moment, free: int, bound: int) -> bool:
+def _choose(of: Search, moment: Moment, free: int) -> bool:
     """Try all sets of jobs that may start together; tell whether there was room for what follows.
 
-    Jobs are decided on in turn, the shortest first: as soon as those decided on cost too much,
-    whatever becomes of the others, they are given up.
+    Of each job in turn both are tried: that it starts (1), and that it does not (2).
     """
-    facts, found, tally, scratch = of
-    choice, sofar, able, time = scratch.choice, scratch.sofar, moment.able, moment.time
-    _by_run(facts, scratch, able)
+    facts, found, _, scratch = of
+    choice, able, time = scratch.choice, moment.able, moment.time
     i, cost, tried = 0, found.cost[moment.at], 0
     chosen = int(np.int64(0))  # as a literal it would be a type, and all compiled once more
-    choice[0], sofar[0] = 0, bound
+    choice[0] = 0
     while i >= 0:
         if i == able:
-            if chosen and not _add(of, moment, free, chosen, cost):
+            if chosen and not _add(of, moment, chosen, cost):
                 return False
             i -= 1
             continue
         job = scratch.able[i]
-        bit, most = 1 << job, facts.unit * (tally.known[0] - facts.step)
+        bit = 1 << job
         choice[i] += 1
-        goes = False
         if choice[i] == 1 and _may_start(facts, job, time, free, moment.started | chosen):
             chosen |= bit
             free -= facts.need[job]
             cost += facts.weight[job] * time
-            goes = True
-        elif choice[i] == 2:
+        elif choice[i] <= 2:
+            choice[i] = 2
             if chosen & bit:
                 chosen ^= bit
                 free += facts.need[job]
                 cost -= facts.weight[job] * time
-            goes = True
-        elif choice[i] > 2:
+        else:
             i -= 1
-        if goes:
-            tried += 1
-            if tried > MOST_TRIED:
-                return False
-            sofar[i + 1] = max(sofar[i], _decided(of, moment, i + 1, free, chosen, cost))
-            if sofar[i + 1] <= most:
-                i += 1
-                choice[i] = 0
+            continue
+        tried += 1
+        if tried > MOST_TRIED:
+            return False
+        i += 1
+        choice[i] = 0
     return True
-
-
-@compiled
-def _by_run(facts: Facts, scratch: Scratch, able: int) -> None:
-    """Sort who may start by run time; of those alike the first submitted stays first."""
-    jobs = scratch.able
-    for i in range(1, able):
-        job, at = jobs[i], i
-        while at > 0 and facts.run[jobs[at - 1]] > facts.run[job]:
-            jobs[at] = jobs[at - 1]
-            at -= 1
-        jobs[at] = job
 
 
 @compiled
@@ -352,37 +315,14 @@ def _may_start(facts: Facts, job: int, time: int, free: int, started: int) -> bo
 
 
 @compiled
-def _decided(of: Search, moment: Moment, decided: int, free: int, chosen: int, cost: int) -> int:
-    """Return what it costs at least once the first few of those able are decided on.
-
-    Who does not start now does not before the next job ends or is submitted.
-    """
-    facts, _, _, scratch = of
-    time, started = moment.time, moment.started | chosen
-    size = _merged(of, moment, decided, chosen)
-    then = _next_submit(facts, started, time)
-    if size:
-        then = min(then, scratch.ends[0])
-    if decided < moment.able:
-        then = min(then, time + facts.run[scratch.able[decided]])
-    begin = size - size  # as a literal it would be a type, and all compiled once more
-    bound = bound_of(facts, started, cost, time, free, scratch.ends, scratch.kinds, begin, size)
-    for i in range(decided):
-        job = scratch.able[i]
-        if not (chosen >> job) & 1:
-            bound += cost_from(facts, job, then) - cost_from(facts, job, time)
-    return bound
-
-
-@compiled
-def _merged(of: Search, moment: Moment, decided: int, chosen: int) -> int:
+def _merged(of: Search, moment: Moment, chosen: int) -> int:
     """Put together who runs once these have started; return how many."""
     facts, scratch = of.facts, of.scratch
     ends, kinds, size = scratch.ends, scratch.kinds, moment.stop - moment.first
     for i in range(size):
         ends[i] = scratch.ends_before[moment.first + i]
         kinds[i] = scratch.kinds_before[moment.first + i]
-    for i in range(decided):
+    for i in range(moment.able):
         job = scratch.able[i]
         if (chosen >> job) & 1:
             _insert(ends, kinds, size, moment.time + facts.run[job], facts.kind[job])
@@ -391,7 +331,7 @@ def _merged(of: Search, moment: Moment, decided: int, chosen: int) -> int:
 
 
 @compiled
-def _add(of: Search, moment: Moment, free: int, chosen: int, cost: int) -> bool:
+def _add(of: Search, moment: Moment, chosen: int, cost: int) -> bool:
     """Add the partial schedule in which these jobs start, unless it is dropped."""
     facts, found, tally, scratch = of
     time = moment.time
@@ -405,12 +345,11 @@ def _add(of: Search, moment: Moment, free: int, chosen: int, cost: int) -> bool:
             tally.known[0], tally.best[0] = cost, new
             tally.found[0] += 1
         return True
-    size, ended = _merged(of, moment, moment.able, chosen), 0
+    size, ended = _merged(of, moment, chosen), 0
     then = min(scratch.ends[0], _next_submit(facts, started, time))
     while ended < size and scratch.ends[ended] <= then:
-        free += facts.takes[scratch.kinds[ended]]
         ended += 1
-    bound = bound_of(facts, started, cost, then, free, scratch.ends, scratch.kinds, ended, size)
+    bound = bound_of(facts, started, cost, then, scratch.ends, scratch.kinds, ended, size)
     if bound <= facts.unit * (tally.known[0] - facts.step):
         tally.found[0] += 1
         tally.waiting[0] = push(found.keys, found.heap, tally.waiting[0], time, new)

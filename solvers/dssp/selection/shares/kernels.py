@@ -150,7 +150,8 @@ def near_best(
     size = weights.size
     weight, reward, bound, node = space
     broken, start, earned, ratio, root = break_solution(items, price, low, high)
-    best, cut = _greedy(items, price, low, high, broken, start, earned), -np.inf
+    best = earned - price * start if low <= start <= high else -np.inf
+    cut = -np.inf
     parents, moved = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     nodes, side, length = 0, 0, 1
     weight[0, 0], reward[0, 0], bound[0, 0], node[0, 0] = start, earned, root, START
@@ -265,29 +266,6 @@ def _merge(
         kept += 1
         top = r
     return kept, nodes, best
-
-
-@njit(cache=True)
-def _greedy(
-    items: Array,
-    price: float,
-    low: float,
-    high: float,
-    broken: int,
-    weight: float,
-    reward: float,
-) -> float:
-    """Return what the break solution is worth, with whatever else pays and fits, if it is one."""
-    weights, rewards, ratios = items
-    if weight > high:
-        return -np.inf
-    for j in range(broken, weights.size):
-        if ratios[j] <= price:
-            break
-        if weight + weights[j] <= high:
-            weight += weights[j]
-            reward += rewards[j]
-    return float(reward - price * weight) if weight >= low else -np.inf
 
 
 @njit(cache=True, plain=small(2000))

@@ -15,7 +15,6 @@ from math import inf
 
 import numpy as np
 
-from schedopt.solvers.dssp.selection.knapsack.items import Floats
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 
 STATES = 512
@@ -45,7 +44,7 @@ def best_prices(groups: Groups) -> Iterator[Priced]:
     if free.weight <= groups.room or free.bound == inf:
         return
     below, above = free, None
-    price, reach = relaxed_price(groups), 0.002
+    price, reach = float(np.median(groups.ratios)), 0.002
     steepest = STEEPEST * float(groups.ratios.max())
     for _ in range(STEPS):
         tried = priced(groups, price)
@@ -91,17 +90,3 @@ def priced(groups: Groups, price: float) -> Priced:
     lost = float(missing.sum())
     bound = reward + price * (groups.room - weight) + lost + slip
     return Priced(price, weight, reward, bound, lost > 0)
-
-
-def relaxed_price(groups: Groups) -> float:
-    """Return the price of capacity where fractions of items count: a first guess."""
-    filled = np.cumsum(groups.weights)
-    before = np.concatenate(([0.0], filled))[groups.first[:-1]][groups.owner]
-    until = filled - before
-    low, high = groups.low[groups.owner], groups.high[groups.owner]
-    part: Floats = np.minimum(until, high) - np.minimum(until - groups.weights, high)
-    forced = np.minimum(until, low) - np.minimum(until - groups.weights, low)
-    order = np.argsort(-groups.ratios, kind="stable")
-    taken = float(forced.sum()) + np.cumsum((part - forced)[order])
-    place = int(np.searchsorted(taken, groups.room, side="right"))
-    return float(groups.ratios[order[min(place, order.size - 1)]])
