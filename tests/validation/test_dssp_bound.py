@@ -176,7 +176,7 @@ def test_costs_of_a_block_are_those_of_all_its_choices(seed: int) -> None:
 
 
 def test_a_larger_activity_dominates_none_where_both_bounds_count() -> None:
-    block = Block(np.array([3, 2]), np.zeros(2, bool), np.array([0, 5]), 2, 2, 0)
+    block = Block(np.array([3, 3, 2]), np.zeros(3, bool), np.array([0, 0, 5]), 2, 2, 0)
     with mock.patch.object(blocks, "FEW", 0):
         assert costs_at_least(block, 5)
         assert not costs_at_least(block, 6)

@@ -84,7 +84,6 @@ class Annealing:
         self.best: Incumbent | None = None
         self.starts = np.full(len(night.tasks.lengths), np.inf)
         self.moves = self.fruitless = 0
-        self.gains = np.ones(2)  # how often a move with and without shifts was of use
         self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
         self.frontier = None if caps else Frontier(night, trials.able)
         self._opening = self._opened(starts)
@@ -107,13 +106,10 @@ class Annealing:
         order, shift = self.now.order, self.now.shift
         if self.draw.random() < 0.05:
             order = int(self.draw.integers(self.trials.orders))
-        how = int(self.draw.random() * self.gains.sum() > self.gains[0])
-        if how:
+        if self.draw.random() < 0.5:
             shift = self._shifted(jobs, shift)
         warmth = WARM * (COLD / WARM) ** (step / ROUND)
-        if self._try(Incumbent(0.0, jobs, order, shift), warmth):
-            self.gains[how] += 1
-        self.gains = np.maximum(self.gains * 0.99, 0.1)
+        self._try(Incumbent(0.0, jobs, order, shift), warmth)
 
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
         """Try sets to start from, then bisect the demand of the best set that is in time."""
@@ -218,23 +214,22 @@ class Annealing:
             shifted[some] *= self.span
         return shifted
 
-    def _try(self, tried: Incumbent, warmth: float) -> bool:
-        """Dispatch; keep the jobs in time if they are good enough, and tell whether they are."""
+    def _try(self, tried: Incumbent, warmth: float) -> None:
+        """Dispatch; keep the jobs in time if they are good enough."""
         earned = self.trials.run(tried.jobs, tried.order, tried.shift)
         tried.worth, in_time = float(earned.sum()), earned > 0
         least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))
         better = self.best is None or tried.worth > self.best.worth * (1 + 1e-12)
         if tried.worth < least and not better:
-            return False
+            return
         changed = not np.array_equal(in_time, self.now.jobs)
         sound = (self.best is None or changed) and self.keeps(in_time)
         if changed and not sound and self.best is not None:
-            return False
+            return
         tried.jobs = in_time
         if better and sound:
             self.best, self.starts, self.fruitless = tried, self.trials.starts, 0
         self.now = tried
-        return True
 
 
 class FoundSchedule(NamedTuple):
