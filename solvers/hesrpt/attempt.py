@@ -173,7 +173,8 @@ class Attempt:
     ) -> Termination:
         """Solve the programs of timelines in order of bounds, until these reach the incumbent.
 
-        `others` bounds all timelines, `rest` those that are not among the leaves.
+        `others` bounds all timelines, `rest` those that are not among the leaves: at most the value
+        that a search claims, since what it closed need not cost more than that.
         """
         least = rest
         self.raise_to(others, self.name)

@@ -49,7 +49,7 @@ def _over_orders(attempt: Attempt) -> Termination:
         search.value = attempt.value
         if attempt.drive(search) and not attempt.near_enough():
             leaves: list[Leaf] = [(bound, (o.tolist(), {})) for bound, o in search.leaves()]
-            return attempt.over_programs(leaves, search.bound, search.rest)
+            return attempt.over_programs(leaves, search.bound, min(search.rest, search.value))
         return attempt.ended()
     attempt.drive(search)
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one

@@ -339,7 +339,7 @@ def solve_all(model: Allocation, given: Given) -> Result[Allocated]:
             if search.rest < attempt.value * (1 - NEAR):
                 attempt.message = "the diagrams of all orders stay too wide to prove more"
             leaves: list[Leaf] = [(bound, (o.tolist(), {})) for bound, o in search.leaves()]
-            return attempt.over_programs(leaves, search.bound, search.rest)
+            return attempt.over_programs(leaves, search.bound, min(search.rest, search.value))
         if search.diagram is None:
             attempt.message = "too many jobs to search all orders"
         return attempt.ended()

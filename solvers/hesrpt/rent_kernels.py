@@ -249,6 +249,10 @@ def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> flo
     return total
 
 
+BESIDE, SAME = 1e-13, 2e-13
+"""Relative steps to just beside a rent, and between two rents that are one but for rounding."""
+
+
 @njit(cache=True)
 def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
     """Put the shares with which n jobs earn the most into ``out``, and return a server's rent.
@@ -275,8 +279,8 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Fl
     left, more = c.servers, 0.0
     for g in range(teams + 1):
         least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
-        low[g] = high[g] if own[g] > m else least
-        high[g] = least if own[g] < m else most
+        low[g] = high[g] if own[g] > m * (1.0 + SAME) else least
+        high[g] = least if own[g] < m * (1.0 - SAME) else most
         left -= low[g]
         more += high[g] - low[g]
     spread = min(max(left / more, 0.0), 1.0) if more > 0.0 else 0.0
@@ -301,4 +305,4 @@ def _at_rent(c: Curves, j: int, lam: float, m: float, side: float) -> float:
     """Return a job's demand just above (side 1) or below (-1) a rent; at rent 0, all it can use."""
     if m == 0.0 and side > 0.0:
         return taken(c, j, lam, lam * TINY)
-    return taken(c, j, lam, m * (1.0 + side * 1e-13))
+    return taken(c, j, lam, m * (1.0 + side * BESIDE))

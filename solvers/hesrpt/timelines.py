@@ -215,7 +215,7 @@ def _by_tree(attempt: Attempt) -> Termination:
         attempt.note()
     if attempt.near_enough() or not done:
         return attempt.ended()
-    return attempt.over_programs(search.leaves(), attempt.bound, search.rest)
+    return attempt.over_programs(search.leaves(), attempt.bound, min(search.rest, search.value))
 
 
 def over_timelines(attempt: Attempt) -> Termination:

@@ -39,6 +39,40 @@ def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
     assert by_roots == pytest.approx(paper, rel=1e-8)
 
 
+def floored(order: list[str] | None = None) -> Allocation:
+    """Return a team with a floor whose rent, where the floor just does not bind, is everybody's."""
+    table = Table(points=((1, 1), (2, 1.8), (8, 4)))
+    instance = cluster(
+        [1000, 1000, 2000, 1000],
+        table,
+        10,
+        weights=[1, 1, 1, 2],
+        objective="weighted-flow-time",
+    )
+    every = tuple(job.name for job in instance.jobs)
+    return Allocation(instance, order=order).add(
+        FairShare(by="team", at_least={"b": 0.5}), Shares(jobs=every, at_least=0.1)
+    )
+
+
+def test_a_floor_that_rounding_alone_would_make_bind_does_not() -> None:
+    result, declared = schedopt.solve(floored()), schedopt.solve(floored(), solver="model")
+    assert result.proven and declared.proven
+    assert result.objective == pytest.approx(declared.objective, rel=1e-8)
+
+
+def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    best = schedopt.solve(floored()).objective
+    worse = schedopt.solve(floored(["j2", "j0", "j1", "j3"])).solution
+    monkeypatch.setattr(OrderTree, "solution", lambda self: worse)
+    monkeypatch.setattr("schedopt.solvers.hesrpt.orders.in_slots", lambda *_: None)
+    result = schedopt.solve(floored())
+    assert result.objective > best * 1.01
+    assert not result.proven and result.bound <= best * (1 + 1e-9)
+
+
 def test_what_was_not_searched_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedopt.solvers.hesrpt.orders.MOST_JOBS", 3)
     own = [Power(p=0.2 + 0.12 * j) for j in range(6)]
