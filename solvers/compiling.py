@@ -18,7 +18,7 @@ import numpy as np
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.kernel_store import Source, home
 
-__all__ = ["Kernel", "compiled", "njit", "small"]
+__all__ = ["Kernel", "compiled", "njit", "plainly", "small"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -175,6 +175,11 @@ _python = _Python()
 def always() -> None:
     """Compile whatever is called from now on, small or not."""
     _python.spent = COMPILING
+
+
+def plainly(kernel: Callable[..., object], *args: object) -> Any:
+    """Run a kernel, and those that it calls, as Python to its end; lists do for arrays."""
+    return _python.without_compiler(cast(Kernel, kernel), args, {})
 
 
 def small(most: int) -> Callable[..., bool]:

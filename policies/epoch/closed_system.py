@@ -5,16 +5,14 @@ static speedup equals S_dynamic(n)·N/(n·ceil(N/n)), which is used here. Quanta
 jobs that a job runs at S(A_j)·f_j throughout, f_j its share of the quantum.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from schedopt.instances.epoch import Instance, Partitioned, Solution
-from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum, named
-from schedopt.policies.epoch.kernels import CODES, Floats, Ints, closed, speedup
-from schedopt.policies.registry import registered
+from schedopt.instances.epoch import Partitioned, Solution
+from schedopt.instances.epoch.generators import drawn_uniform, mean_minimum
+from schedopt.policies.epoch.kernels import CODES, Floats, Ints, closed
 
 SHORT, LONG = 400.0, 4000.0
 """Mean demands of the two classes of jobs, equally likely, in units of CPU time."""
@@ -73,32 +71,6 @@ def simulate(
         static,
     )
     return responses / (completions - warm), work.jobs * elapsed / (completions - warm)
-
-
-def simulate_plainly(
-    policy: str, work: Arrivals, *, inequity: int = 1, static: bool = False
-) -> list[float]:
-    """Return every response time, by the policies as they are registered: slow, to compare with."""
-    run: Callable[[Instance], Solution] = registered("epoch")[policy].run
-    running = list(range(work.jobs))
-    left, started = work.demand[: work.jobs].tolist(), [0.0] * work.jobs
-    now, responses = 0.0, []
-    for following in range(work.jobs, len(work.demand)):
-        jobs = named(work.minimum[running].tolist())
-        instance = Instance(name="now", nodes=work.nodes, inequity=inequity, jobs=jobs)
-        share = shares(run(instance))
-        rate = [
-            share[job.name][1]
-            * speedup(share[job.name][0], work.beta[running[i]], work.nodes, static)
-            for i, job in enumerate(jobs)
-        ]
-        wait, first = min((left[i] / rate[i], i) for i in range(work.jobs))
-        now += wait
-        left = [have - wait * r for have, r in zip(left, rate, strict=True)]
-        responses.append(now - started[first])
-        running[first] = following
-        left[first], started[first] = float(work.demand[following]), now
-    return responses
 
 
 def shares(solution: Solution) -> dict[str, tuple[int, float]]:

@@ -1,77 +1,29 @@
-"""EQUI-EPOCH and HEURISTIC-EPOCH(k), filled greedily; BUDDY, BUDDY* and HYBRID(k) by rectangles.
+"""EQUI-EPOCH and HEURISTIC-EPOCH(k); BUDDY, BUDDY* and HYBRID(k); the paper's search for OPT-EPOCH.
 
-Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994: sections 4.1 and 4.3 for
-epochs, section 3 for rectangles, whose widths are powers of two. A width is the **maximum** of the
-smallest power of two that holds the job and the width (N/J)·2^x that the lowest segment forces: the
-text's "minimum" and the sign of its exponent contradict its own Figure 3.
+Source: McCann and Zahorjan, TR 94-10-05, University of Washington, 1994: section 4 for epochs,
+section 3 for rectangles, whose widths are powers of two. A width is the **maximum** of the smallest
+power of two that holds the job and the width (N/J)·2^x that the lowest segment forces: the text's
+"minimum" and the sign of its exponent contradict its own Figure 3.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import floor
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
 
-from schedopt.instances.arithmetic import divisors
-from schedopt.instances.epoch import (
-    Instance,
-    Partitioned,
-    Rectangle,
-    Scheduled,
-    allotted,
-    partitioned,
-)
+from schedopt.instances.epoch import Instance, Partitioned, Rectangle, Scheduled, partitioned
+from schedopt.policies.epoch.kernels import BUDDY, CODES, Plan, plan
 from schedopt.policies.registry import NotApplicableError, Policy, register
+from schedopt.solvers.compiling import plainly
 
 PAPER = "McCann and Zahorjan, TR 94-10-05, University of Washington, 1994"
 Packing = Callable[[Instance], Sequence[Sequence[int]]]
 """From an instance to the jobs of each epoch, by position."""
 
+MOST_LOOKED_AT = 10_000_000
+"""The search gives up after so many slots of assignments: some seconds."""
 
-def equi_epochs(ascending: Sequence[int], nodes: int) -> list[int]:
-    """Return how many jobs EQUI-EPOCH puts into each epoch, from the smallest job on.
-
-    Each epoch has the largest h that divides N, with h jobs left, of which the largest fits on N/h
-    nodes.
-    """
-    counts, done = [], 0
-    while done < len(ascending):
-        left = len(ascending) - done
-        h = next(h for h in divisors(nodes) if h <= left and ascending[done + h - 1] * h <= nodes)
-        counts.append(h)
-        done += h
-    return counts
-
-
-def heuristic_epoch(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
-    """Return which remaining jobs HEURISTIC-EPOCH(k) puts into the next epoch, by index.
-
-    The largest job opens it; then each job, the largest first, is given max(M, largest - k, 1)
-    nodes if as many are left. With k = 0 the largest job alone decides how many fit.
-    """
-    if inequity == 0:
-        h = next(h for h in divisors(nodes) if h <= len(descending) and descending[0] * h <= nodes)
-        return list(range(h))
-    floor = max(1, descending[0] - inequity)
-    taken, spare = [], nodes
-    for i, minimum in enumerate(descending):
-        width = max(minimum, floor)
-        if width <= spare:
-            taken.append(i)
-            spare -= width
-        if spare < floor:
-            break
-    return taken
-
-
-def heuristic_epochs(instance: Instance, members: Sequence[int]) -> list[list[int]]:
-    """Return the epochs of HEURISTIC-EPOCH(k) as positions; members by non-increasing minimum."""
-    minima, left, epochs = instance.minima, list(members), []
-    while left:
-        taken = heuristic_epoch(minima[left].tolist(), instance.nodes, instance.inequity)
-        epochs.append([left[i] for i in taken])
-        gone = set(taken)
-        left = [j for i, j in enumerate(left) if i not in gone]
-    return epochs
+MOST_JOBS = 400
+"""The most jobs of the search."""
 
 
 def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Packing]:
@@ -91,178 +43,73 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
     return decorate
 
 
-def _equi(instance: Instance) -> Partitioned:
-    order, minima = instance.ascending, instance.minima
-    epochs, done = [], 0
-    for count in equi_epochs(minima[order].tolist(), instance.nodes):
-        epochs.append(order[done : done + count])
-        done += count
-    return partitioned(instance, epochs, inequity=0)
+def _planned(name: str, instance: Instance) -> tuple[Plan, int]:
+    """Return what a policy plans for the jobs by non-increasing minimum, and what it tested."""
+    minima = instance.minima[instance.descending].tolist()
+    made = Plan(*([0] * len(minima) for _ in Plan._fields))
+    code, nodes, k = CODES.get(name, BUDDY), instance.nodes, instance.inequity
+    return made, plainly(plan, code, minima, nodes, k, MOST_LOOKED_AT, made)
 
 
-register(
-    Policy(
-        name="equi-epoch",
-        problem="epoch",
-        run=_equi,
-        source=f"{PAPER}, section 4.1",
-        summary="equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
-    )
-)
+def _epochs(name: str, instance: Instance) -> Partitioned:
+    if name == "paper-search" and len(instance.jobs) > MOST_JOBS:
+        raise NotApplicableError(f"a recursion over epochs: at most {MOST_JOBS} jobs")
+    made, tested = _planned(name, instance)
+    if tested < 0:
+        raise NotApplicableError(f"no end after {MOST_LOOKED_AT:,} slots of assignments")
+    order, equal = instance.descending, name == "equi-epoch"
+    members = [[order[i] for i in some] for _, some in groupby(made.turn, made.start.__getitem__)]
+    return partitioned(instance, members, inequity=0 if equal else None, tested=tested or None)
 
 
-@packing(
-    "heuristic-epoch",
-    source=f"{PAPER}, section 4.3",
-    summary="HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it",
-)
-def _heuristic(instance: Instance) -> list[list[int]]:
-    return heuristic_epochs(instance, instance.descending)
+def _rectangles(name: str, instance: Instance) -> Scheduled:
+    total, names = len(instance.jobs), instance.names
+    if not _is_power(instance.nodes):
+        raise NotApplicableError(f"BUDDY is for 2^n nodes: {instance.nodes} is no power of two")
+    if name == "buddy" and not _is_power(total):
+        raise NotApplicableError(
+            f"BUDDY is for 2^j jobs: {total} is no power of two (see buddy-star)"
+        )
+    made, _ = _planned(name, instance)
+    pieces = {
+        names[instance.descending[i]]: Rectangle(
+            nodes=made.nodes[i],
+            start=made.start[i] / total,
+            end=(made.start[i] + made.length[i]) / total,
+            first=made.first[i],
+        )
+        for i in made.turn
+    }
+    return Scheduled(rectangles=pieces)
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A rectangle on contiguous nodes from ``first`` on, in a quantum of 1."""
-
-    first: int
-    width: int
-    bottom: Fraction
-    height: Fraction
-
-
-def is_power(number: int) -> bool:
-    """Tell whether a number is a power of two."""
+def _is_power(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def buddy(descending: Sequence[int], nodes: int) -> list[Piece]:
-    """Return BUDDY's rectangles for 2^j jobs, by non-increasing minimum, on N = 2^n nodes.
+RULES = {
+    "equi-epoch": (_epochs, "4.1"),
+    "heuristic-epoch": (_epochs, "4.3"),
+    "buddy": (_rectangles, "3"),
+    "buddy-star": (_rectangles, "3.2"),
+    "hybrid": (_rectangles, "3.2"),
+    "paper-search": (_epochs, "4.2"),
+}
+"""For each policy what runs it, and its section of the paper."""
 
-    Each job goes above the left edge of the min-seg: the segment of the frontier whose height has
-    the largest power of two as its denominator.
-    """
-    frontier: list[tuple[int, int, Fraction]] = [(0, nodes, Fraction(0))]  # (left, width, height)
-    pieces = []
-    for minimum in descending:
-        lowest = max(
-            (segment for segment in frontier if segment[2] < 1),
-            key=lambda segment: segment[2].denominator,
-        )
-        left, room, bottom = lowest
-        forced = Fraction(nodes, len(descending)) * bottom.denominator
-        width = max(1 << (minimum - 1).bit_length(), floor(forced), 1)
-        height = Fraction(nodes, len(descending) * width)
-        pieces.append(Piece(left, width, bottom, height))
-        at = frontier.index(lowest)
-        frontier[at : at + 1] = [(left, width, bottom + height)]
-        if room > width:
-            frontier.insert(at + 1, (left + width, room - width, bottom))
-        frontier = _merged(frontier)
-    return pieces
+SUMMARIES = {
+    "equi-epoch": "equal allotments, the smallest jobs first; optimal for k = 0 and N = 2^n",
+    "heuristic-epoch": (
+        "HEURISTIC-EPOCH(k): the largest job opens an epoch, the largest that fit fill it"
+    ),
+    "buddy": "rectangles of power-of-two widths, optimal among those; N and J powers of two",
+    "buddy-star": "BUDDY* on subsets of 2^i jobs, one after the other; N a power of two",
+    "hybrid": "HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest",
+    "paper-search": (
+        "OPT-EPOCH(k) by the paper's recursive search; counts the assignments it tests"
+    ),
+}
 
-
-def _merged(frontier: list[tuple[int, int, Fraction]]) -> list[tuple[int, int, Fraction]]:
-    """Join neighbours of equal height."""
-    joined = frontier[:1]
-    for left, width, height in frontier[1:]:
-        if height == joined[-1][2]:
-            joined[-1] = (joined[-1][0], joined[-1][1] + width, height)
-        else:
-            joined.append((left, width, height))
-    return joined
-
-
-def _placed(
-    instance: Instance, members: Sequence[int], begin: int
-) -> Iterator[tuple[str, Rectangle]]:
-    """Schedule some jobs by BUDDY in their share of the quantum, after `begin` others."""
-    total, order = len(instance.jobs), _falling(instance, members)
-    pieces = buddy(instance.minima[order].tolist(), instance.nodes)
-    for j, piece in zip(order, pieces, strict=True):
-        start = (begin + len(order) * piece.bottom) / total
-        end = (begin + len(order) * (piece.bottom + piece.height)) / total
-        yield (
-            instance.jobs[j].name,
-            Rectangle(nodes=piece.width, start=float(start), end=float(end), first=piece.first),
-        )
-
-
-def _falling(instance: Instance, members: Sequence[int]) -> list[int]:
-    """Return positions of jobs by non-increasing minimum, the file's order on ties."""
-    minima = instance.minima.tolist()
-    return sorted(members, key=lambda j: (-minima[j], j))
-
-
-def _powers_only(instance: Instance) -> None:
-    if not is_power(instance.nodes):
-        raise NotApplicableError(f"BUDDY is for 2^n nodes: {instance.nodes} is no power of two")
-
-
-def _buddy(instance: Instance) -> Scheduled:
-    _powers_only(instance)
-    if not is_power(len(instance.jobs)):
-        raise NotApplicableError(
-            f"BUDDY is for 2^j jobs: {len(instance.jobs)} is no power of two (see buddy-star)"
-        )
-    return Scheduled(rectangles=dict(_placed(instance, instance.descending, 0)))
-
-
-def _buddy_star(instance: Instance) -> Scheduled:
-    """Split J into its binary digits, the smallest jobs in the largest subset (Figure 5)."""
-    _powers_only(instance)
-    order, done = instance.ascending, 0
-    rectangles: dict[str, Rectangle] = {}
-    while done < len(order):
-        size = 1 << (len(order) - done).bit_length() - 1
-        rectangles.update(_placed(instance, order[done : done + size], done))
-        done += size
-    return Scheduled(rectangles=rectangles)
-
-
-def _hybrid(instance: Instance) -> Scheduled:
-    """BUDDY on the 2^floor(log2 J) smallest jobs, then HEURISTIC-EPOCH(k) on the others."""
-    _powers_only(instance)
-    order, total = instance.ascending, len(instance.jobs)
-    done = 1 << total.bit_length() - 1
-    rectangles = dict(_placed(instance, order[:done], 0))
-    for members in heuristic_epochs(instance, _falling(instance, order[done:])):
-        minima = instance.minima[members].tolist()
-        first, start, end = 0, done / total, (done + len(members)) / total
-        for j, nodes in zip(
-            members, allotted(minima, instance.nodes, instance.inequity), strict=True
-        ):
-            rectangles[instance.jobs[j].name] = Rectangle(
-                nodes=nodes, start=start, end=end, first=first
-            )
-            first += nodes
-        done += len(members)
-    return Scheduled(rectangles=rectangles)
-
-
-register(
-    Policy(
-        name="buddy",
-        problem="epoch",
-        run=_buddy,
-        source=f"{PAPER}, section 3",
-        summary="rectangles of power-of-two widths, optimal among those; N and J powers of two",
-    )
-)
-register(
-    Policy(
-        name="buddy-star",
-        problem="epoch",
-        run=_buddy_star,
-        source=f"{PAPER}, section 3.2",
-        summary="BUDDY* on subsets of 2^i jobs, one after the other; N a power of two",
-    )
-)
-register(
-    Policy(
-        name="hybrid",
-        problem="epoch",
-        run=_hybrid,
-        source=f"{PAPER}, section 3.2",
-        summary="HYBRID(k): BUDDY on the smallest 2^i jobs, HEURISTIC-EPOCH(k) on the rest",
-    )
-)
+for _name, (_run, _section) in RULES.items():
+    _source = f"{PAPER}, section {_section}"
+    register(Policy(_name, "epoch", partial(_run, _name), _source, SUMMARIES[_name]))

@@ -1,10 +1,10 @@
-"""The policies of `buddies`, `greedy` and `search`, compiled: the same steps over flat arrays.
+"""The policies of the 1994 paper, written once: compiled for many sets of jobs, else run as Python.
 
-Each fills ``nodes`` with A_j and ``part`` with the share of the quantum for which a job runs, for
-jobs by non-increasing minimum. `tests` hold them to their plain definitions.
+Each plans the quantum of jobs by non-increasing minimum. Lengths and starts are counted in 1/J of
+the quantum, so that all are whole numbers.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 BUDDY, HYBRID, EQUI, HEURISTIC, OPT = range(5)
 """Codes: BUDDY (BUDDY* where J is no power of two), HYBRID(k), EQUI-EPOCH, HEURISTIC-EPOCH(k), and
-OPT-EPOCH(1) by the paper's search."""
+OPT-EPOCH(k) by the paper's search."""
 
 CODES = {
     "buddy-star": BUDDY,
@@ -26,236 +26,262 @@ CODES = {
     "paper-search": OPT,
 }
 
+UNLIMITED = 2**62
+"""No limit to a search."""
+
+
+class Plan(NamedTuple):
+    """What jobs get, by non-increasing minimum: arrays of shape (J,), or lists.
+
+    ``nodes`` is A_j; ``length`` and ``start`` are in 1/J of the quantum; ``first`` is the first
+    node, nodes being contiguous; ``turn`` has the jobs in the order in which they were planned.
+    """
+
+    nodes: Any
+    length: Any
+    start: Any
+    first: Any
+    turn: Any
+
 
 @njit(cache=True)
-def plan(code: int, minima: Ints, total: int, k: int, nodes: Ints, part: Floats) -> int:
+def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> int:
     """Plan a quantum; return how many assignments were tested, 0 where nothing is searched.
 
-    Minima, shape (J,), do not increase. ``total`` is N, a power of two for `BUDDY` and `HYBRID`;
-    ``k`` is the inequity, 1 for `OPT`. ``nodes`` and ``part``, shape (J,), are filled.
+    Minima do not increase. ``total`` is N, a power of two for `BUDDY` and `HYBRID`; ``k`` is the
+    inequity. Where a search looks at more than ``most`` slots of assignments it ends: -1.
     """
-    jobs = len(minima)
-    if code in (BUDDY, HYBRID):
-        end = jobs  # the smallest jobs are last
-        while end > 0:
-            size = 1
-            while 2 * size <= end:
-                size *= 2
-            _buddy(minima, end - size, end, total, nodes)
-            for j in range(end - size, end):
-                part[j] = total / (jobs * nodes[j])
-            end -= size
-            if code == HYBRID:
-                _heuristic(minima, end, total, k, nodes, part)
-                end = 0
-        return 0
+    if code == OPT:
+        return _search(minima, total, k, most, made)
     if code == EQUI:
-        _equi(minima, total, nodes, part)
+        _equi(minima, total, made)
         return 0
-    if code == HEURISTIC:
-        _heuristic(minima, jobs, total, k, nodes, part)
-        return 0
-    return _search(minima, total, nodes, part)
+    end = len(minima)
+    while end > 0 and code != HEURISTIC:  # the smallest jobs are last
+        size = 1
+        while 2 * size <= end:
+            size *= 2
+        _buddy(minima, end - size, end, total, made)
+        end -= size
+        if code == HYBRID:
+            break
+    _heuristic(minima, end, total, k, made)
+    return 0
 
 
 @njit(cache=True)
-def _buddy(minima: Ints, begin: int, end: int, total: int, nodes: Ints) -> None:
-    """Schedule jobs begin..end, 2^i of them; heights are whole in units of 1/2^i."""
-    size = end - begin
-    left, width = np.empty(size + 1, np.int64), np.empty(size + 1, np.int64)
-    height = np.zeros(size + 1, np.int64)
-    left[0], width[0], segments = 0, total, 1
+def _buddy(minima: Any, begin: int, end: int, total: int, made: Plan) -> None:
+    """Schedule jobs begin..end, 2^i of them, by BUDDY in their share of the quantum.
+
+    Each job goes above the left edge of the min-seg: the segment of the frontier whose height, in
+    units of 1/2^i, has the fewest factors of two.
+    """
+    size, done = end - begin, len(minima) - end
+    frontier = [(0, total, 0)]  # (left, width, height)
     for j in range(begin, end):
-        lowest, odd = -1, 0
-        for i in range(segments):
-            if height[i] >= size:
-                continue
-            power = height[i] & -height[i] if height[i] > 0 else size
-            if lowest < 0 or power < odd:
+        lowest, odd = -1, 2 * size
+        for i in range(len(frontier)):
+            height = frontier[i][2]
+            power = (height | size) & -(height | size)
+            if height < size and power < odd:
                 lowest, odd = i, power
-        w = 1
-        while w < minima[j]:
-            w *= 2
-        w = max(w, total // odd)
-        nodes[j] = w
-        new = height[lowest] + total // w
-        if width[lowest] > w:  # the rest of the segment stays where it was
-            for i in range(segments, lowest + 1, -1):
-                left[i], width[i], height[i] = left[i - 1], width[i - 1], height[i - 1]
-            left[lowest + 1], width[lowest + 1] = left[lowest] + w, width[lowest] - w
-            height[lowest + 1] = height[lowest]
-            segments += 1
-            width[lowest] = w
-        height[lowest] = new
-        kept = 0
-        for i in range(1, segments):  # neighbours of equal height join
-            if height[i] == height[kept]:
-                width[kept] += width[i]
-            else:
-                kept += 1
-                left[kept], width[kept], height[kept] = left[i], width[i], height[i]
-        segments = kept + 1
+        left, room, height = frontier[lowest]
+        width = max(1, total // odd)
+        while width < minima[j]:
+            width *= 2
+        made.nodes[j], made.first[j] = width, left
+        made.length[j], made.start[j] = total // width, done + height
+        made.turn[done + j - begin] = j
+        frontier[lowest] = (left, width, height + total // width)
+        if room > width:
+            frontier.insert(lowest + 1, (left + width, room - width, height))
+        for i in (lowest + 1, lowest):  # neighbours of equal height join
+            if 0 < i < len(frontier) and frontier[i][2] == frontier[i - 1][2]:
+                left, width, height = frontier[i - 1]
+                frontier[i - 1] = (left, width + frontier[i][1], height)
+                frontier.pop(i)
 
 
 @njit(cache=True)
-def _equi(minima: Ints, total: int, nodes: Ints, part: Floats) -> None:
-    jobs = len(minima)
-    end = jobs
+def _divisors(total: int) -> Any:
+    """Return the divisors of N, the largest first."""
+    small = [h for h in range(1, int(total**0.5) + 1) if total % h == 0]
+    return [total // h for h in small] + [h for h in small[::-1] if h * h < total]
+
+
+@njit(cache=True)
+def _equi(minima: Any, total: int, made: Plan) -> None:
+    """Put into each epoch, from the smallest jobs on, as many as can have equal allotments."""
+    divisors, end = _divisors(total), len(minima)
     while end > 0:
-        h = min(end, total)
-        while total % h != 0 or minima[end - h] * h > total:
-            h -= 1
-        for j in range(end - h, end):
-            nodes[j], part[j] = total // h, h / jobs
-        end -= h
+        i = 0
+        while divisors[i] > end or minima[end - divisors[i]] * divisors[i] > total:
+            i += 1
+        members = [end - 1 - j for j in range(divisors[i])]
+        _epoch(minima, members, total, len(minima) - end, made)
+        end -= divisors[i]
 
 
 @njit(cache=True)
-def _allot(minima: Ints, taken: Ints, count: int, total: int, k: int, nodes: Ints) -> None:
-    """Share all nodes among some jobs, as `instances.epoch.allotted` does."""
-    if k == 0:
-        for i in range(count):
-            nodes[taken[i]] = total // count
-        return
-    floor = 1
-    for i in range(count):
-        floor = max(floor, minima[taken[i]] - k)
-    low, high = floor, total + 1
+def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
+    """Schedule the jobs before `end` by HEURISTIC-EPOCH(k).
+
+    The largest job that is left opens an epoch; then each job, the largest first, is given
+    max(M, largest - k, 1) nodes if as many are left. With k = 0 the largest job alone decides how
+    many fit.
+    """
+    divisors, left, done = _divisors(total), list(range(end)), len(minima) - end
+    while len(left) > 0:
+        largest = minima[left[0]]
+        if k == 0:
+            i = 0
+            while divisors[i] > len(left) or largest * divisors[i] > total:
+                i += 1
+            taken, rest = left[: divisors[i]], left[divisors[i] :]
+        else:
+            floor, spare = max(1, largest - k), total
+            taken, rest = left[:0], left[:0]
+            for i, j in enumerate(left):
+                if spare < floor:
+                    rest.extend(left[i:])
+                    break
+                width = max(minima[j], floor)
+                if width <= spare:
+                    taken.append(j)
+                    spare -= width
+                else:
+                    rest.append(j)
+        _epoch(minima, taken, total, done, made)
+        done += len(taken)
+        left = rest
+
+
+@njit(cache=True)
+def _epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
+    """Share all nodes among some jobs, after `done` others, as `instances.epoch.allotted` does."""
+    count = len(members)
+    low, high = 1, total // count + 1
+    if max(minima[members[0]], minima[members[-1]]) < high:
+        low = high - 1  # even the largest, which is at one end, has no more than its share
     while high - low > 1:
         middle = (low + high) // 2
-        used = 0
-        for i in range(count):
-            used += max(minima[taken[i]], middle)
-        if used <= total:
+        if sum([max(minima[j], middle) for j in members]) <= total:
             low = middle
         else:
             high = middle
-    spare = total
-    for i in range(count):
-        nodes[taken[i]] = max(minima[taken[i]], low)
-        spare -= nodes[taken[i]]
-    for i in range(count):
-        if spare > 0 and nodes[taken[i]] == low:
-            nodes[taken[i]] += 1
-            spare -= 1
-
-
-@njit(cache=True)
-def _heuristic(minima: Ints, end: int, total: int, k: int, nodes: Ints, part: Floats) -> None:
-    """Schedule the jobs before `end`."""
-    jobs = len(minima)
-    gone = np.zeros(end, np.bool_)
-    taken = np.empty(end, np.int64)
+    spare = total - sum([max(minima[j], low) for j in members])
     first = 0
-    while first < end:
-        count = 0
-        if k == 0:
-            h = min(end - first, total)  # with k = 0 the jobs that are left are consecutive
-            while total % h != 0 or minima[first] * h > total:
-                h -= 1
-            for j in range(first, first + h):
-                taken[count] = j
-                count += 1
-        else:
-            floor, spare = max(1, minima[first] - k), total
-            for j in range(first, end):
-                width = max(minima[j], floor)
-                if not gone[j] and width <= spare:
-                    taken[count] = j
-                    count += 1
-                    spare -= width
-                if spare < floor:
-                    break
-        _allot(minima, taken, count, total, k, nodes)
-        for i in range(count):
-            gone[taken[i]] = True
-            part[taken[i]] = count / jobs
-        while first < end and gone[first]:
-            first += 1
+    for i, j in enumerate(members):
+        width = max(minima[j], low)
+        if width == low and spare > 0:
+            width += 1
+            spare -= 1
+        made.nodes[j], made.first[j] = width, first
+        made.length[j], made.start[j] = count, done
+        made.turn[done + i] = j
+        first += width
 
 
 @njit(cache=True)
-def _search(minima: Ints, total: int, nodes: Ints, part: Floats) -> int:
-    """Search as `search.opt_epochs` does with k = 1, its recursion as a stack."""
+def _search(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
+    """Search for OPT-EPOCH(k) as section 4.2 does, its recursion as a stack.
+
+    Each level is an epoch that holds the largest job that is left: some epoch of an optimal
+    schedule holds it, and the order of epochs is free.
+    """
     jobs = len(minima)
-    left = np.empty((jobs + 1, jobs), np.int64)
-    count, next_h = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1, np.int64)
-    epoch, best_epoch = np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
-    taken = np.empty(jobs, np.int64)
-    best, level, tested = jobs + 1, 0, 0
-    for j in range(jobs):
-        left[0, j] = j
-    count[0] = jobs
-    next_h[0] = _most(minima, left[0], jobs, total)
+    epoch, best = [jobs] * jobs, [0] * jobs  # the level of each job; J where it is left
+    counts, slots = [-1] * (jobs + 1), [0] * (jobs * jobs)
+    fewest, level, looked_at, tested = jobs + 1, 0, 0, 0
     while level >= 0:
-        n = count[level]
-        if n == 0:
-            best = level
-            best_epoch[:] = epoch
+        at = level * jobs
+        left = [j for j in range(jobs) if epoch[j] >= level]
+        if len(left) == 0:
+            best, fewest = epoch[:], level
             level -= 1
             continue
-        h = next_h[level]
-        if h == 0 or level + 1 >= best:
+        if counts[level] < 0:
+            floor = max(1, minima[left[0]] - k)
+            counts[level] = min(len(left), 1 + (total - minima[left[0]]) // floor)
+            slots[at] = 0
+        taken = left[:0]
+        while len(taken) == 0 and counts[level] > 0 and level + 1 < fewest:
+            if cut(slots, at, counts[level], total, k):
+                looked_at += counts[level]
+                if looked_at > most:
+                    return -1
+                taken = _filled(minima, left, slots, at, counts[level])
+            else:
+                counts[level] -= 1
+                slots[at] = 0
+        if len(taken) == 0:
             level -= 1
-            continue
-        next_h[level] = h - 1
-        if not _fill(minima, left[level], n, total, h, taken):
             continue
         tested += 1
-        if taken[h - 1] == h - 1:
-            next_h[level] = 0
-        kept = _split(left, level, n, h, taken, epoch)
+        for j in left:
+            epoch[j] = jobs
+        for j in taken:
+            epoch[j] = level
+        if k > 0 and taken[-1] == left[len(taken) - 1]:
+            counts[level] = 0  # uninterrupted from the largest: all others leave dominated sets
         level += 1
-        count[level] = kept
-        if kept > 0:
-            next_h[level] = _most(minima, left[level], kept, total)
-    for e in range(best):
-        size = 0
-        for j in range(jobs):
-            if best_epoch[j] == e:
-                taken[size] = j
-                size += 1
-        _allot(minima, taken, size, total, 1, nodes)
-        for i in range(size):
-            part[taken[i]] = size / jobs
+        counts[level] = -1
+    done = 0
+    for e in range(fewest):
+        members = [j for j in range(jobs) if best[j] == e]
+        _epoch(minima, members, total, done, made)
+        done += len(members)
     return tested
 
 
 @njit(cache=True)
-def _fill(minima: Ints, left: Ints, n: int, total: int, h: int, taken: Ints) -> bool:
-    """Find the largest jobs for h slots, the largest included; tell whether there are any."""
-    width, wider = total // h, total % h
-    i = 0
-    for filled in range(h):
-        slot = width + 1 if filled < wider else width
-        while i < n and minima[left[i]] > slot:
-            i += 1
-        if i == n or (filled == 0 and i > 0):
+def cut(slots: Any, at: int, count: int, total: int, k: int) -> bool:
+    """Step to the next way to cut N nodes into allotments that differ by at most k, if any.
+
+    They are slots[at:at + count] and do not increase; before the first way slots[at] is 0. With
+    k <= 1 there is one way at most. Table 1 counts them, over all counts.
+    """
+    widest = slots[at]
+    if widest > 0 and k <= 1:
+        return False
+    floor, rest = max(1, widest - k), 1
+    i = count - 1 if widest > 0 else 0
+    while i > 0 and (slots[at + i] <= floor or rest > (slots[at + i] - 1) * (count - 1 - i)):
+        rest += slots[at + i]
+        i -= 1
+    if i > 0:
+        slots[at + i] -= 1
+    else:
+        widest = max(widest + 1, -(-total // count))
+        floor = max(1, widest - k)
+        rest = total - widest
+        if rest < floor * (count - 1):
             return False
-        taken[filled] = i
-        i += 1
+        slots[at] = widest
+    for p in range(at + i + 1, at + count):
+        slots[p] = min(slots[p - 1], rest - floor * (at + count - 1 - p))
+        rest -= slots[p]
     return True
 
 
 @njit(cache=True)
-def _split(left: Ints, level: int, n: int, h: int, taken: Ints, epoch: Ints) -> int:
-    """Move the chosen jobs into an epoch, and return how many go to the next level."""
-    kept = at = 0
-    for i in range(n):
-        if at < h and taken[at] == i:
-            epoch[left[level, i]] = level
-            at += 1
-        else:
-            left[level + 1, kept] = left[level, i]
-            kept += 1
-    return kept
+def _filled(minima: Any, left: Any, slots: Any, at: int, count: int) -> Any:
+    """Return the largest jobs that fill all slots; none unless the largest of all is among them."""
+    taken, i = left[:0], 0
+    for p in range(at, at + count):
+        while i < len(left) and minima[left[i]] > slots[p]:
+            i += 1
+        if i == len(left) or (p == at and i > 0):
+            return left[:0]
+        taken.append(left[i])
+        i += 1
+    return taken
 
 
 @njit(cache=True)
-def _most(minima: Ints, left: Ints, count: int, total: int) -> Any:
-    """Return the most jobs that an epoch led by the largest can hold."""
-    largest = minima[left[0]]
-    return min(count, 1 + (total - largest) // max(1, largest - 1))
+def _blank(jobs: int) -> Plan:
+    made = np.zeros((5, jobs), np.int64)
+    return Plan(made[0], made[1], made[2], made[3], made[4])
 
 
 @njit(cache=True)
@@ -267,11 +293,11 @@ def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints
     trials, jobs = minima.shape
     sums, tested = np.zeros(trials), np.zeros(trials, np.int64)
     epochs = np.zeros(trials, np.int64)
-    nodes, part = np.zeros(jobs, np.int64), np.zeros(jobs)
+    made = _blank(jobs)
     for t in range(trials):
-        tested[t] = plan(code, minima[t], total, k, nodes, part)
-        sums[t] = nodes.sum()
-        epochs[t] = nodes.sum() // total
+        tested[t] = plan(code, minima[t], total, k, UNLIMITED, made)
+        sums[t] = made.nodes.sum()
+        epochs[t] = made.nodes.sum() // total
     return sums, tested, epochs
 
 
@@ -296,8 +322,7 @@ def closed(
     left = demand[:jobs].copy()
     started = np.zeros(jobs)
     order = np.empty(jobs, np.int64)
-    sorted_, nodes = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
-    part, rate = np.empty(jobs), np.empty(jobs)
+    sorted_, rate, made = np.empty(jobs, np.int64), np.empty(jobs), _blank(jobs)
     now = begin = responses = 0.0
     for done in range(len(demand) - jobs):
         for i in range(jobs):  # by non-increasing minimum, the order of the slots on ties
@@ -308,11 +333,12 @@ def closed(
             order[at] = i
         for i in range(jobs):
             sorted_[i] = minimum[slot[order[i]]]
-        plan(code, sorted_, total, k, nodes, part)
+        plan(code, sorted_, total, k, UNLIMITED, made)
         wait, first = np.inf, 0
         for i in range(jobs):
             j = order[i]
-            rate[j] = part[i] * speedup(nodes[i], beta[slot[j]], total, static)
+            share = made.length[i] / jobs
+            rate[j] = share * speedup(made.nodes[i], beta[slot[j]], total, static)
             if left[j] / rate[j] < wait:
                 wait, first = left[j] / rate[j], j
         now += wait

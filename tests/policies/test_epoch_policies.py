@@ -1,20 +1,34 @@
 """epoch policies against brute force, the paper's examples, and their plain definitions."""
 
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from builders import epoch_rules
 from builders.effort import tried
 from builders.epoch import fewest, packing, some_packing
 
 from schedopt import evaluate
-from schedopt.instances.epoch import Instance
-from schedopt.instances.epoch.generators import GENERATORS, named
+from schedopt.instances.epoch import Instance, allotted
+from schedopt.instances.epoch.generators import GENERATORS
 from schedopt.instances.files import load
-from schedopt.policies.epoch.closed_system import arrivals, shares, simulate, simulate_plainly
-from schedopt.policies.epoch.kernels import BUDDY, CODES, HYBRID, plan, speedup
-from schedopt.policies.epoch.search import vectors
+from schedopt.policies.epoch.closed_system import Arrivals, arrivals, shares, simulate
+from schedopt.policies.epoch.kernels import (
+    BUDDY,
+    CODES,
+    HYBRID,
+    OPT,
+    UNLIMITED,
+    Plan,
+    cut,
+    plan,
+    speedup,
+)
 from schedopt.policies.registry import NotApplicableError, registered
+from schedopt.solvers.compiling import plainly
 
 POLICIES = registered("epoch")
 
@@ -83,16 +97,25 @@ def test_more_jobs_than_nodes() -> None:
     assert got(packing([1] * 11, 4, 1), "paper-search") == 12
 
 
-def test_table_1() -> None:
-    counts = [sum(1 for h in range(1, 129) for _ in vectors(h, 128, k)) for k in range(3)]
-    assert counts == [8, 128, 2144]
+def cuts(count: int, nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
+    slots = [0] * count
+    while plainly(cut, slots, 0, count, nodes, inequity):
+        yield tuple(slots)
+
+
+def test_cuts_are_all_that_there_are() -> None:
+    counts = [sum(1 for h in range(1, 129) for _ in cuts(h, 128, k)) for k in range(3)]
+    assert counts == [8, 128, 2144]  # Table 1
+    for nodes, k in product(range(1, 11), range(10)):
+        for h in range(1, nodes + 1):
+            assert list(cuts(h, nodes, k)) == epoch_rules.cuts(h, nodes, k)
 
 
 def test_the_search_counts_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = POLICIES["paper-search"].run(load("instances/epoch/fig8.json"))
     assert solution.tested >= len(solution.epochs)
     hard = GENERATORS["planted"](1, nodes=128, epochs=6, inequity=6)
-    monkeypatch.setattr("schedopt.policies.epoch.search.MOST_LOOKED_AT", 100_000)
+    monkeypatch.setattr("schedopt.policies.epoch.heuristics.MOST_LOOKED_AT", 100_000)
     with pytest.raises(NotApplicableError, match="no end"):
         POLICIES["paper-search"].run(hard)
     with pytest.raises(NotApplicableError, match="at most"):
@@ -108,31 +131,84 @@ def test_the_dynamic_program_says_when_it_is_too_large(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_compiled_policies_do_the_same(name: str) -> None:
+def test_rules_are_their_definitions_compiled_or_not(name: str) -> None:
     draw = np.random.Generator(np.random.PCG64(1))
     for _ in range(150):
         nodes = int(2 ** draw.integers(0, 7))
         if CODES[name] not in (BUDDY, HYBRID):
-            nodes = int(draw.integers(1, 70))
-        jobs, k = int(draw.integers(1, 20)), int(draw.integers(0, 5))
-        k = 1 if name == "paper-search" else k
+            nodes = int(draw.integers(1, 12 if CODES[name] == OPT else 70))
+        jobs, k = int(draw.integers(1, 8 if CODES[name] == OPT else 20)), int(draw.integers(0, 5))
         minima = -np.sort(-draw.integers(1, draw.integers(1, nodes + 1), jobs, endpoint=True))
         minima = np.minimum(minima, nodes)
-        instance = Instance(name="n", nodes=nodes, inequity=k, jobs=named(minima.tolist()))
-        solution = registered("epoch")[name].run(instance)
-        got, part = np.zeros(jobs, np.int64), np.zeros(jobs)
-        tested = plan(CODES[name], minima, nodes, k, got, part)
-        expected = shares(solution)
-        assert got.tolist() == [expected[job.name][0] for job in instance.jobs]
-        assert part == pytest.approx([expected[job.name][1] for job in instance.jobs])
-        assert tested == (getattr(solution, "tested", None) or 0)
+        as_arrays = Plan(*np.zeros((len(Plan._fields), jobs), np.int64))
+        as_lists = Plan(*([0] * jobs for _ in Plan._fields))
+        limits = (nodes, k, UNLIMITED)
+        tested = plan(CODES[name], minima, *limits, as_arrays)
+        assert tested == plainly(plan, CODES[name], minima.tolist(), *limits, as_lists)
+        assert [field.tolist() for field in as_arrays] == list(as_lists)
+        assert sorted(as_lists.turn) == list(range(jobs))
+        got = list(
+            zip(as_lists.first, as_lists.nodes, as_lists.start, as_lists.length, strict=True)
+        )
+        expected, count = defined(name, minima.tolist(), nodes, k)
+        assert (dict(enumerate(got)), tested) == (expected, count)
+
+
+def defined(
+    name: str, minima: list[int], nodes: int, k: int
+) -> tuple[dict[int, tuple[int | Fraction, ...]], int]:
+    """Return what each job gets, lengths in 1/J of the quantum, and what the search tested."""
+    shares: dict[int, tuple[int | Fraction, ...]] = {}
+    end, tested = len(minima), 0
+    while end and name in ("buddy-star", "hybrid"):
+        size = 1 << end.bit_length() - 1
+        pieces = epoch_rules.buddy(minima[end - size : end], nodes)
+        for j, (first, width, start, length) in enumerate(pieces, end - size):
+            shares[j] = first, width, len(minima) - end + size * start, size * length
+        end -= size
+        if name == "hybrid":
+            break
+    if name == "equi-epoch":
+        epochs, k = list(epoch_rules.equi(minima, nodes)), 0
+    elif name == "paper-search":
+        epochs, tested = epoch_rules.opt(minima, nodes, k)
+    else:
+        epochs = list(epoch_rules.heuristic(minima, nodes, k, end))
+    done = len(minima) - end
+    for members in epochs:
+        widths = allotted([minima[j] for j in members], nodes, k)
+        for i, j in enumerate(members):
+            shares[j] = sum(widths[:i]), widths[i], done, len(members)
+        done += len(members)
+    return shares, tested
+
+
+def plain_system(policy: str, work: Arrivals, static: bool) -> list[float]:
+    """Return every response time, by the policies as they are registered."""
+    running = list(range(work.jobs))
+    left, started = work.demand[: work.jobs].tolist(), [0.0] * work.jobs
+    now, responses = 0.0, []
+    for following in range(work.jobs, len(work.demand)):
+        instance = packing(work.minimum[running].tolist(), work.nodes, 1)
+        share = shares(POLICIES[policy].run(instance))
+        rate = [
+            share[name][1] * speedup(share[name][0], work.beta[running[i]], work.nodes, static)
+            for i, name in enumerate(instance.names)
+        ]
+        wait, first = min((left[i] / rate[i], i) for i in range(work.jobs))
+        now += wait
+        left = [have - wait * r for have, r in zip(left, rate, strict=True)]
+        responses.append(now - started[first])
+        running[first] = following
+        left[first], started[first] = float(work.demand[following]), now
+    return responses
 
 
 @pytest.mark.parametrize("static", [True, False])
 @pytest.mark.parametrize("name", CODES)
 def test_the_compiled_system_is_the_plain_one(name: str, static: bool) -> None:
     work = arrivals(3, 32, 6, 1.0, 60)
-    responses = simulate_plainly(name, work, static=static)
+    responses = plain_system(name, work, static)
     mean, _ = simulate(name, work, static=static)
     assert mean == pytest.approx(sum(responses) / len(responses), rel=1e-9)
 

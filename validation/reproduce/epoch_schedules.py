@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from schedopt.instances.epoch import Instance
+from schedopt.instances.epoch import Instance, Rectangle
 from schedopt.instances.epoch.generators import (
     GENERATORS,
     drawn_binomial,
@@ -15,7 +15,6 @@ from schedopt.instances.epoch.generators import (
     mean_minimum,
     named,
 )
-from schedopt.policies.epoch.heuristics import Piece, buddy
 from schedopt.policies.epoch.kernels import OPT, overheads
 from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers.result import Limits
@@ -167,30 +166,30 @@ def example_seven_jobs(quick: bool) -> Answers:
     }
 
 
-def frontier(pieces: list[Piece], nodes: int) -> list[tuple[range, Fraction]]:
+def frontier(pieces: Sequence[Rectangle], nodes: int) -> list[tuple[range, Fraction]]:
     """Return the line segments below which pieces fill the quantum."""
     height = [Fraction(0)] * nodes
     for piece in pieces:
-        for node in range(piece.first, piece.first + piece.width):
-            height[node] += piece.height
+        left = piece.first or 0
+        height[left : left + piece.nodes] = [Fraction(piece.end)] * piece.nodes
     cuts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(height)) if a != b), nodes]
     return [(range(a, b), height[a]) for a, b in pairwise(cuts)]
 
 
 def lemma_1(quick: bool) -> Answers:
-    """Look for pieces above each segment of each frontier."""
+    """Look for pieces above each segment of each frontier; powers of two are exact as floats."""
     segments = broken = 0
     for seed in range(20 if quick else 200):
         instance = GENERATORS["uniform"](seed, nodes=32, jobs=16, load=2.0)
-        pieces = buddy(sorted(instance.minima.tolist(), reverse=True), 32)
+        pieces = list(registered("epoch")["buddy"].run(instance).rectangles.values())
         for done in range(len(pieces)):
             for nodes, height in frontier(pieces[:done], 32):
                 if height == 1:
                     continue
                 above = [
-                    piece.height
+                    piece.end - piece.start
                     for piece in pieces[done:]
-                    if piece.first < nodes.stop and piece.first + piece.width > nodes.start
+                    if piece.first < nodes.stop and piece.first + piece.nodes > nodes.start
                 ]
                 segments += 1
                 broken += min(above) > Fraction(1, height.denominator)
