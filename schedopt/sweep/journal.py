@@ -5,11 +5,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, ClassVar, Generic, Protocol, TypeVar
+from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
-from schedopt.instances.errors import InputError, shown
+from schedopt.instances.decode_errors import lost_number
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import write_bytes
 from schedopt.sweep.starting import HELD
@@ -27,6 +28,7 @@ class Keyed(Protocol):
 
 
 R = TypeVar("R", bound=Keyed)
+T = TypeVar("T")
 
 
 class Journal(ABC, Generic[R]):
@@ -183,3 +185,20 @@ def finished(data: bytes, path: Path, what: str) -> tuple[bytes, bytes]:
     if rest[:common] != _BEGINNING[:common] or path.stat().st_size < len(data):
         raise InputError(what, found=shown(rest), file=str(path))
     return data[:whole], rest
+
+
+def rows_of(records: Iterable[Any], kind: type[T], what: str, path: Path) -> list[T]:
+    """Return rows, each given as a line of JSON or as a mapping."""
+    rows = []
+    for number, record in enumerate(records, start=1):
+        with placed(f"row {number}", path):
+            try:
+                if isinstance(record, bytes):
+                    rows.append(msgspec.json.decode(record, type=kind))
+                    if lost := lost_number(record, kind):
+                        raise lost
+                else:
+                    rows.append(msgspec.convert(record, kind))
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise InputError(f"{what}: {error}") from None
+    return rows

@@ -15,11 +15,10 @@ from schedopt.instances import cells
 from schedopt.instances.cells import read_parquet
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decimals import check_cells
-from schedopt.instances.decode_errors import lost_number
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.options import Options
-from schedopt.sweep.journal import Journal, finished
+from schedopt.sweep.journal import Journal, finished, rows_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -190,20 +189,7 @@ def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
         records: Iterable[Any] = data.splitlines()
     else:
         records = _records(path, data)
-    rows = []
-    for number, record in enumerate(records, start=1):
-        try:
-            if isinstance(record, bytes):
-                rows.append(msgspec.json.decode(record, type=Row))
-                if lost := lost_number(record, Row):
-                    with placed(f"row {number}", path):
-                        raise lost
-            else:
-                rows.append(msgspec.convert(record, Row))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"a row of a bench: {error}", place=f"row {number}", file=str(path)
-            ) from None
+    rows = rows_of(records, Row, "a row of a bench", path)
     if rest:
         os.truncate(path, path.stat().st_size - len(rest))
     return rows

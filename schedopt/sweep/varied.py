@@ -14,7 +14,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import encode, parse, read_bytes
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
-from schedopt.sweep.journal import Journal, Keyed, finished
+from schedopt.sweep.journal import Journal, Keyed, finished, rows_of
 from schedopt.sweep.measure import Done, Failed, Step, Task, uninterrupted
 from schedopt.sweep.sources import Source
 from schedopt.sweep.varying import Value, changed
@@ -135,13 +135,7 @@ class Variations(Journal[Variation]):
 def read(path: Path, *, cut: bool = False) -> list[Variation]:
     """Read the rows of a what-if; ``cut``: whether to cut off an unfinished last line."""
     data, rest = finished(read_bytes(path), path, WHAT)
-    rows = []
-    for number, line in enumerate(data.splitlines(), start=1):
-        try:
-            rows.append(msgspec.json.decode(line, type=Variation))
-        except msgspec.MsgspecError as error:
-            place = f"line {number}"
-            raise InputError(WHAT, found=str(error), place=place, file=str(path)) from None
+    rows = rows_of(data.splitlines(), Variation, "a row of a what-if", path)
     if cut and rest:
         os.truncate(path, path.stat().st_size - len(rest))
     return rows

@@ -1,9 +1,7 @@
-"""Terminal, page and chart say the same of the same rows, and what counting by hand gives."""
+"""Tables and charts say of rows what counting by hand gives."""
 
 import csv
 import re
-from html import unescape
-from io import StringIO
 from math import inf
 from pathlib import Path
 from statistics import fmean, median
@@ -17,7 +15,6 @@ from builders.effort import tried
 from builders.msfq import queue_of
 from builders.reports import row
 from hypothesis import strategies as st
-from rich.console import Console
 
 import schedopt
 from schedopt.analysis.contenders import contenders, grouped
@@ -25,7 +22,7 @@ from schedopt.analysis.measured import measured
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.row_table import RowTable
 from schedopt.analysis.summary import overview, summary
-from schedopt.analysis.tables import _about, measures, standing_table
+from schedopt.analysis.tables import _about, measures, standing_table, standings
 from schedopt.analysis.words import in_words
 from schedopt.formats import percent
 from schedopt.instances.errors import InputError
@@ -33,13 +30,11 @@ from schedopt.instances.files import dump
 from schedopt.instances.msfq.logs import Jobs, Labels
 from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
 from schedopt.policies.registry import registered
-from schedopt.problems.shown import ShownTable
 from schedopt.report import write
 from schedopt.report.writing import by_contender, page, problems
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource
-from schedopt.terminal import bench_tables, console
 from schedopt.verbs.bench import task_of
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
@@ -85,25 +80,10 @@ def random_rows(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-def at_the_terminal(rows: list[Row]) -> dict[str, list[str]]:
-    """Return the cells of the terminal's table, by contender."""
-    text = StringIO()
-    shown = Console(file=text, width=400, highlight=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console, "out", shown)
-        patch.setattr(ShownTable, "filled", lambda table: table)  # the page keeps empty columns
-        bench_tables.summary(rows)
-    lines = [line for line in text.getvalue().splitlines() if line.startswith("│")]
-    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
-    return {mine[0]: mine[1:] for mine in cells}
-
-
-def on_the_page(rows: list[Row]) -> dict[str, list[str]]:
-    """Return the cells of the page's table, by contender."""
-    body = page(rows, {}).split('<table class="summary sortable">')[1].split("</table>")[0]
-    lines = [re.findall(r"<td[^>]*>(.*?)</td>", line) for line in body.split("</tr>")]
-    cells = [[unescape(re.sub(r"<[^>]*>", "", cell)) for cell in line] for line in lines if line]
-    return {mine[0]: mine[1:] for mine in cells}
+def cells_of(rows: list[Row]) -> dict[str, dict[str, str]]:
+    """Return the cells of the table that terminal and page render: by contender, then heading."""
+    ((_, shown),) = standings(summary(rows), overview(rows))
+    return {mine[0]: dict(zip(shown.heads, mine, strict=True)) for mine in shown.rows}
 
 
 def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
@@ -146,21 +126,19 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
 
 
 @tried(60, random_rows().filter(bool))
-def test_the_terminal_and_the_page_say_the_same(rows: list[Row]) -> None:
-    terminal, web, counted = at_the_terminal(rows), on_the_page(rows), by_hand(rows)
-    assert set(terminal) == set(web) == set(counted)
-    standings = {standing.contender: standing for standing in summary(rows)}
+def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
+    shown, counted = cells_of(rows), by_hand(rows)
+    assert shown == cells_of(by_contender(rows))  # as a page names them
+    assert set(shown) == set(counted)
+    found = {standing.contender: standing for standing in summary(rows)}
     for name, mine in counted.items():
-        gap, *_, wins, optimal, _, _ = terminal[name]  # of one run each without averages
-        assert [web[name][0], *web[name][-4:]] == [gap, *terminal[name][-4:]]
-        assert web[name] == terminal[name] or len(terminal[name]) == 5
-        assert wins == mine["wins"]
+        assert shown[name]["wins"] == mine["wins"]
         of = len(mine["gaps"])
-        assert optimal == (f"{mine['optimal']} of {of}" if of else "–")
+        assert shown[name]["optimal"] == (f"{mine['optimal']} of {of}" if of else "–")
         if of:
-            assert standings[name].mean == pytest.approx(fmean(mine["gaps"]))
-            assert standings[name].median == pytest.approx(median(mine["gaps"]))
-            assert standings[name].worst == max(mine["gaps"])
+            assert found[name].mean == pytest.approx(fmean(mine["gaps"]))
+            assert found[name].median == pytest.approx(median(mine["gaps"]))
+            assert found[name].worst == max(mine["gaps"])
 
 
 @tried(60, random_rows().filter(bool))
@@ -190,8 +168,10 @@ def test_the_rows_that_once_were_counted_differently() -> None:
     ]
     rows += [row(instance="two", policy=p, objective=10.0, gap=0.0) for p in "ab"]
     rows += [row(instance="three", policy=p, objective=None) for p in "ab"]
-    assert at_the_terminal(rows)["a"][5:7] == on_the_page(rows)["a"][5:7] == ["2 of 2", "1 of 3"]
-    assert at_the_terminal(rows)["b"][5:7] == on_the_page(rows)["b"][5:7] == ["1 of 2", "1 of 2"]
+    counted = {name: (mine["wins"], mine["optimal"]) for name, mine in cells_of(rows).items()}
+    assert counted == {"a": ("2 of 2", "1 of 3"), "b": ("1 of 2", "1 of 2")}
+    web = page(rows, {})
+    assert all(f">{cell}</span></td>" in web for cells in counted.values() for cell in cells)
 
 
 CLASSES = Path(__file__).parents[2] / "instances" / "msfq"

@@ -269,6 +269,10 @@ def test_on_processes_and_resumed(tmp_path: Path) -> None:
     picture = tmp_path / "curves.svg"
     run("plot", output, "--output", picture)
     assert b"option.fill 0.5" in picture.read_bytes() or picture.stat().st_size > 5000
+    output.write_bytes(output.read_bytes().replace(b'"message":"', b'"message":"\xff', 1))
+    assert "row 1: expected a row of a what-if" in str(
+        refusal(schedopt.whatif, source, varied, output=output)
+    )
 
 
 def test_units_places_and_a_table(tmp_path: Path) -> None:
