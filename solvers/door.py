@@ -18,6 +18,7 @@ import msgspec
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.extras import unmet
 from schedopt.instances.files import home
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.driving import plain_version
@@ -55,6 +56,7 @@ def solve(
     solver: str | None = None,
     start: Start = lambda: None,
     at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
+    known: HandOn | None = None,
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -70,11 +72,14 @@ def solve(
     at_once : callable, optional
         Returns a solution and a bound that take no search, None where there is none; called where
         time runs out before an engine has either.
+    known : HandOn, optional
+        What is in hand already, such as the best of what policies do and a bound.
 
     Returns
     -------
     Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps what is known.
+        Not yet checked; where a solution beats a bound, an alarm. An interruption (Ctrl-C) ends the
+        run and keeps what is known.
 
     Raises
     ------
@@ -85,8 +90,8 @@ def solve(
     began = now()
     offered = _Remembered(start)
     chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
-    known: HandOn | None = None
     result: Result | None = None
+    near: float = getattr(model, "tolerance", 0.0)
     for engine, read in chosen:
         own = left(limits, began)
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
@@ -100,12 +105,13 @@ def solve(
         result = told if known is None else _joined(model, known.result, told, before)
         if stopped() and not (result.proven or result.termination == "infeasible"):
             result = msgspec.structs.replace(result, termination="interrupted")
-        if last or result.termination == "interrupted" or stopped():
+        if last or result.termination in ("interrupted", "error") or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     if result is None:
-        result = _hurried(model, limits)
-    return _in_hand(model, result, at_once)
+        result = _hurried(model, limits) if known is None else known.result
+    result = _in_hand(model, result, at_once)
+    return raised(result, "" if model.changed else alarm(result, result, near))
 
 
 def _hurried(model: Formulation, limits: Limits) -> Result:
@@ -303,6 +309,8 @@ def _tighter(model: Formulation, known: HandOn | None, handed: HandOn) -> Fracti
 def _joined(model: Formulation, first: Result, second: Result, before: float) -> Result:
     """Return the result of an engine after another's: the better solution, the tighter bound."""
     result = second
+    if second.termination == "infeasible" and (what := alarm(first, second)):
+        return raised(first, what)
     opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
     if first.objective is not None and (
         second.objective is None or not better(model.sense, second.objective, first.objective)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         ShownTable,
         Tables,
     )
-    from schedopt.solvers.engine import Engine
+    from schedopt.solvers.engine import Engine, HandOn
     from schedopt.solvers.result import Document, Limits, Result
 
 T = TypeVar("T")
@@ -192,21 +192,28 @@ class Problem(Generic[I]):
         """
         from schedopt.solvers import door
         from schedopt.solvers.clock import now
+        from schedopt.solvers.deciding import left
 
         began, limit = now(), limits.time_limit
+        ahead: tuple[HandOn, bool] | None = None
+        if solver is None and not model.changed:
+            ahead = self._told("starting:first", model, limits, default=None)
+        if ahead is not None and ahead[1]:
+            return ahead[0].result
 
         def start() -> Any | None:
             if known is not None:
                 return known
-            left = None if limit is None else max(0.0, limit - (now() - began))
-            return self.hint(model, left)
+            seconds = None if limit is None else max(0.0, limit - (now() - began))
+            return self.hint(model, seconds)
 
         return door.solve(
             model,
-            limits,
+            limits if ahead is None else left(limits, began),
             solver=solver,
             start=start,
             at_once=lambda: self.at_once(model),
+            known=None if ahead is None else ahead[0],
         )
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
@@ -376,6 +383,25 @@ class Problem(Generic[I]):
         if found is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
+
+    def tonight(
+        self, what: Any, farm: str | Path | None, given: Mapping[str, Any], tell: Any
+    ) -> tuple[I, list[Constraint], Any]:
+        """Return the instance of a table of jobs, its rules, and its farm: ``farm.tonight``."""
+        expected = "a table of jobs, or an instance that has a plan of them"
+        found: tuple[I, list[Constraint], Any]
+        found = self._asked(
+            "farm:tonight", expected, f"one of {self.name}", what, farm, given, tell
+        )
+        return found
+
+    def punctual(self, instance: I, result: Result) -> Result | None:
+        """Return a choice as it is run in time, without jobs that would be late."""
+        return self._told("incumbents:punctual", instance, result, default=None)
+
+    def praise(self, instance: I, result: Result, run: Result | None) -> str:
+        """Say how good a plan is, and how good any plan can be: ``planning.praise``."""
+        return self._told("planning:praise", instance, result, run, default="")
 
     def replan(
         self, instance: I, plan: Any, at: str | float, state: Any, **given: Any

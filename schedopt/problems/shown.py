@@ -95,6 +95,15 @@ class Column:
     cells: Sequence[Cell]  # one for each job, each of that type or None
 
 
+def cell(value: Cell) -> str:
+    """Return a cell as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    return value or ""
+
+
 Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
 
 
@@ -163,8 +172,8 @@ class Replanned:
     Attributes
     ----------
     plan : polars.DataFrame, optional
-        Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
-        and ``change``: kept, added, dropped or moved. None where there is no solution.
+        Of the whole night, as `schedopt.plan_table` returns it, with ``was`` (when a job was to
+        start) and ``change``: kept, added, dropped or moved. None where there is no solution.
     result : Result
         Of the rest of the night, checked: it answers the question of ``rest``.
     rest : Instance
