@@ -56,7 +56,7 @@ def solve(
     solver: str | None = None,
     start: Start = lambda: None,
     at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
-    known: HandOn | None = None,
+    first: Callable[[Limits], tuple[HandOn, bool] | None] = lambda _: None,
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -72,8 +72,9 @@ def solve(
     at_once : callable, optional
         Returns a solution and a bound that take no search, None where there is none; called where
         time runs out before an engine has either.
-    known : HandOn, optional
-        What is in hand already, such as the best of what policies do and a bound.
+    first : callable, optional
+        Returns what is in hand before any engine, such as the best of what policies do and a bound,
+        and whether that is all; called unless an engine is named or the native model was changed.
 
     Returns
     -------
@@ -89,6 +90,11 @@ def solve(
     limits = limits or Limits()
     began = now()
     offered = _Remembered(start)
+    known: HandOn | None = None
+    if solver is None and not model.changed and (ahead := first(limits)):
+        known, ends = ahead
+        if ends:
+            return known.result
     chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     result: Result | None = None
     near: float = getattr(model, "tolerance", 0.0)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from schedopt.formats import number
 from schedopt.instances.extras import need
@@ -163,6 +164,20 @@ def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
         schema={column.title: types[column.kind] for column in columns},
         strict=False,
     )
+
+
+Solve = Callable[..., "Result"]  # the verb, with limits
+
+
+class Tonight(NamedTuple):
+    """A night that is planned."""
+
+    instance: AnyInstance
+    result: Result
+    run: Result | None  # the same with times; None where there is no plan
+    line: str  # how good it is, and how good any plan can be
+    farm: Struct  # what holds every night
+    template: str | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ class NightPlan:
         Of the formulation ``schedule``, checked; under risk of ``selection``.
     run : Result, optional
         The same with times; None where there is no plan.
+    line : str
+        How good the plan is, and how good any plan can be, in words.
     template : str
         What writes a script, unless told.
     """
@@ -47,6 +49,7 @@ class NightPlan:
     instance: AnyInstance
     result: Result
     run: Result | None
+    line: str = ""
     template: str = script.PLAIN
 
     @cached_property
@@ -62,11 +65,6 @@ class NightPlan:
         titles = [column.title for column in self.columns]
         cells = (column.cells for column in self.columns)
         return [dict(zip(titles, row, strict=True)) for row in zip(*cells, strict=True)]
-
-    @property
-    def line(self) -> str:
-        """How good the plan is, and how good any plan can be, in words."""
-        return problem_of(self.instance).praise(self.instance, self.result, self.run)
 
     def frame(self) -> pl.DataFrame:
         """Return the plan as a table."""
@@ -117,7 +115,7 @@ def plan(
     threads: int | None = None,
     watch: Watch | None = None,
     tell: Callable[[str], None] | None = None,
-    **given: Any,
+    **given: object,
 ) -> NightPlan:
     """Plan a night: which jobs run when, so that nobody selected is late and all rules hold.
 
@@ -158,22 +156,17 @@ def plan(
         If something given is not right.
     """
     what, record = _given(table)
-    night, lasting, kept = record.tonight(what, farm, given, tell)
+    told = given | {"farm": farm, "risk": risk, "tell": tell}
+    told["constraints"] = lambda night: rules_of(constraints, record.name, night)
+    again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
+    made = record.tonight(what, told, again)
     if save_farm is not None:
-        dump(kept, Path(save_farm), indent=1)
-    if not record.plans(night):
-        raise InputError("an instance with a plan of jobs", found=f"one of {record.name}")
-    how: dict[str, Any] = {"time_limit": time_limit, "seed": seed, "threads": threads}
-    how |= {"constraints": [*lasting, *rules_of(constraints, record.name, night)], "watch": watch}
-    template = kept.template or script.PLAIN
-    result = solve(night, formulation="selection" if risk else "schedule", risk=risk, **how)
-    if result.solution is None:
-        return NightPlan(night, result, None, template)
-    run = record.punctual(night, result) if risk else result
-    return NightPlan(night, result, run, template)
+        dump(made.farm, Path(save_farm), indent=1)
+    template = made.template or script.PLAIN
+    return NightPlan(made.instance, made.result, made.run, made.line, template)
 
 
-def _given(table: Any) -> tuple[Any, Problem]:
+def _given(table: object) -> tuple[object, Problem]:
     """Return an instance, or a table, and the problem that takes it."""
     if isinstance(table, str | Path) and (
         str(table).startswith("example:") or str(table).lower().endswith(INSTANCES)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -22,7 +21,7 @@ from schedopt.instances.dssp.clock import TONIGHT
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS
 from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.records import SideConstraint
-from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
+from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.files import read_bytes
 from schedopt.instances.times import NUMBER
 
@@ -61,60 +60,61 @@ class Farm(
     priority: str | None = None
     history: str | None = None
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Text]:
         """Return the options by which the converter reads a table."""
         began = None if self.from_ is None else str(self.from_).strip()
         plain = began is not None and re.fullmatch(r"\d?\d:\d\d(:\d\d)?", began)
         until = None if self.until is None else str(self.until)
-        found: dict[str, Any] = {
+        found: dict[str, Text | None] = {
             "processors": self.processors,
             "start": f"{TONIGHT}{began}" if plain else began,
             "deadline": until,
             "end": until,
             "capacity": _listed(self.capacity),
-            "reward": self.reward
-            if isinstance(self.reward, str | None)
-            else BY_WORD + _listed(self.reward),
+            "reward": self.reward if isinstance(self.reward, str) else None,
             "down": _listed(self.down),
         }
         for key in ("unit", "groups", "priority", "history"):
             found[key] = getattr(self, key)
+        if isinstance(self.reward, Mapping):
+            found["reward"] = f"{BY_WORD}{_listed(self.reward)}"
         for key, prefix in PREFIXES.items():
             for name, amount in getattr(self, key).items():
                 found[f"{prefix}{name}"] = _amount(_listed(amount))
         return {key: value for key, value in found.items() if value is not None}
 
 
-def _listed(given: Any) -> Any:
+def _listed(given: Text | Pairs | None) -> Text | None:
     """Return pairs as options have them: ``02:00=20,03:00=30``."""
     if not isinstance(given, Mapping):
         return given
     return ",".join(f"{key}={value}" for key, value in given.items())
 
 
-def _amount(given: Any) -> Any:
+def _amount(given: Text | None) -> Text | None:
     if not isinstance(given, str) or not NUMBER.fullmatch(given.strip()):
         return given
     value = float(given)
     return int(value) if value.is_integer() else value
 
 
-def pairs(given: Any, flag: str, form: str, *, last: bool = False) -> dict[str, Any]:
+def pairs(given: object, flag: str, form: str, *, last: bool = False) -> dict[str, Text]:
     """Return what a flag says of several things: a mapping, or texts such as ``houdini=8``."""
     if isinstance(given, Mapping):
         return dict(given)
-    found: dict[str, Any] = {}
-    for text in [given] if isinstance(given, str) else given or ():
+    found: dict[str, Text] = {}
+    texts: Iterable[str] = [given] if isinstance(given, str) else given or ()  # type: ignore[assignment]
+    for text in texts:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         name, value = name.strip(), value.strip()
         if not sign or not name or not value or name in found:
             expected = f"{form}, each once" if name in found else form
             raise InputError(expected, found=shown(text), place=flag)
-        found[name] = value
+        found[name] = _amount(value)
     return found
 
 
-def farm_of(file: str | Path | None, given: Mapping[str, Any]) -> Farm:
+def farm_of(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     """Return a farm as its file says, but for what is given beside it."""
     farm = Farm() if file is None else decode(read_bytes(file), Farm, file=str(file))
     named = {
@@ -124,7 +124,7 @@ def farm_of(file: str | Path | None, given: Mapping[str, Any]) -> Farm:
     }
     for key, found in named.items():
         named[key] = getattr(farm, key) | found
-    told: dict[str, Any] = dict(given) | named
+    told: dict[str, object] = dict(given) | named
     for key, form in (("capacity", "TIME=N"), ("down", "TIME..TIME=N")):
         if told.get(key) and not isinstance(told[key], str):
             told[key] = pairs(told[key], f"--{key}", form)
@@ -144,7 +144,8 @@ def read(table: Source, farm: Farm, tell: Tell | None = None) -> Instance:
             raise InputError("--processors N, which a table cannot tell")
         if farm.until is None:
             raise InputError("--until TIME, such as 06:00 or 10h, which a table cannot tell")
-        return jobtable.convert(table, **farm.options(), tell=said)
+        read: Callable[..., Instance] = jobtable.convert
+        return read(table, tell=said, **farm.options())
 
 
 @contextmanager
@@ -170,7 +171,9 @@ def in_flags(text: str) -> str:
     return _OPTION.sub(flag, text)
 
 
-def shares(night: Instance, caps: Mapping[str, Any], floors: Mapping[str, Any]) -> list[FairShare]:
+def shares(
+    night: Instance, caps: Mapping[str, Text], floors: Mapping[str, Text]
+) -> list[FairShare]:
     """Return the rules of ``--cap`` and ``--floor``: shares of the machine by group."""
     found = []
     for flag, given in (("cap", caps), ("floor", floors)):
@@ -217,27 +220,3 @@ def for_tonight(
         if most or least or (rule.each and there):
             kept.append(msgspec.structs.replace(rule, at_most=most, at_least=least))
     return kept
-
-
-def tonight(
-    what: Any, file: str | Path | None, given: Mapping[str, Any], tell: Tell | None
-) -> tuple[Instance, list[Constraint], Farm]:
-    """Return the night, the rules of its farm, and the farm, of a table or an instance."""
-    given = dict(given)
-    caps = pairs(given.pop("cap", None), "--cap", "GROUPING:GROUP=SHARE", last=True)
-    floors = pairs(given.pop("floor", None), "--floor", "GROUPING:GROUP=SHARE", last=True)
-    farm = farm_of(file, given)
-    if isinstance(what, Instance):
-        said = [key for key, value in given.items() if value and key != "template"]
-        for key in said:
-            flag = f"--{SAID.get(key, key).rstrip('_')}"
-            raise InputError("it of a table alone: an instance says that itself", place=flag)
-        night = what
-    else:
-        night = read(what, farm, tell)
-    with placed(file=file):
-        lasting = for_tonight(farm.constraints, night, tell)
-    own = shares(night, caps, floors)
-    before = {rule.name for rule in own}
-    farm.constraints = (*(rule for rule in farm.constraints if rule.name not in before), *own)
-    return night, [*(rule for rule in lasting if rule.name not in before), *own], farm

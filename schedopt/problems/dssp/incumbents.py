@@ -17,7 +17,7 @@ import numpy as np
 
 from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances.constraints import Forbid, Seats
-from schedopt.instances.dssp import Instance, Scheduled, Selected
+from schedopt.instances.dssp import Scheduled
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
@@ -186,19 +186,3 @@ class Search:
             np.full(tasks, np.nan), np.full(tasks, -1), np.full(len(self.night.jobs), np.nan)
         )
         return schedule_of(self.night, self.jobs, self.played or none)
-
-
-def punctual(night: Instance, result: Result[Selected]) -> Result | None:
-    """Return a choice under risk as the steadiest dispatcher runs it, without late jobs."""
-    from schedopt.policies.dssp.dispatchers import KEYS
-    from schedopt.problems.dssp.chances import steadiest
-    from schedopt.problems.dssp.planning import as_run
-
-    search = Search(Schedule(night).add(*result.constraints), result, Limits())
-    chosen = search.able(result.solution.selected if result.solution else ())
-    name = steadiest(search.night, chosen, result.seed)
-    search.attempt(name, KEYS[name](search.night), chosen)
-    if (schedule := search.schedule()) is None:
-        return None
-    earned = night.objective_of(schedule)
-    return as_run(result, name, earned, schedule, f"by {name}, all in time")

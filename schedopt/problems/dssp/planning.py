@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from schedopt.formats import counted, number
+from schedopt.formats import counted
 from schedopt.formulations.dssp.nights import nights_of
 from schedopt.instances.constraints import Seats, label
 from schedopt.instances.dssp import (
@@ -279,30 +279,6 @@ def plan(
         Column("rank", int, list(map(ranks.get, names))),
         *_chances(instance, result, run),
         *clock(instance, list(map(starts.get, names)), list(map(ends.get, names))),
-    )
-
-
-def praise(instance: Instance, result: Result, run: Result | None) -> str:
-    """Say in a line how good a plan is, and how good any plan can be."""
-    if run is None or run.solution is None:
-        if result.conflict:
-            return f"no plan: these rules cannot hold together: {', '.join(result.conflict)}"
-        return f"no plan ({result.termination})"
-    value = float(run.objective or 0.0)
-    done = f"{len(run.solution.completion):,} of {counted(len(instance.jobs), 'job')}"
-    told = f"{done}, reward {number(value)}"
-    if result.termination == "error":
-        return f"{told}; {result.message}"
-    if risk := result.options.get("risk"):
-        told += f"; under {risk} it is worth {number(result.objective)}"
-        value = float(result.objective or 0.0)
-    if result.bound is None:
-        return f"{told}; how much more a plan could earn is not known"
-    if result.proven:
-        return f"{told}; no plan {'is worth' if risk else 'earns'} more"
-    more = f" ({(result.bound - value) / value:.1%} more)" if value > 0 else ""
-    return (
-        f"{told}; no plan {'is worth' if risk else 'earns'} more than {number(result.bound)}{more}"
     )
 
 
