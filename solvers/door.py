@@ -172,6 +172,8 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
     """
     table = {engine.name: engine for engine in engines(model.problem, model.name)}
     by = str(result.proved_by or result.solver)
+    if by not in table:  # what was known before any engine
+        by = next((engine.name for engine in table.values() if engine.accepts(model)), "")
     tried = {by}
     while by in table and (name := table[by].confirmed_by) and name not in tried:
         second = table[name]

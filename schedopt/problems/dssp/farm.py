@@ -80,7 +80,7 @@ class Farm(
             found["reward"] = f"{BY_WORD}{_listed(self.reward)}"
         for key, prefix in PREFIXES.items():
             for name, amount in getattr(self, key).items():
-                found[f"{prefix}{name}"] = _amount(_listed(amount))
+                found[f"{prefix}{name}"] = _amount(_listed(amount) or 0)
         return {key: value for key, value in found.items() if value is not None}
 
 
@@ -91,7 +91,7 @@ def _listed(given: Text | Pairs | None) -> Text | None:
     return ",".join(f"{key}={value}" for key, value in given.items())
 
 
-def _amount(given: Text | None) -> Text | None:
+def _amount(given: Text) -> Text:
     if not isinstance(given, str) or not NUMBER.fullmatch(given.strip()):
         return given
     value = float(given)
