@@ -236,10 +236,10 @@ class Moving:
         for i in np.flatnonzero(self.grid.lengths == 0).tolist():
             begin[i] = opens.get(int(night.tasks.stage_of[i]), 0)
         places = np.zeros(len(begin), dtype=np.int64)
-        for i, numbers in on.items():
-            places[i] = numbers[0]
+        for i, taken_by in on.items():
+            places[i] = taken_by[0]
         starts = np.array(begin, dtype=float) / self.grid.scale
-        several = {i: numbers for i, numbers in on.items() if len(numbers) > 1}
+        several = {i: taken_by for i, taken_by in on.items() if len(taken_by) > 1}
         return scheduled(night, run, starts, places, several=several)
 
     def _opens(self, run: Sequence[int], begin: Sequence[int]) -> dict[int, int]:
