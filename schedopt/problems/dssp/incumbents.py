@@ -40,14 +40,14 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     began = now()
     relaxed = relaxed_of(model, limits)
     if relaxed.termination == "infeasible":
-        result = told(model, limits, None, None, "infeasible", solver="selection")
+        result = told(model, limits, None, None, "infeasible")
         result = msgspec.structs.replace(result, conflict=relaxed.conflict)
         return HandOn(credited(result, None, "selection", proves=True)), True
     most = None if limits.time_limit is None else SHARE * limits.time_limit
     search = Search(model, relaxed, replace(left(limits, began), watch=None))
     with suppress(KeyboardInterrupt):
         search.run(None if most is None else max(0.0, most - (now() - began)))
-    result = told(model, limits, search.schedule(), relaxed.bound, "time-limit", solver="selection")
+    result = told(model, limits, search.schedule(), relaxed.bound, "time-limit")
     enough = result.gap is not None and result.gap <= limits.gap
     result = credited(result, search.who, "selection", proves=enough)
     if enough or stopped():

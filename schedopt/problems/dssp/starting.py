@@ -10,7 +10,7 @@ def first(model: Formulation, limits: Limits) -> tuple[HandOn, bool] | None:
     """Return the best of what dispatchers get done in time, bounded, and whether that is all."""
     from schedopt.formulations.dssp import Schedule
 
-    if not isinstance(model, Schedule) or model.sample is not None:
+    if not isinstance(model, Schedule):
         return None
     from schedopt.problems.dssp import incumbents
 
