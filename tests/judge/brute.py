@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations, pairwise, product
+from math import lcm
 from typing import Any, NamedTuple
 
 NONE = Fraction(0)
@@ -152,7 +153,8 @@ class Night:
                 if None not in before:
                     start = max([job.release, *(one for one in before if one is not None)])
                     done = self._alone(machine, job, start)
-                    ends[name] = done if done is not None and done <= job.due else None
+                    latest = min(job.due, self.file.get("end", job.due))
+                    ends[name] = done if done is not None and done <= latest else None
             return ends[name]
 
         return {name for name in able if end(name) is not None}
@@ -198,7 +200,7 @@ class Night:
                     return False
             for rule in self.seats:
                 held = sum((rule["use"].get(j.name, 0) * j.demand / j.wide for j in inside), NONE)
-                if held > rule["capacity"] * (b - a):
+                if held > rule["capacity"] * max(NONE, min(b, self.file.get("end", b)) - a):
                     return False
         return True
 
@@ -259,7 +261,7 @@ class Night:
         known = {j.groups[rule["by"]] for j in self.jobs.values() if rule["by"] in j.groups}
         most, least = dict(rule.get("at_most", {})), dict(rule.get("at_least", {}))
         named = {*most, *least}
-        for group in {*known, *past} - named:
+        for group in known - named:
             for side, bounds in (("at_most", most), ("at_least", least)):
                 if rule.get("each", {}).get(side) is not None:
                     bounds[group] = rule["each"][side]
@@ -332,42 +334,50 @@ class Night:
         return NONE
 
 
-class Task(NamedTuple):
-    """A task that takes time: of which job, in which stage, and how long."""
+class Placed(NamedTuple):
+    """A task that is placed: its place among the tasks, its job and stage, and when it runs."""
 
+    place: int
     job: str
     stage: int
-    length: Fraction
+    start: int
+    end: int
 
 
-class Placed(NamedTuple):
-    """A task from its start to its end, and its place among the tasks."""
-
-    task: Task
-    start: Fraction
-    end: Fraction
-    place: int
+Processor = tuple[str, int]
 
 
 class Trial:
     """Every way to run some jobs, all of them: tasks in order of their starts, as early as may be.
 
     In some best schedule no task can start earlier, the others staying where they are. Taken in the
-    order of its starts, each of its tasks starts as early as those before it allow.
+    order of its starts, each of its tasks starts as early as those before it allow. Times are whole
+    numbers of what divides them all.
     """
 
     def __init__(self, night: Night, chosen: tuple[str, ...]) -> None:
-        self.night, self.chosen = night, chosen
-        self.machine = night.machines[1]
-        self.end = night.file.get("end", max(j.due for j in night.jobs.values()) + 10**9)
-        self.delay = (night.file.get("late") or [[NONE, NONE]])[-1][0]
-        self.tasks = [
-            Task(name, s, length)
-            for name in chosen
-            for s, stage in enumerate(night.jobs[name].stages)
+        self.night, self.chosen, self.machine = night, chosen, night.machines[1]
+        self.jobs = jobs = {name: night.jobs[name] for name in chosen}
+        delay, end = (night.file.get("late") or [[NONE]])[-1][0], night.file.get("end")
+        last = {
+            n: min(job.due + delay, job.due + delay if end is None else end)
+            for n, job in jobs.items()
+        }
+        lengths = [
+            (name, s, length)
+            for name, job in jobs.items()
+            for s, stage in enumerate(job.stages)
             for length in stage
             if length > 0
         ]
+        given = [*self.machine.times, *last.values(), *(length for _, _, length in lengths)]
+        self.scale = lcm(*(t.denominator for t in [*given, *(j.release for j in jobs.values())]))
+        ticks = lambda time: int(time * self.scale)  # noqa: E731
+        self.tasks = [(name, s, ticks(length)) for name, s, length in lengths]
+        self.last = {name: ticks(time) for name, time in last.items()}
+        self.release = {name: ticks(job.release) for name, job in jobs.items()}
+        self.times = list(map(ticks, self.machine.times))
+        self.most = sum((job.reward for job in jobs.values()), NONE)
 
     def best(self) -> Fraction | None:
         """Return the most that these jobs earn; None if they cannot all complete while paid."""
@@ -375,107 +385,93 @@ class Trial:
         if any(r["use"].get(n, 0) > r["capacity"] for r in seats for n in self.chosen):
             return None
         size = {name: int(max(levels)) for name, levels in self.machine.pools.items()}
-        free = {(name, k): NONE for name, most in size.items() for k in range(most)}
-        return self._best([], free)
+        return self._best([], {(name, k): 0 for name, most in size.items() for k in range(most)})
 
-    def _best(self, placed: list[Placed], free: dict[tuple[str, int], Fraction]) -> Fraction | None:
+    def _best(self, placed: list[Placed], free: dict[Processor, int]) -> Fraction | None:
         """Return the most that can follow when some tasks are placed and processors free."""
-        ends = {name: self._end(name, placed) for name in self.chosen}
-        late = {name: ends[name] - self.night.jobs[name].due for name in self.chosen}
-        if any(late[n] > self.delay or ends[n] > self.end for n in late):
-            return None
-        if len(placed) == len(self.tasks):
-            jobs = self.night.jobs
-            return sum((jobs[n].reward * self.night.paid(late[n]) for n in late), NONE)
-        found = None
-        before = (placed[-1].start, placed[-1].place) if placed else (NONE, -1)
+        start, place = (placed[-1].start, placed[-1].place) if placed else (0, -1)
         done = {one.place for one in placed}
-        left = {i: task for i, task in enumerate(self.tasks) if i not in done}
-        for i, task in left.items():
-            waits = {*self._before(task.job)}
+        left = [(i, *task) for i, task in enumerate(self.tasks) if i not in done]
+        ends = {name: self._end(name, placed) for name in self.chosen}
+        for name in self.chosen:
+            stages = [(s, length) for _, job, s, length in left if job == name]
+            path = sum(max(x for s, x in stages if s == stage) for stage in {s for s, _ in stages})
+            if max(ends[name], (start + path) * bool(path)) > self.last[name]:
+                return None
+        if not left:
+            late = {n: Fraction(ends[n], self.scale) - job.due for n, job in self.jobs.items()}
+            return sum((j.reward * self.night.paid(late[n]) for n, j in self.jobs.items()), NONE)
+        found = None
+        for i, name, stage, length in left:
+            before = {(name, s) for s in range(stage)} | {(o, None) for o in self._before(name)}
             if any(
-                other.job in waits
-                or (other.job == task.job and other.stage < task.stage)
-                or (other == task and k < i)
-                for k, other in left.items()
+                {(job, s), (job, None)} & before or (k < i and (job, s, x) == (name, stage, length))
+                for k, job, s, x in left
             ):
                 continue
-            for on in self._processors(task, free):
-                start = self._earliest(task, on, placed, free)
-                if start is None or (start, i) < before:
-                    continue
-                one = Placed(task, start, start + task.length, i)
-                earned = self._best([*placed, one], free | dict.fromkeys(on, one.end))
-                if earned is not None and (found is None or earned > found):
-                    found = earned
-                    if found == sum(self.night.jobs[n].reward for n in self.chosen):
-                        return found
+            opens = [p.end for p in placed if p.job == name and p.stage < stage]
+            opens += [start, self._opens(name, placed)]
+            for on in self._processors(name, free):
+                at = max(*opens, *(free[one] for one in on))
+                later = sorted({at, *self.times, *(p.end for p in placed)})
+                fits = (
+                    t for t in later if t >= at and self._holds(name, on, (t, t + length), placed)
+                )
+                at = next(fits, self.last[name])
+                if (at, i) > (start, place) and at + length <= self.last[name]:
+                    one = Placed(i, name, stage, at, at + length)
+                    earned = self._best([*placed, one], free | dict.fromkeys(on, one.end))
+                    if earned is not None and (found is None or earned > found):
+                        found = earned
+                        if found == self.most:
+                            return found
         return found
 
     def _before(self, name: str) -> Iterator[str]:
-        for other in self.night.jobs[name].after:
+        for other in self.jobs[name].after:
             yield from (other, *self._before(other))
 
-    def _opens(self, name: str, placed: list[Placed]) -> Fraction:
-        """Return when a job may start."""
-        job = self.night.jobs[name]
-        return max([job.release, *(self._end(other, placed) for other in job.after)])
+    def _opens(self, name: str, placed: list[Placed]) -> int:
+        """Return when a job may start, as far as others are placed."""
+        others = [self._end(other, placed) for other in self.jobs[name].after]
+        return max([self.release[name], *others])
 
-    def _end(self, name: str, placed: list[Placed]) -> Fraction:
+    def _end(self, name: str, placed: list[Placed]) -> int:
         """Return when a job ends, as far as it is placed."""
-        ends = [one.end for one in placed if one.task.job == name]
-        return max([self._opens(name, placed), *ends])
+        return max([self._opens(name, placed), *(one.end for one in placed if one.job == name)])
 
-    def _processors(self, task: Task, free: Any) -> list[tuple[tuple[str, int], ...]]:
+    def _processors(self, name: str, free: dict[Processor, int]) -> list[list[Processor]]:
         """Return the processors that a task may take, one of all choices that are alike."""
-        job, found = self.night.jobs[task.job], {}
-        for pool in job.pools:
+        found = {}
+        for pool in self.jobs[name].pools:
+            levels = self.machine.pools[pool]
             alike = {
-                k: (free[pool, k], *(level > k for level in self.machine.pools[pool]))
-                for name, k in free
-                if name == pool
+                on: (free[on], *(level > on[1] for level in levels)) for on in free if on[0] == pool
             }
-            for some in combinations(alike, job.wide):
-                found[pool, tuple(sorted(alike[k] for k in some))] = [(pool, k) for k in some]
-        return list(map(tuple, found.values()))
-
-    def _earliest(
-        self, task: Task, on: tuple[tuple[str, int], ...], placed: list[Placed], free: Any
-    ) -> Fraction | None:
-        """Return the earliest start on some processors; None if none is in time.
-
-        What is placed has started by then, so that ever less of it runs from its start on.
-        """
-        job = self.night.jobs[task.job]
-        stages = [p.end for p in placed if p.task.job == task.job and p.task.stage < task.stage]
-        opens = max([self._opens(task.job, placed), *stages, *(free[one] for one in on)])
-        opens = max([opens, *(p.start for p in placed[-1:])])
-        later = {*self.machine.times, *(p.end for p in placed)}
-        for start in sorted(t for t in later | {opens} if t >= opens):
-            if start + task.length > job.due + self.delay:
-                return None
-            if self._holds(task, on, start, placed):
-                return start
-        return None
+            for some in combinations(alike, self.jobs[name].wide):
+                found[pool, tuple(sorted(alike[on] for on in some))] = [*some]
+        return [*found.values()]
 
     def _holds(
-        self, task: Task, on: tuple[tuple[str, int], ...], start: Fraction, placed: list[Placed]
+        self, name: str, on: list[Processor], span: tuple[int, int], placed: list[Placed]
     ) -> bool:
-        """Tell whether a task can run from a start on, with what runs by then."""
-        jobs = self.night.jobs
-        for i, _ in self.machine.during(start, start + task.length):
-            at = max(start, self.machine.times[i])
-            running = [jobs[task.job], *(jobs[p.task.job] for p in placed if p.end > at)]
-            mine = sum(job.wide for job in running if job.name == task.job)
+        """Tell whether a task can run with what is placed, which has all started by then."""
+        for i, (a, b) in enumerate(zip(self.times, [*self.times[1:], span[1]], strict=True)):
+            if a >= span[1] or (b <= span[0] and a != self.times[-1]):
+                continue
+            at = max(a, span[0])
+            running = [name, *(one.job for one in placed if one.end > at)]
+            jobs = [self.jobs[one] for one in running]
+            mine = self.jobs[name].wide * running.count(name)
             if (
                 any(self.machine.pools[pool][i] <= k for pool, k in on)
-                or mine > (jobs[task.job].most or mine)
+                or mine > (self.jobs[name].most or mine)
                 or any(
-                    sum(job.holds.get(name, NONE) for job in running) > levels[i]
-                    for name, levels in self.machine.resources.items()
+                    sum(job.holds.get(resource, 0) for job in jobs) > levels[i]
+                    for resource, levels in self.machine.resources.items()
                 )
                 or any(
-                    sum(rule["use"].get(job.name, NONE) for job in running) > rule["capacity"]
+                    sum(rule["use"].get(one, 0) for one in running) > rule["capacity"]
                     for rule in self.night.seats
                 )
             ):
