@@ -16,7 +16,7 @@ from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.shown import Replanned
-from schedopt.verbs import plan as plans
+from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan
 
 
@@ -105,7 +105,7 @@ def test_nothing_changes_where_nothing_happened() -> None:
         assert {change.change for change in made.changes} == {"kept"}
         assert made.result.objective == plan.objective
         assert made.plan is not None
-        old = schedopt.plan(night, plan)
+        old = schedopt.plan_table(night, plan)
         for column in ("job", "run", "start", "end", "start_time"):
             assert made.plan[column].to_list() == old[column].to_list()
 
@@ -158,7 +158,7 @@ def test_shares_count_what_was_used() -> None:
 def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
     plan = schedopt.solve(night)
-    rows = schedopt.plan(night, plan)
+    rows = schedopt.plan_table(night, plan)
     first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
     made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
     assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)
