@@ -123,7 +123,7 @@ def whole_rows(row: Row) -> list[GridRow]:
     """Return a row in integers: one row if its coefficients are, else one for each bound."""
     body: dict[int, Number] = {}
     for j, c in zip(row.jobs, row.coefficients, strict=True):
-        body[j] = body.get(j, Fraction(0)) + exact(c)
+        body[j] = body[j] + exact(c) if j in body else exact(c)
     lowest = whole_row(row.what, "", body, row.lower, row.upper)
     jobs, coefficients = lowest.columns, lowest.coefficients
     total = sum(map(abs, coefficients))
