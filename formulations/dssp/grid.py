@@ -61,7 +61,7 @@ class Grid:
         if night.late:  # what is paid late depends on the deadlines' exact places
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
-        scale = float(scale_of(times, min(FINEST / max(night.horizon, 1e-300), 1e6)))
+        scale = float(scale_of(times, FINEST / max(night.horizon, 1e-300)))
         exact = scale > 0
         step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
         if not exact:
