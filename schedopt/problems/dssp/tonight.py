@@ -76,7 +76,7 @@ def punctual(night: Instance, result: Result[Selected]) -> Result | None:
     from schedopt.policies.dssp.dispatchers import KEYS
     from schedopt.problems.dssp.chances import steadiest
 
-    search = Search(Schedule(night).add(*result.constraints), result, Limits())
+    search = Search(Schedule(night).add(*result.constraints), Limits())
     chosen = search.able(result.solution.selected if result.solution else ())
     name = steadiest(search.night, chosen, result.seed)
     search.attempt(name, KEYS[name](search.night), chosen)
