@@ -98,7 +98,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
             data = cells.as_csv(data) if Path(path).suffix.lower() == cells.ENDING else data
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
-            types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)
+            types |= dict.fromkeys(("start", "end", "late", "was", "lost"), pl.Float64)
             heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
             if heads[:4] != [*FIXED[:4]]:
                 return None

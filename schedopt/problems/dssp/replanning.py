@@ -5,6 +5,7 @@ within the part of that reward that stability may cost; then the best reward wit
 The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nextafter
 from typing import Any
@@ -18,12 +19,16 @@ from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.planned import Floats
+from schedopt.instances.errors import InputError
+from schedopt.instances.protocol import identity
 from schedopt.problems.dssp.observing import (
+    NEAR,
     Begun,
     Old,
     Task,
     observed,
     pool_of,
+    replayed,
     state_of,
     time_told,
 )
@@ -36,7 +41,7 @@ from schedopt.problems.dssp.planning import (
     plan,
     schedules_of,
 )
-from schedopt.problems.dssp.reasons import reasons
+from schedopt.problems.dssp.reasons import moment, reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
 from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
 from schedopt.solvers.result import Result
@@ -68,11 +73,11 @@ class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
             yield f"{float(worth):g} of {self.at_least:g}"
 
 
-def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
+def old_of(instance: Instance, result: Result | Sequence[PlanRow], at: float = inf) -> Old:
     """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
     refuse_nights(instance, "replan")
     if not isinstance(result, Result):
-        return _old_from(result)
+        return _old_from(instance, result, at)
     run = dispatched(instance, result)
     made = schedules_of(run)
     if not made:
@@ -91,10 +96,20 @@ def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
     )
 
 
-def _old_from(rows: Sequence[PlanRow]) -> Old:
+def _old_from(night: Instance, rows: Sequence[PlanRow], at: float) -> Old:
+    """Return the plan of a table; one of `replan` says what failed, and what dropped jobs hold."""
     runs = {row["job"]: row for row in rows if row["run"]}
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
-    return Old({name: _span(row) for name, row in runs.items()}, widths)
+    begun = {row["job"]: Begun(lost=row["lost"]) for row in rows if row.get("lost")}
+    for row in rows:
+        job, span = night.jobs[night.index[row["job"]]], _span(row)
+        if "lost" in row and not row["run"] and job.stages and span and span[0] < min(at, span[1]):
+            tasks = replayed(job, span[0], max(1, (row["processors"] or 0) // job.processors))
+            past = [task for task in tasks if task.start < at and task.end <= span[1] * NEAR]
+            *most, last = sorted(past or tasks[:1], key=lambda task: task.end)
+            most.append(last._replace(end=span[1]))  # until then it holds a processor at least
+            begun[job.name] = Begun("running", most, job.processors, row["lost"] or 0.0)
+    return Old({name: _span(row) for name, row in runs.items()}, widths, begun=begun)
 
 
 def _span(row: PlanRow) -> tuple[float, float] | None:
@@ -116,25 +131,38 @@ def replan(
     *,
     stay: float,
     constraints: Sequence[Constraint],
+    how: Sequence[object] = (),
 ) -> Replanned:
-    """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from."""
+    """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from.
+
+    A plan that answers this very question, asked in the same way, stays.
+    """
     refuse_nights(night, "replan")
-    old = planned if isinstance(planned, Old) else old_of(night, planned)
     now = time_told(night, str(at), "at")
+    old = planned if isinstance(planned, Old) else old_of(night, planned, now)
+    if now < old.at:
+        expected = f"a time from {moment(night, old.at)} on, when it was planned again"
+        raise InputError(expected, found=moment(night, now), place="at")
     told = state_of(night, state, now)
     begun, notes = observed(night, old, told, now)
     whole = replace(night, constraints=(*night.constraints, *constraints))
     rest = rest_of(whole, begun, now, told.levels)
     was = {name for name in old.spans if name not in rest.sure}
-    result, left_out = _solved(rest, old, was, solve, stay)
+    question = (identity(rest.instance).digest, stay, *how)
+    if old.answer is not None and old.answer[0] == question:
+        _, rest, result, run, left_out = old.answer
+    else:
+        rest, result, left_out = _solved(rest, old, was, solve, stay)
+        run = None if result.solution is None else _carried_out(rest, old, result)
     notes = [*notes, *rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
-    return _Merging(rest, old, result, notes).merged(told.jobs)
+    answer = (question, rest, result, run, left_out) if result.termination == "optimal" else None
+    return _Merging(rest, old, result, notes).merged(told.jobs, run, answer)
 
 
 def _solved(
     rest: Rest, old: Old, was: set[str], solve: Solve, stay: float
-) -> tuple[Result, list[str]]:
-    """Return the result nearest to the plan, and the rules that no plan can keep."""
+) -> tuple[Rest, Result, list[str]]:
+    """Return the result nearest to the plan, on what rest, and the rules that no plan can keep."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
     while True:
@@ -145,8 +173,9 @@ def _solved(
         dropped += sorted(map(str, lost))
         rules = tuple(rule for rule in night.constraints if rule.name not in lost)
         night = replace(night, constraints=rules)
+    rest = dataclasses.replace(rest, instance=night)
     if best.solution is None or was <= {*best.solution.selected}:
-        return best, dropped
+        return rest, best, dropped
     free = [job for job in night.jobs if job.name not in rest.sure]
     chosen = {*best.solution.selected}
     worth = total(job.reward for job in free if job.name in chosen) * (1 - as_written(stay))
@@ -160,10 +189,10 @@ def _solved(
     kept = solve(near, rules=[floor], start=best.solution, checked=False)  # only counted
     count = 0 if kept.solution is None else len({*names} & {*kept.solution.selected})
     if count <= len({*names} & chosen):
-        return best, dropped
+        return rest, best, dropped
     rule = AtLeast(name=STAY, jobs=tuple(names), count=count)
     final = solve(night, rules=[rule], start=kept.solution)
-    return (best if final.solution is None else final), dropped
+    return rest, (best if final.solution is None else final), dropped
 
 
 def _warm(rest: Rest, old: Old) -> Scheduled | None:
@@ -200,12 +229,11 @@ class _Merging:
         self.night, self.at = rest.night, rest.at
         self.rest, self.old, self.result, self.notes = rest, old, result, notes
 
-    def merged(self, told: Mapping[str, Any]) -> Replanned:
+    def merged(self, told: Mapping[str, Any], run: Result | None, answer: Any) -> Replanned:
         rest, result = self.rest, self.result
         if result.solution is None:
             notes = tuple(self.notes)
             return Replanned(result, rest.instance, rest.night, notes=notes)
-        run = _carried_out(rest, self.old, result)
         columns = plan(rest.instance, result, run)
         rows = _rows(columns)
         tasks: dict[str, list[Task]] = {}
@@ -234,6 +262,13 @@ class _Merging:
             spans,
             {n: row["processors"] or 1 for n, row in runs.items()},
             {n: tasks[n] for n in runs if tasks[n]},
+            {
+                n: begun
+                for n, begun in zip(self.night.index, rest.begun, strict=True)
+                if begun.past or begun.lost
+            },
+            self.at,
+            answer,
         )
         return Replanned(
             columns=self._columns(columns, rows, change),
@@ -254,19 +289,21 @@ class _Merging:
         row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
         row["reward"] = job.reward
         if begun.status == "waiting":
+            if not row["run"]:
+                row |= dict.fromkeys(("processors", "start", "end", "late"))
             return
         row["rank"] = None  # nobody has to release it
-        if not row["run"]:
+        if not row["run"]:  # what it holds, or held, all the same
+            row |= {"processors": begun.widest, "start": begun.start, "end": begun.end}
             return
         row["start"] = begun.start
         row["late"] = row["late"] or 0.0
-        held = sum(count for _, count, _ in begun.running(self.at))
-        widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, held]
+        widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, begun.widest]
         row["processors"] = max(widths)
         if job.name in self.rest.sure:
             due = self.night.deadline if job.deadline is None else job.deadline
             row |= {"end": begun.end, "late": max(0.0, begun.end - due)}
-            row["processors"] = self.old.widths.get(job.name) or max(held, begun.width)
+            row["processors"] = self.old.widths.get(job.name) or begun.widest
 
     def _columns(self, shown: Plan, rows: Mapping[str, PlanRow], change: Mapping[str, str]) -> Plan:
         jobs = [*self.night.index]
@@ -283,6 +320,7 @@ class _Merging:
             *clock(self.night, starts, ends),
             Column("was", float, was),
             Column("change", str, [change.get(name, "") for name in jobs]),
+            Column("lost", float, [begun.lost or None for begun in self.rest.begun]),
         )
 
     def _why(
