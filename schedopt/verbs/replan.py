@@ -15,7 +15,7 @@ from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
 from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result
-from schedopt.verbs import plan as plans
+from schedopt.verbs import plan_table as plans
 from schedopt.verbs.load import answered
 from schedopt.verbs.load import load as loaded
 from schedopt.verbs.solve import modelled, solve

@@ -17,7 +17,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.planning import dispatched
 from schedopt.problems.shown import Replanned
-from schedopt.verbs import plan as plans
+from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan
 
 
@@ -57,7 +57,7 @@ def test_the_rest_of_a_small_night_is_the_best_there_is(seed: int) -> None:
     assert not choice.violations
 
 
-WHAT = ("job", "run", "reward", "processors", "start", "end", "late", "rank", "lost")
+WHAT = ("job", "run", "reward", "processors", "start", "end", "late", "rank", "begun")
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -127,7 +127,7 @@ def test_what_failed_counts_against_shares_at_every_later_time() -> None:
     cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
     night = a_night(constraints=(cap,))
     made = replan(schedopt.solve(night), at=5, state=state("b,failed", "d,failed"), instance=night)
-    used = made.plan["lost"].sum()
+    used = sum(begun.lost for begun in made.old.begun.values())
     assert used > 0
     later = replan(made, at=5.5).rest.constraints
     assert next(rule for rule in later if rule.name == "cap").past["fx"] >= used
@@ -207,7 +207,7 @@ def test_nothing_changes_where_nothing_happened() -> None:
         assert {change.change for change in made.changes} == {"kept"}
         assert made.result.objective == plan.objective
         assert made.plan is not None
-        old = schedopt.plan(night, plan)
+        old = schedopt.plan_table(night, plan)
         for column in ("job", "run", "start", "end", "start_time"):
             assert made.plan[column].to_list() == old[column].to_list()
 
@@ -258,7 +258,7 @@ def test_shares_count_what_was_used() -> None:
 def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
     plan = schedopt.solve(night)
-    rows = schedopt.plan(night, plan)
+    rows = schedopt.plan_table(night, plan)
     first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
     made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
     assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)

@@ -67,6 +67,7 @@ class Begun:
     past: Sequence[Task] = ()  # what of it has run, or runs until its end
     width: int = 1  # the processors of each of them
     lost: float = 0.0  # the processor time that failed
+    at: float = 0.0  # when that is
 
     @property
     def start(self) -> float:
@@ -106,8 +107,12 @@ class Old:
     tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
     # The progress of jobs, of those too that are not run, when the plan was made.
     begun: Mapping[str, Begun] = field(default_factory=dict)
-    at: float = 0.0  # when that was
     answer: Any = None  # which question the plan answers, and the answer, where that is known
+
+    @property
+    def at(self) -> float:
+        """When it was last planned again, or 0."""
+        return max((begun.at for begun in self.begun.values()), default=0.0)
 
 
 def time_told(night: Instance, text: str, place: str) -> float:
@@ -191,7 +196,7 @@ def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[B
             if known not in ("", *pools):
                 raise InputError(f"a pool of {job.name}", found=shown(known), place="pool")
             past = [task._replace(pool=known or task.pool) for task in begun.past]
-            found.append(replace(begun, past=past))
+            found.append(replace(begun, past=past, at=at))
     return _standing(night, found, at, notes), notes
 
 
@@ -237,7 +242,7 @@ def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[
     begun = [t for t in tasks if t in past or (t.start < at and not _same(t.start, at))]
     status = row.status or _by_plan(count, begun, at)
     known = status == "failed" and before.lost and not before.past  # that it failed, long since
-    if status == "waiting" or (known and row.start is not None and row.start < old.at):
+    if status == "waiting" or (known and row.start is not None and row.start < before.at):
         return Begun(lost=before.lost)
     if status == "failed":
         until = at if row.end is None else row.end
@@ -296,6 +301,9 @@ def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], 
     if row.status in ("failed", "done") and row.start is None:
         told = False
     if not told and before.past:
+        if tasks is None and job.name in old.spans and job.stages is not None:
+            count = max(1, (wide or 0) // job.processors)
+            return replayed(job, before.at, count, before.past), before.width
         past = {task[:2] for task in before.past}
         return [*before.past, *(t for t in tasks or () if t[:2] not in past)], before.width
     if not told and tasks is not None and job.stages is not None:
@@ -314,17 +322,19 @@ def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], 
     return replayed(job, start, count // job.processors), job.processors
 
 
-def replayed(job: Job, start: float, wide: int) -> list[Task]:
+def replayed(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
     """Return a job's tasks, stage after stage in the file's order, so many at a time."""
-    found: list[Task] = []
+    found = list(past)
+    begun = {task[:2] for task in past}
     for s, stage in enumerate(job.stages or ()):
-        free = [start] * min(wide, len(stage))
+        free = sorted(max(start, task.end) for task in past if task.stage == s)[-wide:]
+        free = [start] * (min(wide, len(stage)) - len(free)) + free
         for i, length in enumerate(stage):
-            begin = heappop(free)
-            found.append(Task(s, i, begin, begin + length))
-            heappush(free, begin + length)
-        start = max(free)
-        start = max(start, *(task.end for task in found if task.stage == s))
+            if (s, i) not in begun:
+                begin = heappop(free)
+                found.append(Task(s, i, begin, begin + length))
+                heappush(free, begin + length)
+        start = max(start, *free)
     return found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nextafter
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -19,16 +20,14 @@ from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.planned import Floats
-from schedopt.instances.errors import InputError
+from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
 from schedopt.problems.dssp.observing import (
-    NEAR,
     Begun,
     Old,
     Task,
     observed,
     pool_of,
-    replayed,
     state_of,
     time_told,
 )
@@ -47,6 +46,7 @@ from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, sa
 from schedopt.solvers.result import Result
 from schedopt.validation.documents import check
 
+BEGUN = "begun"  # the column of a plan that says of each job what had begun when it was made
 STAY = "stay"  # what the rule is called that keeps what was planned
 FEW = ("cpa", "least-slack")
 """Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
@@ -73,11 +73,11 @@ class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
             yield f"{float(worth):g} of {self.at_least:g}"
 
 
-def old_of(instance: Instance, result: Result | Sequence[PlanRow], at: float = inf) -> Old:
+def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
     """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
     refuse_nights(instance, "replan")
     if not isinstance(result, Result):
-        return _old_from(instance, result, at)
+        return _old_from(result)
     run = dispatched(instance, result)
     made = schedules_of(run)
     if not made:
@@ -96,19 +96,18 @@ def old_of(instance: Instance, result: Result | Sequence[PlanRow], at: float = i
     )
 
 
-def _old_from(night: Instance, rows: Sequence[PlanRow], at: float) -> Old:
-    """Return the plan of a table; one of `replan` says what failed, and what dropped jobs hold."""
+def _old_from(rows: Sequence[PlanRow]) -> Old:
+    """Return the plan of a table; one of `replan` says what had begun then."""
     runs = {row["job"]: row for row in rows if row["run"]}
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
-    begun = {row["job"]: Begun(lost=row["lost"]) for row in rows if row.get("lost")}
+    begun: dict[str, Begun] = {}
     for row in rows:
-        job, span = night.jobs[night.index[row["job"]]], _span(row)
-        if "lost" in row and not row["run"] and job.stages and span and span[0] < min(at, span[1]):
-            tasks = replayed(job, span[0], max(1, (row["processors"] or 0) // job.processors))
-            past = [task for task in tasks if task.start < at and task.end <= span[1] * NEAR]
-            *most, last = sorted(past or tasks[:1], key=lambda task: task.end)
-            most.append(last._replace(end=span[1]))  # until then it holds a processor at least
-            begun[job.name] = Begun("running", most, job.processors, row["lost"] or 0.0)
+        if text := row.get(BEGUN):
+            try:
+                begun[row["job"]] = msgspec.json.decode(text, type=Begun)
+            except msgspec.MsgspecError:
+                expected = f"what `replan` wrote of {shown(row['job'])}"
+                raise InputError(expected, found=shown(text), place=BEGUN) from None
     return Old({name: _span(row) for name, row in runs.items()}, widths, begun=begun)
 
 
@@ -139,7 +138,7 @@ def replan(
     """
     refuse_nights(night, "replan")
     now = time_told(night, str(at), "at")
-    old = planned if isinstance(planned, Old) else old_of(night, planned, now)
+    old = planned if isinstance(planned, Old) else old_of(night, planned)
     if now < old.at:
         expected = f"a time from {moment(night, old.at)} on, when it was planned again"
         raise InputError(expected, found=moment(night, now), place="at")
@@ -267,7 +266,6 @@ class _Merging:
                 for n, begun in zip(self.night.index, rest.begun, strict=True)
                 if begun.past or begun.lost
             },
-            self.at,
             answer,
         )
         return Replanned(
@@ -289,12 +287,9 @@ class _Merging:
         row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
         row["reward"] = job.reward
         if begun.status == "waiting":
-            if not row["run"]:
-                row |= dict.fromkeys(("processors", "start", "end", "late"))
             return
         row["rank"] = None  # nobody has to release it
-        if not row["run"]:  # what it holds, or held, all the same
-            row |= {"processors": begun.widest, "start": begun.start, "end": begun.end}
+        if not row["run"]:
             return
         row["start"] = begun.start
         row["late"] = row["late"] or 0.0
@@ -320,7 +315,7 @@ class _Merging:
             *clock(self.night, starts, ends),
             Column("was", float, was),
             Column("change", str, [change.get(name, "") for name in jobs]),
-            Column("lost", float, [begun.lost or None for begun in self.rest.begun]),
+            Column(BEGUN, str, [_begun_cell(begun) for begun in self.rest.begun]),
         )
 
     def _why(
@@ -347,6 +342,17 @@ class _Merging:
         was = span[0] if span else None
         by_clock = [str(column.cells[0] or "") for column in clock(self.night, [was], [now])]
         return Change(name, change, was, now, why, *by_clock)
+
+
+def _begun_cell(begun: Begun) -> str:
+    """Return what a table says of a job that has begun or failed, for the next replanning."""
+    if not (begun.past or begun.lost):
+        return ""
+    if begun.status == "done" and begun.end <= begun.at:  # all that matters is how much it used
+        once = Task(0, 0, begun.start, begun.end)
+        lost = begun.used() - begun.width * (once.end - once.start)
+        begun = dataclasses.replace(begun, past=[once], lost=lost)
+    return msgspec.json.encode(begun).decode()
 
 
 def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:

@@ -212,7 +212,7 @@ class _Resting:
             priority=job.priority,
             groups=job.groups,
             stages=((0.0,),),
-            release=end,
+            release=end if self.night.end is None else min(end, self.night.end),
             deadline=job.deadline if end <= due else end,
         )
 
