@@ -91,13 +91,15 @@ def solve(
     began = now()
     offered = _Remembered(start)
     known: HandOn | None = None
-    if solver is None and not model.changed and (ahead := first(limits)):
-        known, ends = ahead
-        if ends:
-            return known.result
-    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     result: Result | None = None
     near: float = getattr(model, "tolerance", 0.0)
+    if solver is None and not model.changed and (ahead := first(limits)):
+        known, ends = ahead
+        result = raised(known.result, alarm(known.result, known.result, near))
+        if ends or result.termination == "error":
+            return result
+        result = None
+    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     for engine, read in chosen:
         own = left(limits, began)
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)

@@ -80,7 +80,7 @@ class Section:
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 
-CLOCKED = ("rank", "start_time", "end_time", "was", "change")
+CLOCKED = ("rank", "start_time", "end_time", "was", "change", "begun")
 """Columns after them: the order of release, clock times if known, and in a replanned night the
 old start and what became of the job."""
 

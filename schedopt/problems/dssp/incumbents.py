@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,8 +16,9 @@ import numpy as np
 
 from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances.constraints import Forbid, Seats
-from schedopt.instances.dssp import Scheduled
+from schedopt.instances.dssp import Scheduled, Selected
 from schedopt.solvers import door
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.dssp.schedule.solving import FILLS, relaxed_of, told
@@ -31,28 +31,40 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatch import Played
 
 SOON = ("lcpf", "edf", "density", "cpa", "least-slack", "reward")  # dispatchers that go first
-SHARE = 0.5  # of the time limit, for these schedules
+FEW, SHARE = 0.1, 0.5  # parts of the time limit, for the first few of these schedules, and for all
 CHOOSING = 1.0  # most seconds of a selection among jobs that are in time
 
 
 def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
-    """Return the best first schedule with the bound, and whether that ends the search."""
-    began = now()
-    relaxed = relaxed_of(model, limits)
-    if relaxed.termination == "infeasible":
-        result = told(model, limits, None, None, "infeasible")
-        result = msgspec.structs.replace(result, conflict=relaxed.conflict)
-        return HandOn(credited(result, None, "selection", proves=True)), True
-    most = None if limits.time_limit is None else SHARE * limits.time_limit
-    search = Search(model, relaxed, replace(left(limits, began), watch=None))
+    """Return the best first schedule with the bound, and whether that ends the search.
+
+    A few dispatchers run before the bound is known, which a schedule that beats it refutes.
+    """
+    began, limit = now(), limits.time_limit
+    search = Search(model, limits)
     with suppress(KeyboardInterrupt):
-        search.run(None if most is None else max(0.0, most - (now() - began)))
+        search.begin(None if limit is None else FEW * limit)
+    relaxed = relaxed_of(model, left(limits, began))
+    search.bounded(relaxed)
+    with suppress(KeyboardInterrupt):
+        search.run(None if limit is None else max(0.0, SHARE * limit - (now() - began)))
     result = told(model, limits, search.schedule(), relaxed.bound, "time-limit")
+    infeasible = relaxed.termination == "infeasible"
+    if infeasible:
+        claim = msgspec.structs.replace(relaxed, proved_by="selection")
+        what = alarm(msgspec.structs.replace(result, found_by=search.who), claim)
+        result = (
+            raised(result, what)
+            if what
+            else msgspec.structs.replace(
+                result, termination="infeasible", conflict=relaxed.conflict
+            )
+        )
     enough = result.gap is not None and result.gap <= limits.gap
-    result = credited(result, search.who, "selection", proves=enough)
-    if enough or stopped():
+    result = credited(result, search.who, "selection", proves=enough or result.solution is None)
+    if enough or (stopped() and not infeasible):
         result = msgspec.structs.replace(result, termination="optimal" if enough else "interrupted")
-    return HandOn(result, relaxed.bound), enough or stopped()
+    return HandOn(result, relaxed.bound), enough or infeasible or stopped()
 
 
 def credited(result: Result, found: str | None, bounded: str, *, proves: bool) -> Result:
@@ -70,10 +82,11 @@ def credited(result: Result, found: str | None, bounded: str, *, proves: bool) -
 class Search:
     """The best schedule of all dispatchers in which nobody is late and all rules hold."""
 
-    def __init__(self, model: Schedule, relaxed: Result, limits: Limits) -> None:
+    def __init__(self, model: Schedule, limits: Limits) -> None:
         from schedopt.policies.dssp.dispatch import Held
 
-        self.model, self.relaxed, self.limits = model, relaxed, limits
+        self.model, self.limits = model, limits
+        self.chosen: Selected | None = None
         added = [rule for rule in model.added if isinstance(rule, Seats)]
         own = model.instance
         self.night = (
@@ -86,26 +99,39 @@ class Search:
         self.who: str | None = None
         self.jobs: Ints = np.zeros(0, dtype=np.int64)
         self.played: Played | None = None
-        bound = relaxed.bound
-        self.target = float("inf") if bound is None else bound / (1 + max(1e-9, limits.gap))
+        self.target = float("inf")
         self.until: float | None = None
+        if self.bare or self.choice.program().broken(()) is None:
+            self._keep("nobody", self.jobs, None)
+
+    def bounded(self, relaxed: Result[Selected]) -> None:
+        """Take the selection that bounds every schedule: what meets the bound ends the search."""
+        self.chosen = relaxed.solution
+        if relaxed.bound is not None:
+            self.target = relaxed.bound / (1 + max(1e-9, self.limits.gap))
+
+    def begin(self, seconds: float | None) -> None:
+        """Try a few dispatchers on all jobs."""
+        self._each(list(SOON[:3]), iter([self.able(job.name for job in self.night.jobs)]), seconds)
 
     def run(self, seconds: float | None) -> None:
         """Try all dispatchers on one set of jobs after another, as long as there is time."""
         from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
         from schedopt.policies.registry import is_own
 
-        self.until = None if seconds is None else now() + seconds
         names = [name for name in KEYS if name not in DRAWN and is_own("dssp", name)]
         names.sort(key=lambda name: (name not in SOON, SOON.index(name) if name in SOON else 0))
-        keys = {name: KEYS[name](self.night) for name in names}
-        if self.bare or self.choice.program().broken(()) is None:
-            self._keep("nobody", self.jobs, None)
-        for jobs in self._sets():
+        self._each(names, self._sets(), seconds)
+
+    def _each(self, names: list[str], sets: Iterator[Ints], seconds: float | None) -> None:
+        from schedopt.policies.dssp.dispatchers import KEYS
+
+        self.until = None if seconds is None else now() + seconds
+        for jobs in sets:
             for name in names:
                 if self._over():
                     return
-                self.attempt(name, keys[name], jobs)
+                self.attempt(name, KEYS[name](self.night), jobs)
 
     def _over(self) -> bool:
         late = self.until is not None and now() > self.until
@@ -114,8 +140,8 @@ class Search:
     def _sets(self) -> Iterator[Ints]:
         """Yield the jobs to dispatch: the best selection, all, the best for smaller machines."""
         night = self.model.instance
-        if self.relaxed.solution is not None:
-            yield self.able(self.relaxed.solution.selected)
+        if self.chosen is not None:
+            yield self.able(self.chosen.selected)
         yield self.able(job.name for job in night.jobs)
         for fill in FILLS[1:]:
             chosen = self._selected(Selection(night, fill=fill).add(*self.model.added))
