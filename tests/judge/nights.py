@@ -1,4 +1,4 @@
-"""Random nights and seasons of a few tasks, as files hold them, with every feature in any mixture."""
+"""Random nights and seasons of a few tasks, as files hold them: every feature in any mixture."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,6 @@ from random import Random
 from typing import Any
 
 from schedopt.instances import files
-from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 
 GRIDS = ("1", "1", "1/2", "1/3", "1/10", "2")
@@ -194,7 +193,7 @@ class Drawn:
         for side in draw.choice((("at_most",), ("at_most",), ("at_least",), ("each",))):
             if side != "each":
                 rule[side] = {draw.choice(TEAMS[:2]): share()}
-        if len(rule) == 2 or draw.random() < 0.2:  # noqa: PLR2004
+        if len(rule) == 2 or draw.random() < 0.2:
             rule["each"] = {draw.choice(("at_most", "at_least")): share()}
         if draw.random() < 0.4:
             rule["of"] = "selected"
@@ -211,15 +210,15 @@ class Drawn:
         return rule
 
 
-def drawn(seed: int, without: tuple[str, ...] = (), nights: int = 1) -> tuple[bytes, Instance]:
-    """Draw a night, or a season, that files may hold; return it as a file, and as it is read."""
+def drawn(seed: int, without: tuple[str, ...] = (), nights: int = 1) -> bytes:
+    """Draw a night, or a season, that files may hold; as they hold it."""
     draw = Random(f"{seed} {nights}")  # noqa: S311
     while True:
         odds = draw.choice((0.15, 0.3, 0.3, 0.6, 1.0))
         features = {name for name in FEATURES if draw.random() < odds}.difference(without)
         text = json.dumps(Drawn(draw, features, nights).file()).encode()
         try:
-            night = files.parse(text)
+            files.parse(text)
         except InputError:
             continue  # no processor at any time, or too few for a job, or a group without a job
-        return text, night
+        return text
