@@ -14,9 +14,7 @@ from schedopt.instances.msfq.answers import (
     Preempted,
     Replayed,
     Simulated,
-    Started,
     Thresholded,
-    Windowed,
 )
 from schedopt.instances.msfq.records import Instance, JobClass, Partition, SideConstraint
 from schedopt.instances.msfq.sizes import (
@@ -50,7 +48,5 @@ __all__ = [
     "Shape",
     "SideConstraint",
     "Simulated",
-    "Started",
     "Thresholded",
-    "Windowed",
 ]

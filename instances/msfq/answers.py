@@ -364,33 +364,3 @@ class Bracketed(_Packed, LogAnswer, kw_only=True):
     policies: dict[str, float]
     bounds: dict[str, float]
     schedule: bytes
-
-
-class Started(Record, kw_only=True):
-    """When a job of a window starts.
-
-    Attributes
-    ----------
-    job : int
-        Its row in the log, from 0.
-    start : float
-    """
-
-    job: int
-    start: float
-
-
-class Windowed(LogAnswer, kw_only=True):
-    """A schedule of some jobs of a log, alone on the machine.
-
-    Attributes
-    ----------
-    first, count : int
-        Which jobs: so many from the first, by row from 0.
-    starts : tuple of Started
-        In the log's order.
-    """
-
-    first: int
-    count: int
-    starts: tuple[Started, ...]

@@ -261,6 +261,9 @@ def modelled(what: What, formulation: str | None, options: Options | None) -> Fo
     if is_instance(what):
         record = problem_of(what)
         kind = record.formulation(formulation or record.default_formulation(what))
+        for key, instead in getattr(kind, "elsewhere", {}).items():
+            if key in (options or {}):
+                raise InputError(instead, found=kind.name, place=f"--{key}")
         return kind(what, **checked(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
         raise InputError("no formulation and no options beside a model that is built already")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.errors import InputError
-from schedopt.instances.msfq import Instance, Partition, Preempted, Replayed, Started, Windowed
+from schedopt.instances.msfq import Instance, Partition, Preempted, Replayed
 from schedopt.instances.msfq.answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.measures import measured
@@ -212,37 +212,6 @@ def test_side_constraints_are_judged() -> None:
     assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
     report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
     assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]
-
-
-def test_a_window_is_checked() -> None:
-    def window(first: int, starts: list[tuple[int, float]], mean: float) -> Windowed:
-        return Windowed(
-            jobs=len(starts),
-            mean_response_time=mean,
-            weighted_response_time=weighted,
-            first=first,
-            count=len(starts),
-            starts=tuple(Started(job=j, start=s) for j, s in starts),
-        )
-
-    weighted = (12 * 6 + 15 * 9) / 27
-    good = window(1, [(1, 0.0), (2, 6.0)], 7.5)
-    assert judged(QUEUE, good).ok
-    assert "capacity" in str(judged(QUEUE, window(1, [(1, 0), (2, 5)], 7)).violations)
-    every = window(0, [(0, 0), (1, 0), (2, 6)], 19 / 3)
-    weighted = (8 * 4 + 12 * 6 + 15 * 9) / 35
-    every = msgspec.structs.replace(every, weighted_response_time=weighted)
-    assert judged(QUEUE, every).ok
-    assert "not of the window's jobs" in str(judged(QUEUE, window(1, [(0, 0), (2, 5)], 7)))
-    assert judged(QUEUE, good, options={"first": 1, "count": 2}).ok
-    assert "options say" in str(judged(QUEUE, good, options={"first": 0}).violations)
-    assert "not within the log" in str(judged(QUEUE, window(2, [(2, 2), (3, 9)], 7)))
-    for changes in ({"first": -1}, {"count": 0}, {"count": 10**12}, {"first": 10**30}):
-        other = msgspec.structs.replace(good, **changes)
-        assert "not within the log" in str(judged(QUEUE, other)), changes
-    needy = Jobs.of(QUEUE.jobs.submit, QUEUE.jobs.need, QUEUE.jobs.run, needs={"gpu": [1] * 3})
-    with pytest.raises(InputError, match="servers alone for a window"):
-        judged(queue_of(needy, 4, resources={"gpu": 4}), good)
 
 
 def test_what_preempts_is_checked_piece_by_piece() -> None:

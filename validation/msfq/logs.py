@@ -18,7 +18,6 @@ from schedopt.instances.msfq import (
     Partition,
     Preempted,
     Replayed,
-    Windowed,
 )
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.result import Document
@@ -36,7 +35,7 @@ def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:
         return Bracketed
     if "pieces" in solution:
         return Preempted
-    return Windowed if "starts" in solution else Replayed
+    return Replayed
 
 
 def check(
@@ -52,10 +51,9 @@ def check(
         if played is not None:
             check_times(_times(queue.jobs, played, constraints), constraints, report)
         return
-    rows, starts = _starts(queue, solution, report)
-    if report.violations:
+    jobs, starts = queue.jobs, _starts(queue, solution, report)
+    if starts is None:
         return
-    jobs = queue.jobs.take(rows)
     _feasible(queue, jobs, starts, report)
     ends = starts + jobs.run
     response = ends - jobs.submit
@@ -68,13 +66,6 @@ def check(
     _expect(report, "objective", claim.objective, objective)
     if isinstance(solution, Bracketed):
         _bracket(solution, claim, report)
-    elif isinstance(solution, Windowed):
-        asked = tuple(
-            claim.options.get(key, window)
-            for key, window in (("first", solution.first), ("count", solution.count))
-        )
-        window = (solution.first, solution.count)
-        report.expect(asked == window, f"window: {window}, where the options say {asked}")
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
         parts, given = _machines(queue, jobs), (claim.policy, claim.options)
@@ -82,28 +73,17 @@ def check(
     check_times(_times(jobs, response, constraints), constraints, report)
 
 
-def _starts(
-    queue: Instance, solution: LogAnswer, report: Report
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return the scheduled jobs and their starts; report what cannot be."""
+def _starts(queue: Instance, solution: LogAnswer, report: Report) -> Floats | None:
+    """Return when each job started; None, and a report, where that cannot be read."""
     count = len(queue.jobs)
-    if isinstance(solution, Windowed):
-        queue.expect_servers_alone("a window")
-        if not (solution.first >= 0 and 1 <= solution.count <= count - solution.first):
-            report.violations.append(f"window: not within the log's {count} jobs")
-            return np.arange(0), np.empty(0)
-        rows = np.arange(solution.first, solution.first + solution.count)
-        named = [one.job for one in solution.starts]
-        report.expect(named == rows.tolist(), "starts: not of the window's jobs, in their order")
-        return rows, np.array([one.start for one in solution.starts], dtype=np.float64)
     if solution.jobs != count:
         report.violations.append(f"jobs: {solution.jobs}, where the log has {count}")
     elif isinstance(solution, Replayed | Bracketed):
         try:
-            return np.arange(count), solution.starts
+            return solution.starts
         except InputError as error:
             report.violations.append(str(error))
-    return np.arange(0), np.empty(0)
+    return None
 
 
 def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.bool_], Partition]]:

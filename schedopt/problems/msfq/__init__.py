@@ -40,7 +40,6 @@ class Msfq(Problem["Instance"]):
         "threshold": "schedopt.formulations.msfq.threshold:Threshold",
         "optimal-policy": "schedopt.formulations.msfq.optimal:OptimalPolicy",
         "bound": "schedopt.formulations.msfq.log_bound:LogBound",
-        "window": "schedopt.formulations.msfq.window:Window",
     }
     from_bounds: ClassVar = ("bound",)
     printed: ClassVar = {

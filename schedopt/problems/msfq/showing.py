@@ -15,7 +15,6 @@ from schedopt.instances.msfq.answers import (
     Replayed,
     Simulated,
     Thresholded,
-    Windowed,
 )
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
@@ -58,8 +57,6 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "by batch means", f"± {number(found.confidence)} (95%) {of}"
     if isinstance(found, Bracketed):
         yield "best policy", found.policy
-    elif isinstance(found, Windowed):
-        yield "window", f"{found.count:,} jobs from row {found.first:,} on, alone on the machine"
 
 
 def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
@@ -98,12 +95,6 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
             )
     elif isinstance(found, Bracketed):
         yield from _bracket(found)
-    elif isinstance(found, Windowed):
-        yield ShownTable(
-            title=f"starts{_more(len(found.starts))}",
-            heads=("job", "start"),
-            rows=tuple((str(one.job), number(one.start)) for one in found.starts[:MOST]),
-        )
 
 
 def _bracket(found: Bracketed) -> Tables:
