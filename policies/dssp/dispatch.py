@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.processors import Played, played
-from schedopt.solvers.dssp.schedule.simulator import NEAR
+from schedopt.solvers.dssp.schedule.site import NEAR
 
 __all__ = ["NEAR", "Played", "clocks_of", "key_of_tasks", "play", "schedule_of"]
 
@@ -40,7 +40,8 @@ def play(
     """
     clocks = np.empty(0) if draws is None else clocks_of(draws)
     by_task = keys is not None and len(keys) > len(night.jobs)
-    return played(night, jobs, key_of_tasks(night, keys), by_task, clocks, lengths)
+    keys = key_of_tasks(night, keys)
+    return played(night, jobs, keys, by_task=by_task, clocks=clocks, lengths=lengths)
 
 
 def key_of_tasks(night: Instance, keys: Floats | None) -> Floats:

@@ -75,7 +75,7 @@ class _Simulation:
         self.coming = {int(j): {night.index[n] for n in night.jobs[j].after} for j in jobs}
         self.paid: set[int] = set()  # jobs that have completed while they are
         self.stage = self.tasks.first_stage[:-1].tolist()
-        self.waiting: list[tuple[float, list[int]]] = []  # key, equal tasks
+        self.waiting: list[tuple[float, int, list[int]]] = []  # key, job, equal tasks
         self.fresh: list[list[int]] = []
         self.running: list[Running] = []
         machine = night.machine

@@ -8,8 +8,14 @@ import numpy as np
 
 from schedopt.instances.dssp import Scheduled, scheduled
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
-from schedopt.solvers.dssp.schedule.simulator import SMALL, History, simulate
+from schedopt.solvers.dssp.schedule.dispatch_kernels import (
+    SMALL,
+    Dispatch,
+    Record,
+    by_key,
+    order_of,
+)
+from schedopt.solvers.dssp.schedule.simulator import History, Play, simulate
 from schedopt.solvers.dssp.schedule.site import is_plain, kinds_of, site_of
 from schedopt.solvers.kernels.heap import pop, push
 
@@ -53,7 +59,7 @@ class Played(NamedTuple):
     def _each(self) -> History:
         """Return the history of tasks that start one by one."""
         starts = self.starts if self.order is None else self.starts[self.order]
-        run = np.flatnonzero(np.isfinite(starts))
+        run = np.flatnonzero(np.isfinite(starts) & (self.lengths > 0))
         some = run[np.lexsort((self.keys[run], starts[run]))]
         ones = np.ones(len(some), np.int64)
         return History(starts[some], some, ones, np.zeros(len(some), np.int64), ones)
@@ -71,6 +77,7 @@ def played(
     night: Instance,
     jobs: Ints,
     keys: Floats,
+    *,
     by_task: bool,
     clocks: Floats,
     lengths: Floats | None = None,
@@ -86,14 +93,16 @@ def played(
         lengths, keys = lengths[order], keys[order]
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
     site, main, history = site_of(night), tasks.first_stage[:-1], None
-    if len(clocks) == 0 and is_plain(site, lengths):
+    if len(clocks) == 0 and is_plain(site) and lengths.all():
         processors = min(night.processors, max(1, len(lengths)))
         dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
         by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, main)
     else:
         kinds = kinds_of(tasks, lengths, keys)
         by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
-        _, history = simulate(site, kinds, by_release, (starts, completion), np.inf, main, clocks)
+        history = simulate(
+            site, kinds, by_release, Play(np.inf, main, clocks), (starts, completion)
+        )
     if order is not None:
         starts, in_order = np.empty_like(starts), starts
         starts[order] = in_order

@@ -67,8 +67,36 @@ class State(NamedTuple):
     batch: Ints  # the kind of each line
 
 
+class Play(NamedTuple):
+    """How a simulation is played.
+
+    It ends at the first event from `until` on at which of no job a stage before `main`, shape
+    (jobs,), has tasks left to start. `clocks`, shape (tasks,), are exponential numbers that draw a
+    task after another in place of keys; where keys decide there are none.
+    """
+
+    until: float
+    main: Ints
+    clocks: Floats
+
+
+class Simulation(NamedTuple):
+    """A simulation: what is given, its state, and what it fills in."""
+
+    site: Site
+    kinds: Kinds
+    jobs: Ints
+    until: float
+    main: Ints
+    clocks: Floats
+    state: State
+    history: History
+    starts: Floats
+    completion: Floats
+
+
 @compiled
-def _room(site: Site, state: State, r: int, use: int, now: float, end: float) -> int:
+def _room(site: Site, state: State, r: int, use: int, end: float) -> int:
     """Return how many tasks find what they hold of an amount now, and at all times until an end."""
     first = state.at[r]
     room = (site.level[first] - state.held[first]) // use
@@ -112,7 +140,7 @@ def _startable(site: Site, kinds: Kinds, state: State, k: int, now: float) -> in
         if use > 0:
             if site.level[state.at[r]] - state.held[state.at[r]] < use:
                 return IN_THE_CLASS
-            count = min(count, _room(site, state, r, use, now, end))
+            count = min(count, _room(site, state, r, use, end))
     if count <= 0:
         return IN_LENGTH
     if _pool(site, state, c, end) < 0:
@@ -134,10 +162,12 @@ def _hold(site: Site, state: State, c: int, tasks: int, end: float) -> None:
 
 
 @compiled
-def _take(
-    site: Site, state: State, history: History, lines: int, pool: int, end: float, wanted: int
-) -> int:
-    """Take idle processors of a pool that stay until an end, those first that leave first."""
+def _take(sim: Simulation, line: int, pool: int, end: float, wanted: int) -> int:
+    """Take idle processors of a pool that stay until an end, those first that leave first.
+
+    A line of the history is written for each layer; returned is the number of lines.
+    """
+    site, state, history = sim.site, sim.state, sim.history
     while wanted > 0:
         best = -1
         for layer in range(site.first_layer[pool], site.first_layer[pool + 1]):
@@ -151,15 +181,16 @@ def _take(
         taken = min(wanted, site.there[state.step[best]] - state.busy[best])
         state.busy[best] += taken
         wanted -= taken
-        history.tasks[lines], history.layers[lines] = 0, best
-        history.processors[lines] = taken
-        lines += 1
-    return lines
+        history.tasks[line], history.layers[line] = 0, best
+        history.processors[line] = taken
+        line += 1
+    return line
 
 
 @compiled
-def _end(site: Site, kinds: Kinds, state: State, history: History, line: int) -> None:
+def _end(sim: Simulation, line: int) -> None:
     """End a batch: give back what it took, and note that its job goes on."""
+    site, kinds, state, history = sim.site, sim.kinds, sim.state, sim.history
     k, tasks, start = state.batch[line], history.tasks[line], history.starts[line]
     j, end = kinds.job_of[k], start + kinds.lengths[k]
     c = site.class_of[j]
@@ -197,23 +228,15 @@ def _let(state: State, j: int) -> None:
 
 
 @compiled
-def _open(
-    site: Site,
-    kinds: Kinds,
-    state: State,
-    record: tuple[Array, Array],
-    main: Array,
-    now: float,
-    drawn: bool,
-) -> None:
+def _open(sim: Simulation, now: float) -> None:
     """Open the stages of jobs that go on; what has no length is done at once."""
-    starts, completion = record
+    site, kinds, state = sim.site, sim.kinds, sim.state
     while state.counts[OPENED] > 0:
         state.counts[OPENED] -= 1
         j = state.opened[state.counts[OPENED]]
         s = state.stage[j]
         if s == kinds.first_stage[j + 1]:
-            completion[j] = now
+            sim.completion[j] = now
             if now <= site.due[j] * NEAR or now - site.due[j] <= site.delay:
                 for i in range(site.first_successor[j], site.first_successor[j + 1]):
                     _wait_less(state, site.successors[i])
@@ -222,11 +245,11 @@ def _open(
         for k in range(kinds.first_kind[s], kinds.first_kind[s + 1]):
             if kinds.lengths[k] == 0:
                 for i in range(kinds.first[k], kinds.first[k + 1]):
-                    starts[i] = now
-                if s < main[j]:
+                    sim.starts[i] = now
+                if s < sim.main[j]:
                     state.counts[EARLY] -= state.left[k]
                 continue
-            if count == 0 or drawn:
+            if count == 0 or len(sim.clocks) > 0:
                 _begin(state, k)
                 state.reached[j] = k
             count += state.left[k]
@@ -315,9 +338,9 @@ def _leave(state: State, c: int) -> None:
 
 
 @compiled
-def _next(site: Site, jobs: Array, state: State) -> float:
+def _next(sim: Simulation) -> float:
     """Return the time of the next event: a task ends, a job is released, the machine changes."""
-    counts = state.counts
+    site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
     now = state.ends[0] if counts[RUNNING] > 0 else np.inf
     if counts[COMING] < len(jobs):
         now = min(now, site.releases[jobs[counts[COMING]]])
@@ -327,38 +350,28 @@ def _next(site: Site, jobs: Array, state: State) -> float:
 
 
 @compiled
-def _advance(
-    site: Site,
-    kinds: Kinds,
-    jobs: Array,
-    state: State,
-    history: History,
-    record: tuple[Array, Array],
-    main: Array,
-    now: float,
-    drawn: bool,
-) -> None:
+def _advance(sim: Simulation, now: float) -> None:
     """Let happen what happens now: the machine changes, batches end, jobs are released."""
-    counts = state.counts
+    site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
     while counts[CHANGED] < len(site.changes) and site.changes[counts[CHANGED]] <= now:
         _move(site, state, now)
         counts[CHANGED] += 1
     while counts[RUNNING] > 0 and state.ends[0] <= now:
         line = state.batches[0]
         counts[RUNNING] = pop(state.ends, state.batches, counts[RUNNING])
-        _end(site, kinds, state, history, line)
+        _end(sim, line)
         if counts[OPENED] > 0:
-            _open(site, kinds, state, record, main, now, drawn)
+            _open(sim, now)
     while counts[COMING] < len(jobs) and site.releases[jobs[counts[COMING]]] <= now:
         _wait_less(state, jobs[counts[COMING]])
         counts[COMING] += 1
-        _open(site, kinds, state, record, main, now, drawn)
+        _open(sim, now)
 
 
 @compiled
-def _queue(site: Site, kinds: Kinds, state: State, clocks: Array, now: float) -> None:
+def _queue(sim: Simulation, now: float) -> None:
     """Let kinds wait that begin to, and those again that may find more than before."""
-    counts, drawn = state.counts, len(clocks) > 0
+    site, state, counts, drawn = sim.site, sim.state, sim.state.counts, len(sim.clocks) > 0
     for c in range(len(state.waiting)):
         state.asked[c] = True
         if state.of_class[c] >= 0 and (
@@ -371,20 +384,20 @@ def _queue(site: Site, kinds: Kinds, state: State, clocks: Array, now: float) ->
     if drawn:
         sort(state.fresh, 0, counts[FRESH])
     for i in range(counts[FRESH]):
-        k = state.fresh[i]
-        _wait(site, kinds, state, clocks, k)
+        _wait(sim, state.fresh[i])
     counts[FRESH] = 0
 
 
 @compiled
-def _wait(site: Site, kinds: Kinds, state: State, clocks: Array, k: int) -> None:
+def _wait(sim: Simulation, k: int) -> None:
     """Let a kind wait, under its key or one that is drawn."""
+    kinds, state, clocks = sim.kinds, sim.state, sim.clocks
     key = kinds.keys[k]
     if len(clocks) > 0:
         number = state.counts[DRAWN] % len(clocks)
         key = state.clock[0] + clocks[number] / state.left[k]
         state.counts[DRAWN] += 1
-    _rise(state, site.class_of[kinds.job_of[k]], key, k)
+    _rise(state, sim.site.class_of[kinds.job_of[k]], key, k)
 
 
 @compiled
@@ -402,17 +415,9 @@ def _first(state: State) -> int:
 
 
 @compiled
-def _start(
-    site: Site,
-    kinds: Kinds,
-    state: State,
-    history: History,
-    starts: Array,
-    k: int,
-    count: int,
-    now: float,
-) -> int:
+def _start(sim: Simulation, k: int, count: int, now: float) -> int:
     """Start up to so many tasks of a kind in the first pool that has room; return how many."""
+    site, kinds, state, history = sim.site, sim.kinds, sim.state, sim.history
     j, end, counts = kinds.job_of[k], now + kinds.lengths[k], state.counts
     c = site.class_of[j]
     pool, width, line = _pool(site, state, c, end), site.width[c], counts[LINES]
@@ -420,38 +425,29 @@ def _start(
     first = kinds.first[k + 1] - state.left[k]
     state.left[k] -= count
     counts[RUNNING] = push(state.ends, state.batches, counts[RUNNING], end, line)
-    counts[LINES] = _take(site, state, history, line, pool, end, count * width)
+    counts[LINES] = _take(sim, line, pool, end, count * width)
     for i in range(line, counts[LINES]):
         history.starts[i], history.first[i] = now, first
     state.batch[line], history.tasks[line] = k, count
     _hold(site, state, c, count, end)
     state.working[j] += count * width
     for i in range(first, first + count):
-        starts[i] = now
+        sim.starts[i] = now
     return int(count)
 
 
 @compiled
-def _dispatch(
-    site: Site,
-    kinds: Kinds,
-    state: State,
-    history: History,
-    starts: Array,
-    main: Array,
-    clocks: Array,
-    now: float,
-    until: float,
-) -> None:
+def _dispatch(sim: Simulation, now: float) -> None:
     """Start tasks until none of those that wait finds all it needs."""
-    idle, counts, drawn = 0, state.counts, len(clocks) > 0
+    site, kinds, state, counts = sim.site, sim.kinds, sim.state, sim.state.counts
+    idle, drawn = 0, len(sim.clocks) > 0
     for layer in range(len(state.busy)):
         idle += max(0, site.there[state.step[layer]] - state.busy[layer])
-    while idle > 0 and (now < until or counts[EARLY] > 0):
+    while idle > 0 and (now < sim.until or counts[EARLY] > 0):
         c = _first(state)
         if c < 0:
             return
-        k, key = state.kinds[state.heap[c]], state.keys[state.heap[c]]
+        k = state.kinds[state.heap[c]]
         j = kinds.job_of[k]
         if now > kinds.latest[k]:
             state.given_up[j] = True
@@ -461,71 +457,69 @@ def _dispatch(
         count = _startable(site, kinds, state, k, now)
         if count == IN_THE_CLASS and not drawn:
             state.asked[c] = False
-            continue
-        if count > 0:
-            count = _start(
-                site, kinds, state, history, starts, k, 1 if drawn else count, now
-            )
+        elif count > 0:
+            count = _start(sim, k, 1 if drawn else count, now)
             idle -= count * site.width[c]
-            state.clock[0] = key
-            if kinds.stage_of[k] < main[j]:
+            if kinds.stage_of[k] < sim.main[j]:
                 counts[EARLY] -= count
-            if state.left[k] > 0 and not drawn:
-                continue
-            follower = -1 if drawn else _follow(kinds, state, k)
-            if follower >= 0 and kinds.keys[follower] == key:
-                state.kinds[state.heap[c]] = follower
-                continue
-            _leave(state, c)
-            if state.left[k] > 0:
-                _wait(site, kinds, state, clocks, k)
-        elif count == IN_THE_JOB and not drawn:
-            _leave(state, c)
-            state.after[k], state.of_job[j] = state.of_job[j], k
-            continue
+            _go_on(sim, c, k)
         else:
             _leave(state, c)
-            state.after[k], state.of_class[c] = state.of_class[c], k
-            # What a dip of an amount refuses is asked again at each event.
-            alone = drawn or _pool(site, state, c, now + kinds.lengths[k]) >= 0
-            state.shortest[c] = min(state.shortest[c], 0.0 if alone else kinds.lengths[k])
-            follower = -1 if drawn else _follow(kinds, state, k)
-        if follower >= 0:
-            _rise(state, c, kinds.keys[follower], follower)
+            _set_aside(sim, c, k, count, now)
+
+
+@compiled
+def _go_on(sim: Simulation, c: int, k: int) -> None:
+    """Let the rest of a kind wait whose first tasks have started, or else the next of its stage."""
+    kinds, state, drawn = sim.kinds, sim.state, len(sim.clocks) > 0
+    key = state.keys[state.heap[c]]
+    state.clock[0] = key
+    if state.left[k] > 0 and not drawn:
+        return
+    follower = -1 if drawn else _follow(kinds, state, k)
+    if follower >= 0 and kinds.keys[follower] == key:
+        state.kinds[state.heap[c]] = follower
+        return
+    _leave(state, c)
+    if state.left[k] > 0:
+        _wait(sim, k)
+    elif follower >= 0:
+        _rise(state, c, kinds.keys[follower], follower)
+
+
+@compiled
+def _set_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> None:
+    """Set a kind aside that does not find what it needs, until more may be there."""
+    site, kinds, state, drawn = sim.site, sim.kinds, sim.state, len(sim.clocks) > 0
+    j = kinds.job_of[k]
+    if why == IN_THE_JOB and not drawn:
+        state.after[k], state.of_job[j] = state.of_job[j], k
+        return
+    state.after[k], state.of_class[c] = state.of_class[c], k
+    # What a dip of an amount refuses is asked again at each event.
+    alone = drawn or _pool(site, state, c, now + kinds.lengths[k]) >= 0
+    state.shortest[c] = min(state.shortest[c], 0.0 if alone else kinds.lengths[k])
+    follower = -1 if drawn else _follow(kinds, state, k)
+    if follower >= 0:
+        _rise(state, c, kinds.keys[follower], follower)
 
 
 @compiled(nogil=True)
-def _play(
-    site: Site,
-    kinds: Kinds,
-    jobs: Array,
-    state: State,
-    history: History,
-    record: tuple[Array, Array],
-    until: float,
-    main: Array,
-    clocks: Array,
-) -> float:
-    """Play from event to event, and return when it ended."""
+def _play(sim: Simulation) -> None:
+    """Play from event to event."""
     while True:
-        now = _next(site, jobs, state)
-        if now == np.inf or (now >= until and state.counts[EARLY] <= 0):
-            return float(now)
-        _advance(site, kinds, jobs, state, history, record, main, now, len(clocks) > 0)
-        _queue(site, kinds, state, clocks, now)
-        _dispatch(site, kinds, state, history, record[0], main, clocks, now, until)
+        now = _next(sim)
+        if now == np.inf or (now >= sim.until and sim.state.counts[EARLY] <= 0):
+            return
+        _advance(sim, now)
+        _queue(sim, now)
+        _dispatch(sim, now)
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL))
 def simulate(
-    site: Site,
-    kinds: Kinds,
-    jobs: Ints,
-    record: tuple[Floats, Floats],
-    until: float,
-    main: Ints,
-    clocks: Floats,
-) -> tuple[float, History]:
+    site: Site, kinds: Kinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
+) -> History:
     """Simulate a dispatcher that starts, of the tasks that find all they need, the least key's.
 
     Parameters
@@ -535,18 +529,15 @@ def simulate(
         Whose keys do not fall within a stage.
     jobs : ndarray of int
         Those that are run, by release.
+    play : Play
+        Until when, and whether tasks are drawn.
     record : tuple of ndarray
         When each task starts, in the order of `kinds`, and when each job completes: filled in.
-    until : float
-        It ends at the first event from then on at which of no job a stage before `main`, shape
-        (jobs,), has tasks left to start.
-    clocks : ndarray of float, shape (tasks,)
-        Exponential numbers that draw a task after another in place of keys; none where keys do.
 
     Returns
     -------
-    float, History
-        When it ended, and what had started.
+    History
+        What has started.
     """
     layers, number = len(site.first_step) - 1, len(kinds.lengths)
     early, lines = 0, 1
@@ -555,7 +546,7 @@ def simulate(
         c = site.class_of[j]
         for s in range(kinds.first_stage[j], kinds.first_stage[j + 1]):
             count = kinds.first[kinds.first_kind[s + 1]] - kinds.first[kinds.first_kind[s]]
-            early += count if s < main[j] else 0
+            early += count if s < play.main[j] else 0
             lines += count * min(site.width[c], layers)
             heap[c + 1] += kinds.first_kind[s + 1] - kinds.first_kind[s]
     count, classes = len(kinds.first_stage) - 1, len(site.width)
@@ -595,9 +586,11 @@ def simulate(
         np.empty(lines, np.int64),
         np.empty(lines, np.int64),
     )
-    now = _play(site, kinds, jobs, state, history, record, until, main, clocks)
+    until, main, clocks = play
+    starts, completion = record
+    _play(Simulation(site, kinds, jobs, until, main, clocks, state, history, starts, completion))
     lines = state.counts[LINES]
-    return now, History(
+    return History(
         history.starts[:lines],
         history.first[:lines],
         history.tasks[:lines],

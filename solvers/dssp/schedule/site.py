@@ -5,6 +5,7 @@ Seats are amounts like resources, and all amounts are whole numbers.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,7 +89,11 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> Site:
     classes: dict[tuple[Any, ...], int] = {}
     class_of = [
         classes.setdefault(
-            (job.processors, tuple(map(pools.index, machine.of_job(job))), *(u[j] for _, u in uses)),
+            (
+                job.processors,
+                tuple(map(pools.index, machine.of_job(job))),
+                *(u[j] for _, u in uses),
+            ),
             len(classes),
         )
         for j, job in enumerate(jobs)
@@ -125,7 +130,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> Site:
 
 def _in_units(there: Steps, needs: Sequence[Any]) -> tuple[list[int], list[int]]:
     """Return an amount, and what each job holds of it, in whole units."""
-    unit = min(lowest([*needs, *there.amounts])[1], LARGEST / max(there.most, 1))
+    unit = min(lowest([*needs, *there.amounts])[1], LARGEST / max(there.most, Fraction(1)))
     return [floor(a * unit) for a in there.amounts], [min(ceil(n * unit), LARGEST) for n in needs]
 
 
@@ -173,13 +178,13 @@ def kinds_of(
     )
 
 
-def is_plain(site: Site, lengths: Floats) -> bool:
-    """Tell whether tasks take some time, and wait for one processor each, which all are there."""
+def is_plain(site: Site) -> bool:
+    """Tell whether tasks wait for one processor each, all of which are there all the time."""
     return (
         len(site.changes) == 1
         and not len(site.successors)
         and not site.use.shape[1]
         and len(site.first_step) == 2
         and bool((site.width == 1).all() and (site.most == LARGEST).all())
-        and bool((lengths > 0).all() and (site.releases == 0).all())
+        and not site.releases.any()
     )
