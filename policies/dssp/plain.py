@@ -123,6 +123,8 @@ class _Simulation:
 
     def open(self, j: int) -> None:
         """Let the tasks of a job's stage wait, in runs of equal ones."""
+        if self.night.end is not None and self.now > self.night.end * NEAR:
+            return
         first = self.tasks.first_task[self.stage[j] :]
         last: object = None
         for i in sorted(range(first[0], first[1]), key=lambda i: self.keys[i]):

@@ -36,7 +36,7 @@ WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"
 
 
 def plan(table: pl.DataFrame, deadline: float | None = None) -> Figure:
-    """Draw a plan, as `schedopt.plan` makes it, and the deadline of its one night."""
+    """Draw a plan, as `schedopt.plan_table` makes it, and the deadline of its one night."""
     import polars as pl
 
     # Of several nights, whose numbers stand before the times.

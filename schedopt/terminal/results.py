@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.table import Table
 
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import problem
-from schedopt.problems.shown import CAUTION, Explanation, Replanned, ShownTable, explained
+from schedopt.problems import problem, problem_of
+from schedopt.problems.shown import CAUTION, Explanation, Replanned, ShownTable, cell, explained
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
+
+if TYPE_CHECKING:
+    from schedopt.verbs.plan import NightPlan
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
@@ -81,6 +85,29 @@ def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
         *([bound] if document.solver or document.bound is not None else []),
         ("time", f"{times}, check {duration(took.check)}", ""),
     ]
+
+
+def planned(made: NightPlan) -> None:
+    """Show a plan: how good it is, what runs when, and what is left out and why."""
+    style = STYLES["optimal" if made.result.proven else made.result.solution_status]
+    say(made.line, style)
+    if made.result.violations:
+        result(made.instance, made.result)
+    columns = [column for column in made.columns if column.title not in ("run", "reason", "rank")]
+    if any(column.title == "start_time" for column in columns):
+        columns = [column for column in columns if column.title not in ("start", "end")]
+    order = sorted((row["rank"] or 0, n) for n, row in enumerate(made.rows) if row["run"])
+    rows = [tuple(cell(column.cells[n]) for column in columns) for _, n in order]
+    if rows:
+        heads = tuple(column.title for column in columns)
+        out.print()
+        show(ShownTable(title="", heads=heads, rows=tuple(rows[:ROWS])).filled())
+        if len(rows) > ROWS:
+            say(f"... and {counted(len(rows) - ROWS, 'job')} more; --output plan.csv has all")
+    dropped = problem_of(made.instance).dropped(made.instance, made.result)
+    if dropped is not None and rows:
+        out.print()
+        show(msgspec.structs.replace(dropped, rows=dropped.rows[:DROPPED]).filled())
 
 
 def replanned(made: Replanned) -> None:

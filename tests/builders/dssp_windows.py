@@ -19,7 +19,7 @@ from schedopt.validation.dssp.facts import Facts
 def dispatched_in_slots(night: Instance, order: list[str]) -> dict[tuple[str, int, int], int]:
     """Return when each task starts if jobs go in an order: slot by slot, a task whenever it can.
 
-    Of a job that waits for others that are late, or not run, nothing is run. Lengths are above 0.
+    Of a job that waits for others that are late or not run nothing is run. Lengths are above 0.
     """
     slots, starts = Slots(night), dict[tuple[str, int, int], int]()
     on: dict[tuple[str, int, int], list[tuple[str, int]]] = {}

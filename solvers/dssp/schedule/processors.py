@@ -94,7 +94,7 @@ def played(
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
     site, main, history = site_of(night), tasks.first_stage[:-1], None
     if len(clocks) == 0 and is_plain(site) and lengths.all():
-        processors = min(night.processors, max(1, len(lengths)))
+        processors = min(int(site.there[0]), max(1, len(lengths)))
         dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
         by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, main)
     else:

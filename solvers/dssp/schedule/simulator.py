@@ -241,6 +241,8 @@ def _open(sim: Simulation, now: float) -> None:
                 for i in range(site.first_successor[j], site.first_successor[j + 1]):
                     _wait_less(state, site.successors[i])
             continue
+        if now > site.end * NEAR:
+            continue
         count = 0
         for k in range(kinds.first_kind[s], kinds.first_kind[s + 1]):
             if kinds.lengths[k] == 0:

@@ -48,6 +48,7 @@ class Site(NamedTuple):
     releases: Floats  # (jobs,)
     due: Floats  # (jobs,)
     delay: float  # the longest that is paid for
+    end: float  # after which nothing runs
     predecessors: Ints  # how many, (jobs,)
     first_successor: Ints  # (jobs + 1,)
     successors: Ints
@@ -122,6 +123,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> Site:
         night.releases.copy(),  # numba compiles anew for arrays that nobody may change
         night.deadlines.copy(),
         night.delay,
+        np.inf if night.end is None else night.end,
         np.array([len(job.after) for job in jobs], dtype=np.int64),
         _firsts(after),
         _flat(after, int),

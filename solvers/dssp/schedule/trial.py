@@ -87,7 +87,7 @@ class Trials:
             lengths,
             tasks.first_task,
             tasks.first_stage,
-            min(night.processors, max(1, len(lengths))),
+            min(int(self.site.there[0]), max(1, len(lengths))) if plain else 0,
         )
         self._by_task = plain and lengths.all() and len(first) * FEW > len(lengths)
         self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
