@@ -12,7 +12,6 @@ from builders.cli import refused, run
 from builders.effort import tried
 from builders.msfq import queue_of, random_jobs, random_parts
 from hypothesis import strategies as st
-from schedopt.policies.msfq.logs.tuned import halves, tune
 
 import schedopt
 from schedopt.instances.errors import InputError
@@ -141,27 +140,6 @@ def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
         (["--policy", "msfq", "--explain", "0"], "a policy that replays logs"),
     ):
         assert why in refused("evaluate", file, *words)
-
-
-def test_weights_are_tuned_on_the_past(tmp_path: Path) -> None:
-    queue = queue_of(*random_jobs(5, 400, servers=6))
-    while len(queue.jobs) < 100:
-        queue = queue_of(*random_jobs(len(queue.jobs) + 7, 400, servers=6))
-    seen, rest = halves(queue, 0.5)
-    assert len(seen.jobs) + len(rest.jobs) == len(queue.jobs)
-    found = tune(seen, "given", 30, 1)
-    assert found == tune(seen, "given", 30, 1)
-    first = tune(seen, "given", 1, 1)
-    assert found.objective <= first.objective or found.worst < first.worst
-    replayed = POLICIES["tuned"].run(queue, evaluations=30, search=1)
-    written = tmp_path / "site.json"
-    written.write_text(replayed.note.partition("priority=")[2])
-    again = POLICIES["weighted"].run(queue, priority=str(written))
-    assert again.schedule == replayed.schedule
-    result = schedopt.evaluate(queue, "weighted", options={"priority": str(written)})
-    assert json.loads(result.options["priority"]) == json.loads(written.read_text())
-    with pytest.raises(NotApplicableError, match="from 20 jobs"):
-        halves(queue_of(SMALL, 4), 0.5)
 
 
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
