@@ -5,12 +5,13 @@ Rendering", SPAA 2005, section 2.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 import numpy as np
@@ -41,6 +42,8 @@ from schedopt.instances.dssp.jobs import (
     Night,
     Processors,
     check_deadline,
+    with_counts,
+    written_out,
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
@@ -144,6 +147,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     unit: str = "s"
 
     def __post_init__(self) -> None:
+        written_out(self.jobs)
         check_deadline(self.deadline)
         check_machine(self)
         if not isfinite(
@@ -160,6 +164,12 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         self._check_objectives()
         check_rules(self)
         _ = self.index  # refuses two jobs of one name
+
+    def as_filed(self) -> Self:
+        """Return what files hold of it: stages of equal tasks as their number and length."""
+        found = copy(self)
+        msgspec.structs.force_setattr(found, "jobs", tuple(map(with_counts, self.jobs)))
+        return found
 
     @cached_property
     def machine(self) -> Machine:
