@@ -26,7 +26,7 @@ from schedopt.solvers.result import Document, Limits
 from schedopt.validation.documents import check
 from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.plan import carried_out, plan
+from schedopt.verbs.plan_table import carried_out, plan_table
 
 NIGHT = Instance(
     name="guessed",
@@ -218,7 +218,7 @@ def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
         NIGHT, jobs=tuple(msgspec.structs.replace(job, spread=None) for job in NIGHT.jobs)
     )
     certain = schedopt.solve(plain)
-    assert "chance" not in plan(plain, certain, carried_out(plain, certain)).columns
+    assert "chance" not in plan_table(plain, certain, carried_out(plain, certain)).columns
 
 
 @pytest.mark.timeout(2400)
