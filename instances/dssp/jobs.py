@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from math import fsum, inf, isfinite
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ from schedopt.instances.declarations import Given, Name, NonNegative
 from schedopt.instances.errors import InputError, expect, placed, shown
 
 Reward = Callable[[float | None, float], float]
+N = TypeVar("N", bound=Any)
 
 
 def linear(priority: float | None, demand: float) -> float:
@@ -87,6 +88,18 @@ Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 Within = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Ratio = Annotated[float, msgspec.Meta(ge=1e-6, le=1000)]
+
+
+ITS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
+        {
+            "required": ["demand", "critical_path"],
+            "properties": {"demand": {"type": "number"}, "critical_path": {"type": "number"}},
+        },
+    ]
+}
+"""What the JSON Schema says of a job beyond the types of fields."""
 
 
 class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
@@ -289,8 +302,17 @@ def written_out(jobs: Sequence[Job]) -> None:
             job._check_stages(tuple(made))
 
 
-def with_counts(job: Job) -> Job:
-    """Return a job as files write it, with the number of tasks where those of a stage are equal."""
+def with_counts(night: N) -> N:
+    """Return a night as files write it, with the number of tasks where those of a stage are equal.
+
+    It is for writing alone: nothing that is worked out from it holds.
+    """
+    found = copy(night)
+    msgspec.structs.force_setattr(found, "jobs", tuple(map(_with_counts, found.jobs)))
+    return found
+
+
+def _with_counts(job: Job) -> Job:
     stages: tuple[Any, ...] = tuple(
         EqualTasks(tasks=len(stage), time=stage[0])
         if len(stage) > FEW_TASKS and stage[0] and stage.count(stage[0]) == len(stage)

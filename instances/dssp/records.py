@@ -5,13 +5,12 @@ Rendering", SPAA 2005, section 2.
 """
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, pairwise
 from math import fsum, inf, isfinite
 from operator import attrgetter
-from typing import Annotated, Self
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -36,6 +35,7 @@ from schedopt.instances.decimals import as_written, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
+    ITS_SCHEMA,
     MOST_NIGHTS,
     Deadline,
     Job,
@@ -66,15 +66,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
             "pools": {"not": {"maxProperties": 0}},
         },
     },
-    "Job": {
-        "anyOf": [
-            {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
-            {
-                "required": ["demand", "critical_path"],
-                "properties": {"demand": {"type": "number"}, "critical_path": {"type": "number"}},
-            },
-        ]
-    },
+    "Job": ITS_SCHEMA,
 }
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 SideConstraint = (
@@ -145,6 +137,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     end: Deadline | None = None
     start: str | None = None
     unit: str = "s"
+    as_filed = with_counts
 
     def __post_init__(self) -> None:
         written_out(self.jobs)
@@ -164,12 +157,6 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         self._check_objectives()
         check_rules(self)
         _ = self.index  # refuses two jobs of one name
-
-    def as_filed(self) -> Self:
-        """Return what files hold of it: stages of equal tasks as their number and length."""
-        found = copy(self)
-        msgspec.structs.force_setattr(found, "jobs", tuple(map(with_counts, self.jobs)))
-        return found
 
     @cached_property
     def machine(self) -> Machine:
