@@ -101,7 +101,7 @@ def _room(site: Site, state: State, r: int, use: int, end: float) -> int:
     first = state.at[r]
     room = (site.level[first] - state.held[first]) // use
     for i in range(first + 1, site.first_level[r + 1]):
-        if room <= 0 or site.level_times[i] * NEAR >= end:
+        if site.level_times[i] * NEAR >= end:
             break
         room = min(room, (site.level[i] - state.held[i]) // use)
     return int(room)
@@ -373,12 +373,12 @@ def _advance(sim: Simulation, now: float) -> None:
 @compiled
 def _queue(sim: Simulation, now: float) -> None:
     """Let kinds wait that begin to, and those again that may find more than before."""
-    site, state, counts, drawn = sim.site, sim.state, sim.state.counts, len(sim.clocks) > 0
+    state, counts, drawn = sim.state, sim.state.counts, len(sim.clocks) > 0
     for c in range(len(state.waiting)):
         state.asked[c] = True
-        if state.of_class[c] >= 0 and (
-            drawn or _pool(site, state, c, now + state.shortest[c]) >= 0
-        ):
+        if state.of_class[c] < 0:
+            continue
+        if drawn or _pool(sim.site, state, c, now + state.shortest[c]) >= 0:
             while state.of_class[c] >= 0:
                 _begin(state, state.of_class[c])
                 state.of_class[c] = state.after[state.of_class[c]]
