@@ -99,7 +99,7 @@ def ready(
         np.array([numbers[name][0] for name in room]).reshape(len(room), -1),
         np.array([room_of(amount, numbers[name][1]) for name, amount in room.items()]),
         counts,
-        stop=_stop(began, time_limit),
+        until=_end(began, time_limit),
     )
     return _starts(_named(jobs, found.x), found, [numbers[goal][1] for goal in goals], began)
 
@@ -137,11 +137,12 @@ def _check_sum(goal: str, numbers: Integers, counts: Integers) -> None:
         raise InputError(f"an objective of less than {LARGEST:.3g}", found=found, place=goal)
 
 
-def _stop(began: float, time_limit: float | None) -> Any:
-    if time_limit is not None:
-        expect(0 <= time_limit < inf, "seconds >= 0", time_limit, "time_limit")
-    end = inf if time_limit is None else began + time_limit
-    return lambda: now() >= end
+def _end(began: float, time_limit: float | None) -> float:
+    """Return when time is over."""
+    if time_limit is None:
+        return inf
+    expect(0 <= time_limit < inf, "seconds >= 0", time_limit, "time_limit")
+    return began + time_limit
 
 
 class Ready:
@@ -243,7 +244,7 @@ class Ready:
             [self._numbers[at[name]] for name in free],
             np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
             self._counts,
-            stop=_stop(began, time_limit),
+            until=_end(began, time_limit),
             start=self._prices,
         )
         self._prices = found.prices[:1]

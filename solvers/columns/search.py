@@ -5,13 +5,14 @@ through (see `ways`): all ways to differ from the bound's own solution that lose
 is to lose. Where these are too many, the relaxation's most undecided column is split.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.solvers.clock import now
 from schedopt.solvers.columns.linear import Floats, Relaxed, relax
 from schedopt.solvers.columns.ways import ways
 from schedopt.solvers.columns.whole import (
@@ -56,9 +57,9 @@ def _leaning(columns: Columns, prices: Floats, root: Bound, lean: Lean) -> Bound
     return root
 
 
-def _relaxed(columns: Columns) -> Relaxed:
+def _relaxed(columns: Columns, until: float) -> Relaxed:
     parts = (columns.cost, columns.rows, columns.room, columns.most)
-    return relax(*(part.astype(float) for part in parts))
+    return relax(*(part.astype(float) for part in parts), seconds=max(until - now(), 0.0))
 
 
 @dataclass
@@ -66,14 +67,14 @@ class Best:
     """A search: what is maximized, then what decides between equals, and the best found so far.
 
     ``later``: what decides between solutions of the same worth, in order (shape (objectives,
-    columns)); ``x``: a solution that keeps the rows; ``stop``: says whether to give up; ``bound``:
+    columns)); ``x``: a solution that keeps the rows; ``until``: when to give up; ``bound``:
     no solution is worth more.
     """
 
     columns: Columns
     later: Integers
     x: Integers
-    stop: Callable[[], bool] = field(default=lambda: False)
+    until: float = inf
     bound: int = 0
     prices: Floats = field(default_factory=lambda: np.zeros(0))
 
@@ -95,7 +96,7 @@ class Best:
             self.x, self.value, self.tied = x.copy(), value, tied
 
     def run(self, lean: Lean | None = None, *, look: bool = True, deep: bool = True) -> Bound:
-        """Search to the end, or until `stop` says so; return the bound at the root.
+        """Search to the end, or until time is over; return the bound at the root.
 
         `lean` is what the objective before says of the columns; `look` says whether to look at the
         core, `deep` whether to branch where that is not enough.
@@ -105,7 +106,7 @@ class Best:
         if self.value >= most:  # as where an objective says nothing
             self.prices = np.zeros(len(columns.room))
         else:
-            self.prices = _relaxed(columns).prices
+            self.prices = _relaxed(columns, self.until).prices
         root = bound_of(columns, self.prices)
         if self.value >= root.value:
             self.bound = self.value
@@ -144,7 +145,7 @@ class Best:
             elif found.reach >= 0:
                 self.bound = min(self.bound, (root.total - found.reach - 1) // root.scale)
                 self.bound = max(self.bound, self.value)
-            if self.proven:
+            if self.proven or now() >= self.until:
                 return
 
     def _branch(self, root: Bound) -> None:
@@ -155,7 +156,7 @@ class Best:
         while waiting:
             top = max(value for value, *_ in waiting)
             self.bound = max(self.value, top)
-            if self.proven or self.stop():
+            if self.proven or now() >= self.until:
                 return
             known, low, high = waiting.pop()
             if known <= self.value:
@@ -173,7 +174,7 @@ class Best:
         if at.size == 0:
             self.offer(low)
             return []
-        relaxed = _relaxed(own)
+        relaxed = _relaxed(own, self.until)
         bound = bound_of(own, relaxed.prices)
         if not relaxed.feasible:
             ray = Columns(own.cost * 0, own.rows, own.room, own.most)
@@ -232,7 +233,7 @@ def narrowed(
     *,
     start: Floats | None,
     lean: Lean | None,
-    stop: Callable[[], bool],
+    until: float,
 ) -> tuple[Bound, Integers, bool]:
     """Return a bound for many columns, and a solution found among those near their price.
 
@@ -245,7 +246,7 @@ def narrowed(
         every = len(columns.cost) // NEAR + 1
         rows, room = columns.rows[:, ::every], columns.room // every
         sample = Columns(columns.cost[::every], rows, room, columns.most[::every])
-        start = _relaxed(sample).prices
+        start = _relaxed(sample, until).prices
     value, width = columns.worth(x), 2 * NEAR
     best: Bound | None = None
     enough = False
@@ -254,13 +255,13 @@ def narrowed(
         if best is None or bound.total * best.scale < best.total * bound.scale:
             best = bound
         size = np.abs(best.reduced)
-        if (size <= best.spare(value)).sum() <= 2 * NEAR or stop():
+        if (size <= best.spare(value)).sum() <= 2 * NEAR or now() >= until:
             break
         near = np.argpartition(np.abs(bound.reduced), width)[:width]
         far = bound.at(columns.most)
         far[near] = 0
         own = columns.take(near, far, columns.most[near])
-        part = Best(own, later[:, near], np.zeros(width, dtype=np.int64), stop)
+        part = Best(own, later[:, near], np.zeros(width, dtype=np.int64), until)
         before = columns.worth(far)
         part.value = value - before
         part.run(lean, deep=False)

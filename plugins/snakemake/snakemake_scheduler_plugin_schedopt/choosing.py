@@ -155,7 +155,7 @@ class Call:
         if ahead is not None:
             chosen, proven = self._ahead(ahead, uses, room, min(end, now() + PATIENCE)), True
         else:
-            chosen, proven = self._searched(uses, room, lambda: now() >= end)
+            chosen, proven = self._searched(uses, room, end)
         if not chosen:
             fits = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
             chosen = [max(fits, key=lambda j: self.worth([j]))] if fits else []
@@ -168,12 +168,10 @@ class Call:
         fine = np.rint(self.linear * (FINE / max(float(self.linear.max()), 1e-300)))
         goals = np.array([self.priority, ahead, fine.astype(np.int64)])
         counts = np.ones(len(ahead), dtype=np.int64)
-        found = best_in_order(goals, uses, room, counts, stop=lambda: now() >= end)
+        found = best_in_order(goals, uses, room, counts, until=end)
         return [int(j) for j in np.flatnonzero(found.x)]
 
-    def _searched(
-        self, uses: np.ndarray, room: np.ndarray, stop: Callable[[], bool]
-    ) -> tuple[list[int], bool]:
+    def _searched(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
         """Solve, and split by a file that is deletable in part as long as there is one."""
         best: list[int] = []
         most, number = -np.inf, count()
@@ -184,14 +182,14 @@ class Call:
             known, _, whole_, never = heapq.heappop(waiting)
             if best and -known <= most * (1 + 1e-12):
                 break
-            found = self._relaxed(uses, room, whole_, never, stop)
+            found = self._relaxed(uses, room, whole_, never, until)
             if found is None:
                 continue
             chosen, bound, proven = found
             worth = self.worth(chosen)
             if worth > most or not best:
                 best, most = chosen, worth
-            if stop() or not proven:
+            if now() >= until or not proven:
                 return best, False
             taken = set(chosen)
             parts = [
@@ -211,7 +209,7 @@ class Call:
         room: np.ndarray,
         whole_: frozenset[int],
         never: frozenset[int],
-        stop: Callable[[], bool],
+        until: float,
     ) -> tuple[list[int], float, bool] | None:
         """Return the best where files count by the share of their consumers that is chosen."""
         linear = self.linear.copy()
@@ -228,7 +226,7 @@ class Call:
         rest = goals.pop()
         scale = FINE / max(float(np.abs(rest).max()), 1e-300)
         fine = np.rint(rest * scale).astype(np.int64)
-        found = best_in_order(np.array([*goals, fine]), uses, left, counts, stop=stop)
+        found = best_in_order(np.array([*goals, fine]), uses, left, counts, until=until)
         chosen = sorted([*forced, *np.flatnonzero(found.x).tolist()])
         bound = linear[chosen].sum() + self.unit * float(self.priority[chosen].sum())
         bound += sum(self.files[k].worth for k in whole_)
