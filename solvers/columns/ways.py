@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.alike import mixed
 from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MOST = 1 << 58
@@ -85,9 +86,11 @@ def ways(
     change = np.vstack([columns.rows[:, near], -columns.cost[near], later[:, near]]) * sign
     moves = np.vstack([loss[near], change])
     times = columns.most[near]
+    rows = moves[1 : 1 + len(columns.rows)]
+    row = 1 + max(range(len(rows)), key=lambda r: len(np.unique(rows[r])), default=-1)
     halves = []
     for first in (0, 1):
-        half = _half(moves[:, first::2], times[first::2], spare, limit, cut=cut)
+        half = _half(moves[:, first::2], times[first::2], spare, limit, row, cut=cut)
         if half is None:
             return BestWay(None, -1)
         halves.append(half)
@@ -105,60 +108,55 @@ def ways(
     return BestWay(x, reach)
 
 
-def _half(moves: Integers, most: Integers, spare: int, limit: int, *, cut: bool) -> Half | None:
+def _half(
+    moves: Integers, most: Integers, spare: int, limit: int, row: int, *, cut: bool
+) -> Half | None:
     """List the ways to change columns, those that lose least first; None where there are too many.
 
-    What is cut off is what loses most, so that it is known what is complete.
+    Ways that differ in one ``row`` alone are one. What is cut off is what loses most, so that it is
+    known what is complete.
     """
-    cutoff = _cutoff(moves[0], most, spare, limit)
-    if cutoff < spare and not cut:
-        return None
-    least = max(cutoff, 0)
-    table = np.empty((len(moves) + 1, limit), dtype=np.int64)
-    table[:, 0] = 0
+    cutoff = spare
+    table = np.zeros((len(moves) + 1, 1), dtype=np.int64)
     trail: list[Step] = []
-    count = number = 1
+    number = 1
     for k, (loss, often) in enumerate(zip(moves[0].tolist(), most.tolist(), strict=True)):
-        if loss > least or count == limit:
+        least = max(cutoff, 0)
+        if loss > least:
             break
         if often == 1:
-            made, times = np.flatnonzero(table[0, :count] <= least - loss), ONCE
+            made, times = np.flatnonzero(table[0] <= least - loss), ONCE
         else:
-            made, times = _repeated(table[0, :count], loss, often, least, limit)
-        made = made[: limit - count]  # there is room, but for ways that lose nothing
-        if not (more := len(made)):
-            continue
-        times = times if often == 1 else times[:more]
+            made, times = _repeated(table[0], loss, often, least, limit)
         fresh = table.take(made, axis=1)
         trail.append(Step(number, k, fresh[-1].copy(), times))
         fresh[:-1] += moves[:, k, None] * times
-        fresh[-1] = np.arange(number, number + more)
-        table[:, count : count + more] = fresh
-        count, number = count + more, number + more
-    return Half(table[:, :count], trail, cutoff)
+        fresh[-1] = np.arange(number, number + len(made))
+        number += len(made)
+        table = np.concatenate((table, fresh), axis=1)
+        if table.shape[1] <= limit:
+            continue
+        table = _undominated(table, row)
+        if table.shape[1] > limit:
+            if not cut:
+                return None
+            order = np.argpartition(table[0], limit)
+            cutoff = min(cutoff, int(table[0, order[limit]]) - 1)
+            table = table[:, np.sort(order[:limit])] if cutoff < 0 else table[:, table[0] <= cutoff]
+    return Half(table, trail, cutoff)
 
 
-def _cutoff(losses: Integers, most: Integers, spare: int, limit: int) -> int:
-    """Return the largest loss, at most ``spare``, that no more than ``limit`` ways stay within.
-
-    The losses are sorted.
-    """
-    ways_, cutoff = np.zeros(1, dtype=np.int64), spare
-    for loss, often in zip(losses.tolist(), most.tolist(), strict=True):
-        if loss > cutoff:
-            break
-        if often == 1:
-            more = ways_ + loss
-        else:
-            made, times = _repeated(ways_, loss, often, cutoff, limit)
-            more = ways_[made] + loss * times
-        ways_ = np.concatenate((ways_, more[more <= cutoff]))
-        if len(ways_) > limit:
-            cutoff = int(np.partition(ways_, limit)[limit]) - 1
-            if cutoff < 0:
-                return -1
-            ways_ = ways_[ways_ <= cutoff]
-    return cutoff
+def _undominated(table: Integers, row: int) -> Integers:
+    """Leave out ways that another is like but for asking less of a row."""
+    like = np.delete(table[1:-1], row - 1, axis=0)
+    mark = np.zeros(table.shape[1], dtype=np.uint64)
+    for values in like:
+        mark = mixed(mark, values.view(np.uint64))
+    order = np.argsort(table[row] if row else mark, kind="stable")
+    _, first, group = np.unique(mark[order], return_index=True, return_inverse=True)
+    best = order[first[group]]
+    keep = (order == best) | (like[:, order] != like[:, best]).any(axis=0)
+    return table[:, np.sort(order[keep])]
 
 
 def _repeated(
