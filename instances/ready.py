@@ -334,7 +334,8 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
             or not isinstance(amount, int | float)
             or not 0 <= amount < MOST
         ):
-            raise InputError("a number >= 0", found=shown(amount), place=f"capacity {name}")
+            expected = f"a number >= 0 and less than {MOST:.6g}"
+            raise InputError(expected, found=shown(amount), place=f"capacity {name}")
         amounts[str(name)] = float(amount)
     return amounts
 

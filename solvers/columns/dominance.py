@@ -15,8 +15,8 @@ import numpy as np
 
 from schedopt.solvers.columns.whole import Integers
 
-CELLS = 1 << 12
-"""Cells of a table."""
+CELLS, LEVELS = 1 << 12, 64
+"""Most cells of a table, and most levels of a row."""
 SAMPLE = 1 << 12
 """Columns by which levels are chosen."""
 EXACT = 52
@@ -41,7 +41,7 @@ def useful(
     ``counts`` says fit by themselves.
     """
     at, most, before = np.arange(len(counts)), counts, np.inf
-    if len(uses) > MOST_ROWS or not len(at):
+    if not 0 < len(uses) <= MOST_ROWS or not len(at):
         return counts
     values = [-_in_order(objectives), *uses]
     while 0 < len(at) <= ENOUGH * before:
@@ -84,7 +84,7 @@ def _round(values: Sequence[Integers], room: Integers, counts: Integers) -> Inte
     below = above.copy()  # the greatest cell of which all are no worse
     for i, value in enumerate(values):
         width = int((CELLS // shape.prod()) ** (1 / (len(values) - i)) + 1e-9)
-        ends = _ends(value, max(width - 1, 1))
+        ends = _ends(value, min(max(width - 1, 1), LEVELS))
         shape[i] = len(ends) + 1
         level = np.zeros((2, len(value)), dtype=np.uint8)
         for end in ends:
@@ -108,8 +108,8 @@ def _round(values: Sequence[Integers], room: Integers, counts: Integers) -> Inte
         left = amount - (taken << shift)
         most[left < use] = 0
         if not once:
-            full = np.flatnonzero(left < use * most)
-            most[full] = left[full] // use[full]
+            part = np.flatnonzero((left >= 0) & (left < use * most))
+            most[part] = left[part] // use[part]
     return most
 
 

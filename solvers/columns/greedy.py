@@ -7,8 +7,14 @@ from numpy.typing import NDArray
 
 from schedopt.solvers.columns.whole import Integers
 
+Positions = NDArray[np.intp]
+
 BLOCK = 1 << 10
 """Columns that are looked at together."""
+TINY = 1e-12
+"""Least part of what there is that a column counts as using."""
+SURE = 1 - 1e-9
+"""Part of what there is that a rounded sum may reach and surely fits."""
 
 
 def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers) -> Integers:
@@ -19,30 +25,37 @@ def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers)
     )
 
 
-def _orders(worth: Integers, rows: Integers, room: Integers) -> Iterator[NDArray[np.intp]]:
+def _orders(worth: Integers, rows: Integers, room: Integers) -> Iterator[Positions]:
     """Yield columns by worth, by worth for what they use, and those first that use little."""
-    use = (rows / np.maximum(room, 1)[:, None]).sum(axis=0)
-    yield np.lexsort((use, -worth))
-    yield np.argsort(-worth / np.maximum(use, 1e-12) + use)
+    use = sum(row / max(amount, 1) for row, amount in zip(rows, room.tolist(), strict=True))
+    use = np.maximum(use, TINY)
+    yield np.argsort(use / (2 * use.max()) - worth)
+    yield np.argsort(-worth / use)
     yield np.argsort(use)
 
 
-def _taken(order: NDArray[np.intp], rows: Integers, room: Integers, most: Integers) -> Integers:
+def _taken(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:
     """Take columns in an order, each as often as it fits."""
     x, left = np.zeros(len(most), dtype=np.int64), room.copy()
-    for start in range(0, len(order), BLOCK):
-        at = order[start : start + BLOCK]
-        while len(at := at[(rows[:, at] <= left[:, None]).all(axis=0)]):
-            used = np.cumsum(rows[:, at] * most[at], axis=1)
-            whole = int((used <= left[:, None]).all(axis=0).sum())
-            x[at[:whole]] = most[at[:whole]]
-            left = left - used[:, whole - 1] if whole else left
-            if whole == len(at):
-                break
-            use = rows[:, at[whole]]
-            some = use > 0
-            times = (left[some] // use[some]).min()  # fewer than there are
-            x[at[whole]] = times
-            left = left - use * times
-            at = at[whole + 1 :]
+    start, block = 0, BLOCK
+    while start < len(order):
+        at, start, block = order[start : start + block], start + block, 2 * block
+        while len(at := _fitting(at, rows, left, room)):
+            some = at[:BLOCK]
+            used = np.cumsum(rows[:, some] * most[some], axis=1, dtype=float)  # which may be large
+            count = int((used <= SURE * left[:, None]).all(axis=0).sum())
+            x[some[:count]] = most[some[:count]]
+            left = left - rows[:, some[:count]] @ most[some[:count]]
+            if count < len(some):
+                use, last = rows[:, some[count]], int(some[count])
+                x[last] = min([int(most[last]), *(left[use > 0] // use[use > 0]).tolist()])
+                left = left - use * x[last]
+            at = at[count + 1 if count < len(some) else count :]
     return x
+
+
+def _fitting(at: Positions, rows: Integers, left: Integers, room: Integers) -> Positions:
+    """Return the columns that fit, the scarcest row first."""
+    for r in np.argsort(left / np.maximum(room, 1)).tolist():
+        at = at[rows[r, at] <= left[r]]
+    return at

@@ -195,7 +195,9 @@ class Best:
             return []
         size = np.abs(bound.reduced)
         low, high = low.copy(), high.copy()
-        least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
+        least = own.most
+        if spare < 2**62:
+            least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
         up = bound.reduced > 0
         high[at] = np.where(up, high[at], low[at] + np.minimum(least, own.most))
         low[at] = np.where(up, low[at] + np.maximum(own.most - least, 0), low[at])
@@ -249,7 +251,7 @@ def narrowed(
         start = _relaxed(sample, until).prices
     value, width = columns.worth(x), 2 * NEAR
     best: Bound | None = None
-    enough = False
+    enough = True
     for _ in range(ROUNDS):
         bound = bound_of(columns, start)
         if best is None or bound.total * best.scale < best.total * bound.scale:
