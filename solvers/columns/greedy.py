@@ -19,19 +19,20 @@ SURE = 1 - 1e-9
 
 def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers) -> Integers:
     """Return the best of three greedy choices, by the objectives one after another."""
-    return max(
-        (_taken(order, rows, room, most) for order in _orders(objectives[0], rows, room)),
-        key=lambda x: tuple((objectives @ x).tolist()),
-    )
+    found = [np.zeros(len(most), dtype=np.int64)]
+    found += [_taken(at, rows, room, most) for at in _orders(objectives[0], rows, room)]
+    return max(found, key=lambda x: tuple((objectives @ x).tolist()))
 
 
 def _orders(worth: Integers, rows: Integers, room: Integers) -> Iterator[Positions]:
     """Yield columns by worth, by worth for what they use, and those first that use little."""
-    use = sum(row / max(amount, 1) for row, amount in zip(rows, room.tolist(), strict=True))
-    use = np.maximum(use, TINY)
-    yield np.argsort(use / (2 * use.max()) - worth)
-    yield np.argsort(-worth / use)
-    yield np.argsort(use)
+    at = np.flatnonzero(worth >= 0)
+    use = np.full(len(at), TINY)
+    for row, amount in zip(rows, room.tolist(), strict=True):
+        use += row[at] / max(amount, 1)
+    yield at[np.argsort(use / (2 * use.max(initial=TINY)) - worth[at])]
+    yield at[np.argsort(-worth[at] / use)]
+    yield at[np.argsort(use)]
 
 
 def _taken(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:
@@ -50,7 +51,7 @@ def _taken(order: Positions, rows: Integers, room: Integers, most: Integers) -> 
                 use, last = rows[:, some[count]], int(some[count])
                 x[last] = min([int(most[last]), *(left[use > 0] // use[use > 0]).tolist()])
                 left = left - use * x[last]
-            at = at[count + 1 if count < len(some) else count :]
+            at = at[count + (count < len(some)) :]
     return x
 
 
