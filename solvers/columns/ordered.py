@@ -61,7 +61,9 @@ def best_in_order(
     x = np.zeros(len(counts), dtype=np.int64)
     at = np.flatnonzero(most)
     goals, asked = [row[at] for row in objectives], [row[at] for row in uses]
-    most = useful(goals, asked, room, most[at])
+    most = most[at]
+    if len(at) > 2 * NEAR:
+        most = useful(goals, asked, room, most)
     keep = np.flatnonzero(most)
     at, most = at[keep], most[keep]
     goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]

@@ -249,7 +249,7 @@ def narrowed(
         rows, room = columns.rows[:, ::every], columns.room // every
         sample = Columns(columns.cost[::every], rows, room, columns.most[::every])
         start = _relaxed(sample, until).prices
-    value, width = columns.worth(x), 2 * NEAR
+    value, width = columns.worth(x), NEAR
     best: Bound | None = None
     enough = True
     for _ in range(ROUNDS):

@@ -153,15 +153,16 @@ def _half(moves: Integers, spare: int, limit: int, row: int, *, cut: bool) -> Ha
 
 def _undominated(table: Integers, row: int) -> Integers:
     """Leave out ways that another is like but for asking less of a row."""
-    like = np.delete(table[:-1], [0, row], axis=0)
+    like = [values for i, values in enumerate(table[:-1]) if i not in {0, row}]
     mark = np.zeros(table.shape[1], dtype=np.uint64)
     for values in like:
         mark = mixed(mark, values.view(np.uint64))
-    order = np.argsort(table[row] if row else mark, kind="stable")
-    _, first, group = np.unique(mark[order], return_index=True, return_inverse=True)
-    best = order[first[group]]
-    keep = (order == best) | (like[:, order] != like[:, best]).any(axis=0)
-    return table[:, np.sort(order[keep])]
+    order = np.lexsort((table[row], mark)) if row else np.argsort(mark)
+    again = np.ones(len(order) - 1, dtype=np.bool_)
+    for values in like:
+        sorted_ = values[order]
+        again &= sorted_[1:] == sorted_[:-1]
+    return table[:, order[np.append(True, ~again)]]
 
 
 class Match(NamedTuple):
