@@ -11,6 +11,8 @@ Positions = NDArray[np.intp]
 
 BLOCK = 1 << 10
 """Columns that are looked at together."""
+SORTED = 1 << 14
+"""Columns up to which an order is kept."""
 TINY = 1e-12
 """Least part of what there is that a column counts as using."""
 SURE = 1 - 1e-9
@@ -27,12 +29,13 @@ def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers)
 def _orders(worth: Integers, rows: Integers, room: Integers) -> Iterator[Positions]:
     """Yield columns by worth, by worth for what they use, and those first that use little."""
     at = np.flatnonzero(worth >= 0)
-    use = np.full(len(at), TINY)
+    worth, use = worth[at].astype(np.float32), np.full(len(at), TINY, dtype=np.float32)
     for row, amount in zip(rows, room.tolist(), strict=True):
-        use += row[at] / max(amount, 1)
-    yield at[np.argsort(use / (2 * use.max(initial=TINY)) - worth[at])]
-    yield at[np.argsort(-worth[at] / use)]
-    yield at[np.argsort(use)]
+        use += row[at] * np.float32(1 / max(amount, 1))
+    for key in (use / (2 * use.max(initial=TINY)) - worth, -worth / use, use):
+        order = np.argpartition(key, SORTED) if len(key) > SORTED else np.arange(len(key))
+        order[:SORTED] = order[:SORTED][np.argsort(key[order[:SORTED]])]
+        yield at[order]
 
 
 def _taken(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.alike import alike
+from schedopt.instances.arithmetic import summed
+from schedopt.solvers.clock import now
 from schedopt.solvers.columns.dominance import useful
 from schedopt.solvers.columns.greedy import filled
 from schedopt.solvers.columns.linear import Floats
@@ -92,19 +94,26 @@ def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
     prices: list[Floats] = []
     lean: Lean | None = None
     for k in range(len(objectives)):
-        look = True
+        if k and now() >= until:
+            values.append(int(objectives[k] @ open_.base + open_.goals[k] @ open_.x))
+            rest = summed(np.maximum(open_.goals[k], 0) * open_.most)
+            bounds.append(int(objectives[k] @ open_.base) + rest)
+            continue
+        look, known = True, None
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
             bound, x, look = narrowed(
                 columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, until=until
             )
-            open_.x = x
+            open_.x, known = x, bound.prices / bound.scale
             open_.settle(bound, bound.spare(columns.worth(x)))
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
         search = Best(columns, open_.goals[k + 1 :], open_.x, until)
-        root = search.run(lean, look=look)
+        if known is not None:
+            known = known * common / step
+        root = search.run(lean, start=known, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)

@@ -25,6 +25,8 @@ from schedopt.solvers.columns.whole import (
 NEAR = 1_500
 """Columns near their price that are searched together; more than twice as many are narrowed
 first."""
+MANY = 20_000
+"""Columns of which the relaxation is solved."""
 ROUNDS = 8
 """How often columns are narrowed to those near their price; each time the price moves."""
 
@@ -57,9 +59,16 @@ def _leaning(columns: Columns, prices: Floats, root: Bound, lean: Lean) -> Bound
     return root
 
 
-def _relaxed(columns: Columns, until: float) -> Relaxed:
-    parts = (columns.cost, columns.rows, columns.room, columns.most)
-    return relax(*(part.astype(float) for part in parts), seconds=max(until - now(), 0.0))
+def _relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
+    """Solve the relaxation; of more than ``most`` columns that of a sample, for its prices."""
+    count, seconds = len(columns.cost), until - now()
+    if seconds <= 0:
+        return Relaxed(np.zeros(len(columns.room)), np.zeros(count), True)
+    every = slice(None, None, 1 + count // most if count > most else 1)
+    room = columns.room // every.step
+    parts = (columns.cost[every], columns.rows[:, every], room, columns.most[every])
+    found = relax(*(part.astype(float) for part in parts), seconds=seconds)
+    return found if every.step == 1 else Relaxed(found.prices, np.zeros(count), True)
 
 
 @dataclass
@@ -95,11 +104,18 @@ class Best:
         if (value, tied) > (self.value, self.tied):
             self.x, self.value, self.tied = x.copy(), value, tied
 
-    def run(self, lean: Lean | None = None, *, look: bool = True, deep: bool = True) -> Bound:
+    def run(
+        self,
+        lean: Lean | None = None,
+        *,
+        start: Floats | None = None,
+        look: bool = True,
+        deep: bool = True,
+    ) -> Bound:
         """Search to the end, or until time is over; return the bound at the root.
 
-        `lean` is what the objective before says of the columns; `look` says whether to look at the
-        core, `deep` whether to branch where that is not enough.
+        `lean` is what the objective before says of the columns; `start` are prices that are known;
+        `look` says whether to look at the core, `deep` whether to branch where that is not enough.
         """
         columns = self.columns
         most = int(np.maximum(columns.cost, 0) @ columns.most)
@@ -108,6 +124,10 @@ class Best:
         else:
             self.prices = _relaxed(columns, self.until).prices
         root = bound_of(columns, self.prices)
+        if start is not None:
+            known = bound_of(columns, start)
+            if known.value < root.value:  # as where time was over
+                root, self.prices = known, start
         if self.value >= root.value:
             self.bound = self.value
             return root
@@ -137,6 +157,7 @@ class Best:
                 limit=limit,
                 pairs=pairs,
                 cut=True,
+                until=self.until,
             )
             if found.x is not None:
                 self.offer(found.x)
@@ -185,7 +206,14 @@ class Best:
         if spare < 0:
             return []
         found = ways(
-            own, bound, target=target, later=self.later[:, at], limit=WAYS, pairs=MATCHES, cut=False
+            own,
+            bound,
+            target=target,
+            later=self.later[:, at],
+            limit=WAYS,
+            pairs=MATCHES,
+            cut=False,
+            until=self.until,
         )
         if found.x is not None:
             x = low.copy()
@@ -245,10 +273,7 @@ def narrowed(
     prices that are near those looked for; by default those of a sample.
     """
     if start is None or len(start) != len(columns.room):
-        every = len(columns.cost) // NEAR + 1
-        rows, room = columns.rows[:, ::every], columns.room // every
-        sample = Columns(columns.cost[::every], rows, room, columns.most[::every])
-        start = _relaxed(sample, until).prices
+        start = _relaxed(columns, until, NEAR).prices
     value, width = columns.worth(x), NEAR
     best: Bound | None = None
     enough = True

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.alike import mixed
+from schedopt.solvers.clock import now
 from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MOST = 1 << 58
@@ -67,11 +68,12 @@ def ways(
     limit: int,
     pairs: int,
     cut: bool,
+    until: float,
 ) -> BestWay:
     """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
     Of each half at most ``limit`` ways are kept, and at most so many ``pairs`` looked at. Where
-    there are more, ``cut`` says to go on with those that lose least.
+    there are more, ``cut`` says to go on with those that lose least; ``until`` says when to stop.
     """
     spare = min(bound.spare(target), MOST)
     near, times = _pieces(np.abs(bound.reduced), columns.most, spare)
@@ -79,11 +81,11 @@ def ways(
     times = np.where(base[near] > 0, -times, times)
     change = np.vstack([columns.rows[:, near], -columns.cost[near], later[:, near]]) * times
     moves = np.vstack([np.abs(bound.reduced[near] * times), change])
-    rows = moves[1 : 1 + len(columns.rows)]
+    rows = moves[1 : 1 + len(columns.rows), :SAMPLE]
     row = 1 + max(range(len(rows)), key=lambda r: len(np.unique(rows[r])), default=-1)
     halves = []
     for first in (0, 1):
-        half = _half(moves[:, first::2], spare, limit, row, cut=cut)
+        half = _half(moves[:, first::2], spare, limit, row, until, cut=cut)
         if half is None:
             return BestWay(None, -1)
         halves.append(half)
@@ -118,7 +120,9 @@ def _pieces(loss: Integers, most: Integers, spare: int) -> tuple[NDArray[np.intp
     return near[order], times[order]
 
 
-def _half(moves: Integers, spare: int, limit: int, row: int, *, cut: bool) -> Half | None:
+def _half(
+    moves: Integers, spare: int, limit: int, row: int, until: float, *, cut: bool
+) -> Half | None:
     """List the ways to make changes, those that lose least first; None where there are too many.
 
     Ways that differ in one ``row`` alone are one. What is cut off is what loses most, so that it is
@@ -132,6 +136,8 @@ def _half(moves: Integers, spare: int, limit: int, row: int, *, cut: bool) -> Ha
         least = max(cutoff, 0)
         if loss > least:
             break
+        if now() >= until:
+            return None
         made = np.flatnonzero(table[0] <= least - loss)
         fresh = table.take(made, axis=1)
         trail.append(Step(number, k, fresh[-1].copy()))
