@@ -180,6 +180,7 @@ def _kinds(numbers: Floats) -> tuple[Floats, Positions]:
 
 NAME = "name"
 MOST = 2**52  # largest number of a column, in its common unit
+ROOM = 2**60  # upper limit of the sum of a column
 
 
 class Jobs(NamedTuple):
@@ -359,6 +360,6 @@ def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
 
 
 def room_of(amount: float, scale: int) -> int:
-    """Return how many units of 1/scale fit into an amount."""
+    """Return how many units of 1/scale fit into an amount, at most as many as any sum has."""
     exact = as_written(amount) * scale
-    return exact.numerator // exact.denominator
+    return min(exact.numerator // exact.denominator, ROOM)

@@ -44,13 +44,13 @@ def useful(
 ) -> Integers:
     """Return how often each column is taken at most in some best choice.
 
-    ``objectives``, ``uses``, ``room``, ``counts``: as of `best_in_order`; as many of a column as
+    ``objectives``, ``uses``, ``room``, ``counts``: as of `bestin_order`; as many of a column as
     ``counts`` says fit by themselves.
     """
     at, most, before = np.arange(len(counts)), counts, np.inf
     if not 0 < len(uses) <= MOST_ROWS or not len(at):
         return counts
-    values = [-_in_order(objectives), *uses]
+    values = [-in_order(objectives), *uses]
     while 0 < len(at) <= ENOUGH * before:
         before, most = len(at), _round(values, room, most, slice(None, None, len(at) // FEW + 1))
         keep = np.flatnonzero(most)
@@ -60,12 +60,13 @@ def useful(
     return found
 
 
-def _in_order(objectives: Sequence[Integers] | Integers) -> Integers:
+def in_order(objectives: Sequence[Integers] | Integers) -> Integers:
     """Return numbers that compare as objectives do one after another."""
     key = np.asarray(objectives[0])
     for more in objectives[1:]:
-        low, width = int(more.min()), int(more.max()) - int(more.min()) + 1
-        if max(-int(key.min()), int(key.max()), 1) * width >= LARGEST:
+        low = int(more.min(initial=0))
+        width = int(more.max(initial=0)) - low + 1
+        if int(np.abs(key).max(initial=1)) * width >= LARGEST:
             return _ranks(objectives)
         key = key * width + (more - low)
     return key

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.solvers.columns.dominance import in_order
 from schedopt.solvers.columns.whole import Integers
 
 Positions = NDArray[np.intp]
@@ -20,19 +21,20 @@ SURE = 1 - 1e-9
 
 
 def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers) -> Integers:
-    """Return the best of three greedy choices, by the objectives one after another."""
+    """Return the best of four greedy choices, by the objectives one after another."""
     found = [np.zeros(len(most), dtype=np.int64)]
-    found += [_taken(at, rows, room, most) for at in _orders(objectives[0], rows, room)]
+    found += [_taken(at, rows, room, most) for at in _orders(objectives, rows, room)]
     return max(found, key=lambda x: tuple((objectives @ x).tolist()))
 
 
-def _orders(worth: Integers, rows: Integers, room: Integers) -> Iterator[Positions]:
-    """Yield columns by worth, by worth for what they use, and those first that use little."""
-    at = np.flatnonzero(worth >= 0)
-    worth, use = worth[at].astype(np.float32), np.full(len(at), TINY, dtype=np.float32)
+def _orders(objectives: Integers, rows: Integers, room: Integers) -> Iterator[Positions]:
+    """Yield columns by all objectives, by the first alone, by it for what they use, and by that."""
+    at = np.flatnonzero(objectives[0] >= 0)
+    worth, use = objectives[0, at].astype(np.float32), np.full(len(at), TINY, dtype=np.float32)
     for row, amount in zip(rows, room.tolist(), strict=True):
         use += row[at] * np.float32(1 / max(amount, 1))
-    for key in (use / (2 * use.max(initial=TINY)) - worth, -worth / use, use):
+    little, every = use / (2 * use.max(initial=TINY)), in_order(objectives[:, at])
+    for key in (little.astype(float) - every, little - worth, -worth / use, use):
         order = np.argpartition(key, SORTED) if len(key) > SORTED else np.arange(len(key))
         order[:SORTED] = order[:SORTED][np.argsort(key[order[:SORTED]])]
         yield at[order]
