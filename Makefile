@@ -57,7 +57,7 @@ limits: $(READY) ## what a time limit is worth from 10^3 to 10^6 (an hour at mos
 provable: $(READY) ## which sizes of schedules are proven optimal within a minute
 	$(BIN)/python -m benchmarks.dssp_provable
 
-reproduction: $(READY) ## run the whole ledger in full (an hour), and write REPRODUCTION.md anew
+reproduction: $(READY) ## run the whole ledger in full (an hour), and write docs/reproduction.md anew
 	$(BIN)/python -m benchmarks.reproduction
 
 logs: $(READY)   ## policies on twelve logs by their gap to re-proved bounds, into docs/logs.md (four minutes; goes on where it stopped; skips logs that are not there)

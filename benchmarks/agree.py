@@ -36,7 +36,6 @@ CONTRACT = {
     "msfq/threshold": 10,
     "dssp/schedule": 50,
     "dssp/season": 50,
-    "msfq/window": 50,
 }
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
 MANY, CLASSES = "60 to 200 jobs", "bounds of classes"

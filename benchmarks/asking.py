@@ -216,9 +216,8 @@ OPTIONS: Mapping[str, tuple[Tree, ...]] = {
         {"method": "area", "variant": "literal"},
         {"method": "paper", "variant": "literal"},
     ),
-    "window": ({"first": 0, "count": 6}, {"first": 0, "count": 3}, {"first": 3, "count": 3}),
 }
-UNRULED = ("optimal-policy", "window", "bound")
+UNRULED = ("optimal-policy", "bound")
 
 
 @cache
@@ -228,7 +227,7 @@ def questions(row: str) -> tuple[Question, ...]:
     for i, instance in enumerate(instances(row)):
         for name in problem(row).formulation_homes:
             log = getattr(instance, "log", None) is not None
-            if row == "msfq" and log != (name in ("bound", "window")):
+            if row == "msfq" and log != (name == "bound"):
                 continue
             if row == "dssp" and (instance.nights > 1) != (name == "season"):
                 continue
@@ -303,13 +302,10 @@ def optimum(instance: Any, formulation: str, options: Tree, added: Any) -> float
     """
     key = repr((identity(instance), formulation, sorted(options.items(), key=str), added))
     if key not in _OPTIMA:
-        if formulation == "bound" and (instance.resources or instance.partitions):
+        if formulation == "bound":
             _OPTIMA[key] = import_module("builders.msfq").least(instance)
             return _OPTIMA[key]
         try:
-            if formulation == "bound":  # over all schedules: those of a window of all jobs
-                options = {"first": 0, "count": len(instance.jobs)}
-                formulation = "window"
             solver = None if formulation == "optimal-policy" else "model"
             right = asked(instance, formulation, options, added, solver=solver)
             _OPTIMA[key] = right.objective if right.proven else None

@@ -132,7 +132,6 @@ KINDS = {
     "threshold": Kind("threshold", "servers", one_or_all, sizes=(64, 192, 512, *SIZES)),
     "optimal-policy": Kind("optimal-policy", "servers", one_or_all, sizes=(16, 128, *SIZES)),
     "bound": Kind("bound", "jobs", log),
-    "window": Kind("window", "jobs", log, {"first": 0}),
 }
 
 
@@ -181,7 +180,7 @@ def one(name: str, size: int, limit: float) -> Seen:
 
     kind = KINDS[name]
     answered(kind, min(SMALL, size), 0.2)
-    if kind.unit != "servers" and kind.formulation != "window":
+    if kind.unit != "servers":
         answered(kind, min(COMPILED, size), 0.5)
     instance = kind.draw(size)
     began, spent = now(), time.process_time()
@@ -213,7 +212,7 @@ def answer(kind: Kind, instance: Any, size: int, limit: float) -> tuple[Any, flo
     from schedopt.terminal.results import result as show
     from schedopt.verbs.solve import solve
 
-    options = dict(kind.options) | ({"count": size} if kind.formulation == "window" else {})
+    options = dict(kind.options)
     result = solve(instance, formulation=kind.formulation, time_limit=limit, options=options)
     began = now()
     with redirect_stdout(io.StringIO()):

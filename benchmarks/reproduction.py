@@ -1,4 +1,4 @@
-"""Write REPRODUCTION.md, and the record behind it, from a run of the whole ledger.
+"""Write docs/reproduction.md, and the record behind it, from a run of the whole ledger.
 
 ``python -m benchmarks.reproduction`` runs everything in full; ``--quick`` on fewer instances;
 ``--results FILE ...`` takes documents of ``schedopt reproduce --json`` in place of a run, the later
@@ -16,7 +16,7 @@ from schedopt.validation.reproduce.ledger import FILE, Entry, ledger
 from schedopt.validation.reproduce.record import page, record
 from schedopt.verbs.reproduce import reproduce
 
-PAGE = Path(__file__).parent.parent / "REPRODUCTION.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reproduction.md"
 
 
 def main() -> None:

@@ -45,7 +45,8 @@ class Formulation(Protocol):
         The problem; the formulation's own name; the modelling language, which says which solvers
         can take it (``pyomo``, ``cp-sat``, ``cvxpy``, ``numeric``); ``maximize`` or ``minimize``.
     known_options : mapping
-        The options that its constructor takes.
+        The options that its constructor takes. Those that another formulation takes in its place
+        stand in ``elsewhere``, where there are any, each with what is expected instead.
     instance : Instance
         What it was built from.
     model : object

@@ -65,6 +65,7 @@ def _quietly() -> Iterator[None]:
 
 
 ENDING = ".xlsx"
+LONGEST = 32_767  # characters in a cell; spreadsheets open no workbook with more
 _STRANGE = (
     BadZipFile,
     zlib.error,
@@ -181,6 +182,8 @@ def _cell(value: object) -> str:
     if isinstance(value, int | float) and isfinite(value):
         return f"<c><v>{value!r}</v></c>"
     text = escape(guarded(str(value)), quote=False).replace("\r", "&#13;")
+    if len(text) > LONGEST:
+        return "<c/>"
     return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
 
 

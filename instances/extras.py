@@ -26,7 +26,7 @@ EXTRAS = {
 """The extra that brings each package which is not part of the base."""
 
 OPENS = {
-    "schedule": "schedules, epochs and windows of logs, by CP-SAT",
+    "schedule": "schedules and epochs, by CP-SAT",
     "hesrpt": "convex programs of allocations",
     "fast": "machine code in place of Python: more than some hundred jobs, long simulations",
     "tables": "logs, Parquet, Excel, data frames, tables of rows",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import generate
     from schedopt.verbs.new import new
-    from schedopt.verbs.plan import plan
+    from schedopt.verbs.plan_table import plan_table
     from schedopt.verbs.plot import plot
     from schedopt.verbs.ready import Ready, ready
     from schedopt.verbs.replan import replan
@@ -112,6 +112,7 @@ __all__ = [
     "msfq",
     "new",
     "plan",
+    "plan_table",
     "plot",
     "ready",
     "replan",

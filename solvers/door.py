@@ -18,6 +18,7 @@ import msgspec
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.extras import unmet
 from schedopt.instances.files import home
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.driving import plain_version
@@ -55,6 +56,7 @@ def solve(
     solver: str | None = None,
     start: Start = lambda: None,
     at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
+    first: Callable[[Limits], tuple[HandOn, bool] | None] = lambda _: None,
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -70,11 +72,15 @@ def solve(
     at_once : callable, optional
         Returns a solution and a bound that take no search, None where there is none; called where
         time runs out before an engine has either.
+    first : callable, optional
+        Returns what is in hand before any engine, such as the best of what policies do and a bound,
+        and whether that is all; called unless an engine is named or the native model was changed.
 
     Returns
     -------
     Result
-        Not yet checked. An interruption (Ctrl-C) ends the run and keeps what is known.
+        Not yet checked; where a solution beats a bound, an alarm. An interruption (Ctrl-C) ends the
+        run and keeps what is known.
 
     Raises
     ------
@@ -84,9 +90,16 @@ def solve(
     limits = limits or Limits()
     began = now()
     offered = _Remembered(start)
-    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     known: HandOn | None = None
     result: Result | None = None
+    near: float = getattr(model, "tolerance", 0.0)
+    if solver is None and not model.changed and (ahead := first(limits)):
+        known, ends = ahead
+        result = raised(known.result, alarm(known.result, known.result, near))
+        if ends or result.termination == "error":
+            return result
+        result = None
+    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
     for engine, read in chosen:
         own = left(limits, began)
         given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
@@ -100,12 +113,13 @@ def solve(
         result = told if known is None else _joined(model, known.result, told, before)
         if stopped() and not (result.proven or result.termination == "infeasible"):
             result = msgspec.structs.replace(result, termination="interrupted")
-        if last or result.termination == "interrupted" or stopped():
+        if last or result.termination in ("interrupted", "error") or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     if result is None:
-        result = _hurried(model, limits)
-    return _in_hand(model, result, at_once)
+        result = _hurried(model, limits) if known is None else known.result
+    result = _in_hand(model, result, at_once)
+    return raised(result, "" if model.changed else alarm(result, result, near))
 
 
 def _hurried(model: Formulation, limits: Limits) -> Result:
@@ -160,6 +174,8 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
     """
     table = {engine.name: engine for engine in engines(model.problem, model.name)}
     by = str(result.proved_by or result.solver)
+    if by not in table:  # what was known before any engine
+        by = next((engine.name for engine in table.values() if engine.accepts(model)), "")
     tried = {by}
     while by in table and (name := table[by].confirmed_by) and name not in tried:
         second = table[name]
@@ -303,6 +319,8 @@ def _tighter(model: Formulation, known: HandOn | None, handed: HandOn) -> Fracti
 def _joined(model: Formulation, first: Result, second: Result, before: float) -> Result:
     """Return the result of an engine after another's: the better solution, the tighter bound."""
     result = second
+    if second.termination == "infeasible" and (what := alarm(first, second)):
+        return raised(first, what)
     opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
     if first.objective is not None and (
         second.objective is None or not better(model.sense, second.objective, first.objective)

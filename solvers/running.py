@@ -157,20 +157,22 @@ def value_of(formulation: Formulation, solution: Any) -> float | None:
 def judged(formulation: Formulation, result: Result[Any]) -> Result[Any]:
     """Return a result with the gap and the status that follow from its objective and bound.
 
-    A bound that the solution beats is none. Optimal is what meets its bound, within what the
-    formulation allows for rounding.
+    Optimal is what meets its bound, within what the formulation allows for rounding. A bound that
+    the solution beats is kept for the alarm that the door raises.
     """
     objective, bound, message = result.objective, result.bound, result.message
     if formulation.goal_changed:
         bound = None
         message = message or "the model's own objective was optimized; this is the instance's"
     bound = snap_bound(objective, bound)
+    near: float = getattr(formulation, "tolerance", 0.0)
     if objective is not None and bound is not None and better(formulation.sense, objective, bound):
-        bound = None
-        message = message or "the solution beats the claimed bound: no bound is reported"
+        far = (gap(objective, bound) or 0.0) > near
+        if formulation.changed or not far:
+            bound = None
+            message = message or "the solution beats the claimed bound: no bound is reported"
     distance = gap(objective, bound)
     status: SolutionStatus = "none" if result.solution is None else "feasible"
-    near: float = getattr(formulation, "tolerance", 0.0)
     if distance is not None and distance <= near:
         status = "optimal"
     return msgspec.structs.replace(

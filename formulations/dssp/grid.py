@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, floor, lcm, nextafter
+from math import ceil, floor, inf, lcm, nextafter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,27 +40,30 @@ class Grid:
     """Time in whole units."""
 
     scale: float  # units per unit of time
-    # Whether all lengths are whole in units; else they are rounded up, so that what is found
-    # holds, but what is proven does not.
+    # Whether all lengths, releases and times at which amounts rise are whole in units; else they
+    # are rounded up, so that what is found holds, but what is proven does not.
     exact: bool
     lengths: Ints  # shape (tasks,)
     releases: Ints  # rounded up; shape (jobs,)
     # deadlines, horizons: by when each job is paid in full, and by when at all; rounded down:
-    # where lengths and releases are whole, nothing ends in between; shape (jobs,).
+    # where nothing is rounded up, nothing ends in between; shape (jobs,).
     deadlines: Ints
     horizons: Ints
     horizon: int  # the last of them
+    step: int  # divides all starts and ends, and what late payments depend on
     rounding: float  # the largest share of the deadline that rounding adds to a job's critical path
 
     @classmethod
     def of(cls, night: Instance) -> Grid:
         """Choose the grid of an instance."""
         tasks = night.tasks
-        times = np.concatenate((tasks.lengths, night.releases, [delay for delay, _ in night.late]))
+        times = np.concatenate((tasks.lengths, night.releases, _rises(night)))
         if night.late:  # what is paid late depends on the deadlines' exact places
-            times = np.concatenate((times, [night.deadline], night.deadlines))
-        scale = float(scale_of(times, min(FINEST / max(night.horizon, 1e-300), 1e6)))
+            late = [night.deadline, *(delay for delay, _ in night.late)]
+            times = np.concatenate((times, late, night.deadlines))
+        scale = float(scale_of(times, FINEST / max(night.horizon, 1e-300)))
         exact = scale > 0
+        step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
         if not exact:
             scale = 2.0 ** floor(np.log2(COARSE / night.horizon))
         able = np.minimum(tasks.lengths * scale, 2.0 * FINEST)  # what is longer cannot be run
@@ -68,8 +71,9 @@ class Grid:
         longest = np.maximum.reduceat(lengths, tasks.first_task[:-1]) if len(lengths) else lengths
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])
         unit, delay = Fraction(scale), as_written(night.delay)
+        end = inf if night.end is None else as_written(night.end)
         deadlines = _whole(night.deadlines, lambda time: floor(time * unit))
-        horizons = _whole(night.deadlines, lambda time: floor((time + delay) * unit))
+        horizons = _whole(night.deadlines, lambda time: floor(min(time + delay, end) * unit))
         return cls(
             scale=scale,
             exact=exact,
@@ -77,9 +81,22 @@ class Grid:
             releases=_whole(night.releases, lambda time: ceil(time * unit)),
             deadlines=deadlines,
             horizons=horizons,
-            horizon=int(horizons.max(initial=floor(as_written(night.deadline) * unit))),
+            horizon=int(horizons.max(initial=floor(min(as_written(night.deadline), end) * unit))),
+            step=step,
             rounding=0.0 if exact else float(added.max(initial=0.0)) / night.deadline,
         )
+
+
+def _rises(night: Instance) -> list[float]:
+    """Return the times at which amounts of processors or resources rise, up to the horizon."""
+    there = [*night.machine.pools.values(), *night.machine.resources.values()]
+    changes = ((pairwise(steps.amounts), steps.times[1:]) for steps in there)
+    return [
+        float(time)
+        for amounts, times in changes
+        for (before, after), time in zip(amounts, times, strict=True)
+        if after > before and time < night.horizon
+    ]
 
 
 def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
@@ -106,7 +123,7 @@ def whole_rows(row: Row) -> list[GridRow]:
     """Return a row in integers: one row if its coefficients are, else one for each bound."""
     body: dict[int, Number] = {}
     for j, c in zip(row.jobs, row.coefficients, strict=True):
-        body[j] = body.get(j, Fraction(0)) + exact(c)
+        body[j] = body[j] + exact(c) if j in body else exact(c)
     lowest = whole_row(row.what, "", body, row.lower, row.upper)
     jobs, coefficients = lowest.columns, lowest.coefficients
     total = sum(map(abs, coefficients))
@@ -177,11 +194,9 @@ def _parts(night: Instance, grid: Grid) -> int:
     if not grid.exact:
         return 0
     delays = [round(delay * grid.scale) for delay, _ in night.late]
-    times = np.concatenate((grid.lengths, grid.releases, grid.deadlines, delays))
-    step = 1 if night.beyond else int(np.gcd.reduce(times))
     paid = [as_written(part) for _, part in night.late]
     paid += [
-        (high - low) / ((b - a) // step)
+        (high - low) / ((b - a) // grid.step)
         for (a, b), (high, low) in zip(pairwise(delays), pairwise(paid), strict=True)
     ]
     return lcm(*(part.denominator for part in paid))

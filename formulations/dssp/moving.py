@@ -1,16 +1,20 @@
-"""Schedules on a machine that changes: processors in layers, and what running tasks hold.
+"""Schedules on a machine that changes: piles of processors, and what running tasks hold.
 
-The processors of a pool that come and go together are a layer: a task takes its processors from
-layers that stay until it ends, so each layer is a cumulative that is full while it is away.
+Where a profile never rises before it falls, but for times at which it is 0, a cumulative says which
+tasks find processors that stay until they end. Any profile is a pile of such valleys: each is a
+cumulative of its own, and a task takes its processors from some of them. For the proof see
+``docs/problems/dssp.md``.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import chain, count, groupby, pairwise
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +30,7 @@ from schedopt.instances.dssp.machine import Steps
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-    from schedopt.formulations.protocol import Value, Variable
+    from schedopt.formulations.protocol import Hints, Value, Variable
 
 Schedule = Any
 """`schedule.Schedule`, which this states a part of."""
@@ -34,18 +38,57 @@ SHIFTED = 300
 """Most tasks for which each is moved to its earliest start."""
 
 
-class Room(NamedTuple):
-    """The most there is, and when how much of it is away, in integer units."""
+class Piece(NamedTuple):
+    """How much there is from a time to another, in integer units."""
 
-    most: int
-    away: list[tuple[int, int, int]]
+    start: int
+    end: int
+    amount: int
 
 
-class Use(NamedTuple):
-    """The tasks' use of a room, each by its position among the tasks of some length."""
+class Task(NamedTuple):
+    """A task that takes some processors of a valley, by its position."""
 
-    room: Room
-    asked: dict[int, Variable]
+    start: int
+    end: int
+    takes: int
+    position: int
+
+
+@dataclass
+class Room:
+    """An amount over time, and what tasks take of it, each by its position.
+
+    ``literals`` tell whether a task takes anything; of those without one its job's does.
+    ``numbers`` are those of the processors, where it is of these.
+    """
+
+    pieces: Sequence[Piece]
+    asked: dict[int, Any] = field(default_factory=dict)
+    literals: dict[int, Variable] = field(default_factory=dict)
+    numbers: range = range(0)
+
+    @property
+    def most(self) -> int:
+        """The largest amount at any time."""
+        return max(piece.amount for piece in self.pieces)
+
+    @property
+    def away(self) -> list[Piece]:
+        """What is missing from it, and when."""
+        return [Piece(a, b, self.most - c) for a, b, c in self.pieces if c < self.most]
+
+    def between(self, low: int, high: int) -> list[Piece]:
+        """Return what there is above a level and up to another."""
+        levels = groupby(self.pieces, lambda piece: min(max(piece.amount, low), high) - low)
+        runs = ((level, [*pieces]) for level, pieces in levels)
+        return [Piece(pieces[0].start, pieces[-1].end, level) for level, pieces in runs]
+
+    def taken(self, value: Value) -> dict[int, int]:
+        """Return what each task takes, if its job is run."""
+        numbers = {k: y if isinstance(y, int) else round(value(y)) for k, y in self.asked.items()}
+        absent = {k for k, literal in self.literals.items() if value(literal) < 0.5}
+        return {k: number for k, number in numbers.items() if number and k not in absent}
 
 
 class Moving:
@@ -54,44 +97,43 @@ class Moving:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid
         self.tasks = schedule._task_of
-        self.layers = self.night.machine.layers
-        self.uses: list[Use] = []
-        self.of_layer: list[dict[int, Variable]] = [{} for _ in self.layers]
+        self.last = self.grid.horizon + 1
+        self.rooms: list[Room] = []
+        self.pools: list[list[Room]] = []  # the valleys of each
+        self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
 
-    def _room(self, there: Steps, unit: Fraction = Fraction(1)) -> Room:
+    def _pieces(self, there: Steps, unit: Fraction = Fraction(1)) -> list[Piece]:
         """Return an amount in integers; what is away for part of a unit counts as away."""
-        most = floor(there.most * unit)
-        scale, last = Fraction(self.grid.scale), self.grid.horizon + 1
+        scale, last = Fraction(self.grid.scale), self.last
         spans = [
-            (floor(start * scale), last if end is None else min(last, ceil(end * scale)), amount)
+            (
+                floor(min(last, start * scale)),
+                last if end is None else ceil(min(last, end * scale)),
+                floor(amount * unit),
+            )
             for start, end, amount in there.spans()
         ]
-        cuts = sorted({min(time, last) for a, b, _ in spans for time in (a, b)})
-        found = [
-            (a, b, most - min(floor(amount * unit) for c, d, amount in spans if c < b and a < d))
-            for a, b in pairwise(cuts)
-        ]
-        return Room(most, [span for span in found if span[2]])
+        cuts = sorted({time for a, b, _ in spans for time in (a, b)})
+        least = [floor(there.most * unit)] * len(cuts)
+        for a, b, amount in spans:
+            for i in range(bisect_left(cuts, a), bisect_left(cuts, b)):
+                least[i] = min(least[i], amount)
+        return [Piece(a, b, amount) for (a, b), amount in zip(pairwise(cuts), least, strict=False)]
 
     def state(self) -> None:
         """State all of it."""
         from ortools.sat.python import cp_model
 
         schedule, model, jobs = self.schedule, self.schedule.model, self.night.jobs
-        of_job: dict[int, list[int]] = defaultdict(list)
+        of_job: dict[int, dict[int, int]] = defaultdict(dict)
         for k, j in enumerate(schedule._job_of):
-            of_job[j].append(k)
-            self._choose(k, j)
-        for layer, asked in zip(self.layers, self.of_layer, strict=True):
-            self._hold(self._room(layer.there), asked)
-        if len(self.night.machine.pools) < len(self.layers):  # implied by the layers
-            wide = {k: jobs[j].processors for k, j in enumerate(schedule._job_of)}
-            self._hold(self._room(self.night.machine.total), dict(wide), kept=False)
+            of_job[j][k] = jobs[j].processors
+        self._processors({k: wide for mine in of_job.values() for k, wide in mine.items()})
         for name, there in self.night.machine.resources.items():
             self._resource(name, there)
         for j, mine in of_job.items():
             if (most := jobs[j].max_processors) is not None:
-                self._hold(Room(most, []), dict.fromkeys(mine, jobs[j].processors))
+                self._hold(Room([Piece(0, self.last, most)], dict(mine)))
         above = Selection(msgspec.structs.replace(bounding(self.night), constraints=()))
         for closed in np.flatnonzero(~above.open).tolist():
             model.add(schedule._x[closed] == 0)
@@ -101,21 +143,41 @@ class Moving:
                 body = cp_model.LinearExpr.weighted_sum(x, list(whole.coefficients))
                 model.add(body <= whole.upper)
 
-    def _choose(self, k: int, j: int) -> None:
-        """State which layers a task takes its processors from."""
-        model, x, job = self.schedule.model, self.schedule._x[j], self.night.jobs[j]
-        pools = self.night.machine.of_job(job)
-        mine = [i for i, layer in enumerate(self.layers) if layer.pool in pools]
-        if len(mine) == 1:
-            self.of_layer[mine[0]][k] = job.processors
-            return
-        # Of pools one is chosen; of the layers of one pool any may give a part.
-        part = 1 if len(pools) == 1 else job.processors
-        most = job.processors // part
-        taken = [model.new_int_var(0, most, f"from[{k},{i}]") for i in mine]
-        model.add(sum(taken) == most * x)
-        for i, y in zip(mine, taken, strict=True):
-            self.of_layer[i][k] = part * y
+    def _processors(self, wide: dict[int, int]) -> None:
+        """State that tasks find processors of one pool, and choose the pool and its valleys."""
+        schedule, model, machine = self.schedule, self.schedule.model, self.night.machine
+        literals: dict[str, dict[int, Variable]] = {name: {} for name in machine.pools}
+        for k, j in enumerate(schedule._job_of):
+            pools, x = machine.of_job(self.night.jobs[j]), self._job(k)
+            own = [x] if len(pools) == 1 else [model.new_bool_var(f"{k} on {p}") for p in pools]
+            for name, literal in zip(pools, own, strict=True):
+                literals[name][k] = literal
+            if len(pools) > 1:
+                model.add(sum(own) == x)
+        first = 0
+        for name, there in machine.pools.items():
+            mine = literals[name]
+            asked = {k: wide[k] for k in mine}
+            whole = Room(Room(self._pieces(there)).between(0, sum(asked.values())), asked, mine)
+            cuts = [*_cuts(piece.amount for piece in whole.pieces), whole.most]
+            valleys = [
+                Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
+                for low, high in pairwise(cuts)
+            ]
+            first += int(there.most)
+            valleys[-1].numbers = range(valleys[-1].numbers.start, first)
+            self._hold(whole)
+            if len(valleys) > 1:
+                for valley in valleys:
+                    for k in mine:
+                        most = min(wide[k], valley.most)
+                        valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.numbers}")
+                    self._hold(valley)
+                for k, literal in mine.items():
+                    model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)
+            self.pools.append(valleys)
+        if len(machine.pools) > 1:  # implied
+            self._hold(Room(self._pieces(machine.total), wide))
 
     def _resource(self, name: str, there: Steps) -> None:
         job_of, jobs = self.schedule._job_of, self.night.jobs
@@ -125,66 +187,82 @@ class Moving:
             unit = Fraction(LARGEST, ceil(there.most))
             self.schedule.exact = False
         asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
-        self._hold(self._room(there, unit), dict(asked))
+        self._hold(Room(self._pieces(there, unit), dict(asked)))
 
-    def _hold(self, room: Room, asked: dict[int, Variable], *, kept: bool = True) -> None:
-        """State that concurrent tasks need no more than there is."""
-        model, intervals = self.schedule.model, self.schedule._intervals
-        if not asked:
+    def _hold(self, room: Room) -> None:
+        """State that concurrent tasks take no more than there is."""
+        if not room.asked:
             return
-        if kept:
-            self.uses.append(Use(room, asked))
-        spans: list[cp_model.IntervalVar] = [intervals[k] for k in asked]
+        self.rooms.append(room)
+        model = self.schedule.model
+        spans = [self._interval(k, room.literals.get(k)) for k in room.asked]
         spans += [
             model.new_fixed_size_interval_var(a, b - a, f"away[{a}]") for a, b, _ in room.away
         ]
-        sizes: list[Any] = [*asked.values(), *(gone for _, _, gone in room.away)]
+        sizes = [*room.asked.values(), *(gone for _, _, gone in room.away)]
         model.add_cumulative(spans, sizes, room.most)
+
+    def _job(self, k: int) -> Variable:
+        """Return whether a task's job is run."""
+        return self.schedule._x[self.schedule._job_of[k]]
+
+    def _interval(self, k: int, literal: Variable | None) -> cp_model.IntervalVar:
+        """Return the interval of a task, where a literal, or else its job's, says that it is."""
+        schedule, i = self.schedule, self.tasks[k]
+        if literal is None or literal is self._job(k):
+            interval: cp_model.IntervalVar = schedule._intervals[k]
+            return interval
+        key = k, literal.index
+        if key not in self._optional:
+            self._optional[key] = schedule.model.new_optional_fixed_size_interval_var(
+                schedule._starts[i], int(self.grid.lengths[i]), literal, f"task[{i}] on a pool"
+            )
+        return self._optional[key]
+
+    def hint(self, solution: Scheduled) -> Hints:
+        """Yield which pools, and how many of which of their valleys, tasks take."""
+        first_task, first_stage = self.night.tasks.first_task, self.night.tasks.first_stage
+        on: dict[int, tuple[int, ...]] = {}
+        for task in solution.tasks:
+            stage = first_stage[self.night.index[task.job]] + task.stage
+            on[int(first_task[stage]) + task.task] = task.on
+        for valleys in self.pools:
+            for k, literal in valleys[0].literals.items():
+                numbers = on.get(self.tasks[k], ())
+                taken = [sum(map(valley.numbers.__contains__, numbers)) for valley in valleys]
+                if literal is not self._job(k):
+                    yield literal, float(sum(taken) > 0)
+                for valley, many in zip(valleys, taken, strict=True):
+                    if len(valleys) > 1:
+                        yield valley.asked[k], float(min(many, valley.most))
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, with tasks moved forward where possible."""
-        schedule, night, scale = self.schedule, self.night, self.grid.scale
+        schedule, night = self.schedule, self.night
         run = [j for j, x in enumerate(schedule._x) if value(x) > 0.5]
         begin = [s if isinstance(s, int) else round(value(s)) for s in schedule._starts]
         order = [k for k in range(len(self.tasks)) if schedule._job_of[k] in set(run)]
         order.sort(key=lambda k: (begin[self.tasks[k]], self.tasks[k]))
-        taken = [{k: _number(y, value) for k, y in use.asked.items()} for use in self.uses]
         if len(order) <= SHIFTED and not schedule.changed:
-            begin = _forward(self, begin, order, taken)
-        layers = [{k: _number(y, value) for k, y in asked.items()} for asked in self.of_layer]
-        on = self._standing(begin, order, layers)
+            begin = _forward(self, begin, order, [room.taken(value) for room in self.rooms])
+        on: dict[int, tuple[int, ...]] = {}
+        for valley in chain(*self.pools):
+            taken = valley.taken(value)
+            tasks = [
+                Task(begin[i], begin[i] + int(self.grid.lengths[i]), taken[k], i)
+                for k, i in ((k, self.tasks[k]) for k in order if k in taken)
+            ]
+            for i, numbers in _numbered(valley.pieces, tasks).items():
+                on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
         opens = self._opens(run, begin)
         for i in np.flatnonzero(self.grid.lengths == 0).tolist():
             begin[i] = opens.get(int(night.tasks.stage_of[i]), 0)
         places = np.zeros(len(begin), dtype=np.int64)
-        for i, found in on.items():
-            places[i] = found[0]
-        starts = np.array(begin, dtype=float) / scale
-        several = {i: found for i, found in on.items() if len(found) > 1}
+        for i, taken_by in on.items():
+            places[i] = taken_by[0]
+        starts = np.array(begin, dtype=float) / self.grid.scale
+        several = {i: taken_by for i, taken_by in on.items() if len(taken_by) > 1}
         return scheduled(night, run, starts, places, several=several)
-
-    def _standing(
-        self, begin: Sequence[int], order: Sequence[int], layers: Sequence[dict[int, int]]
-    ) -> dict[int, tuple[int, ...]]:
-        """Return each task's processors; those of one layer are interchangeable."""
-        on: dict[int, tuple[int, ...]] = {}
-        idle: list[list[int]] = [[] for _ in self.layers]
-        busy: list[list[tuple[int, int]]] = [[] for _ in self.layers]
-        fresh = [layer.first for layer in self.layers]
-        for k in sorted(order, key=lambda k: (begin[self.tasks[k]], self.tasks[k])):
-            i, found = self.tasks[k], list[int]()
-            for m, asked in enumerate(layers):
-                while busy[m] and busy[m][0][0] <= begin[i]:
-                    heappush(idle[m], heappop(busy[m])[1])
-                for _ in range(asked.get(k, 0)):
-                    if idle[m]:
-                        p = heappop(idle[m])
-                    else:
-                        p, fresh[m] = fresh[m], fresh[m] + 1
-                    found.append(p)
-                    heappush(busy[m], (begin[i] + int(self.grid.lengths[i]), p))
-            on[i] = tuple(found)
-        return on
 
     def _opens(self, run: Sequence[int], begin: Sequence[int]) -> dict[int, int]:
         """Return when each stage opens: after its predecessor, the release, and other jobs."""
@@ -203,8 +281,57 @@ class Moving:
         return opens
 
 
-def _number(asked: Any, value: Value) -> int:
-    return asked if isinstance(asked, int) else round(value(asked))
+def _cuts(amounts: Iterable[int]) -> list[int]:
+    """Return the fewest levels, from 0 up, that cut a profile into valleys.
+
+    A bump, between its nearest lower amounts before and after it, needs a cut between these two.
+    """
+    bumps, rising = [], [0]
+    for amount in (*amounts, 0):
+        while rising[-1] > amount:
+            rising.pop()
+            bumps.append(sorted((rising[-1], amount)))
+        if rising[-1] < amount:
+            rising.append(amount)
+    cuts = [0]
+    for low, high in sorted(bumps, key=lambda bump: bump[1]):
+        if low > cuts[-1]:
+            cuts.append(high)
+    return cuts
+
+
+def _numbered(pieces: Sequence[Piece], tasks: Sequence[Task]) -> dict[int, list[int]]:
+    """Return the processors of each task on a valley, from 0: they stay until it ends.
+
+    Whatever runs at the bottom comes first. After it there are ever more processors: each task
+    takes the lowest idle ones; before it too, seen backwards in time.
+    """
+    on: dict[int, list[int]] = {}
+    for _, parts in groupby(pieces, lambda piece: piece.amount > 0):
+        stretch = list(parts)
+        bottom = min(stretch, key=lambda piece: piece.amount).start
+        mine = [task for task in tasks if stretch[0].start <= task.start < stretch[-1].end]
+        at_bottom = [task for task in mine if task.start < bottom < task.end]
+        after = sorted(task for task in mine if task.start >= bottom)
+        mirrored = [task._replace(start=-task.end, end=-task.start) for task in at_bottom]
+        before = sorted(
+            task._replace(start=-task.end, end=-task.start) for task in mine if task.end <= bottom
+        )
+        on |= _in_turn([*at_bottom, *after]) | _in_turn([*mirrored, *before])
+    return on
+
+
+def _in_turn(tasks: Iterable[Task]) -> dict[int, list[int]]:
+    """Return the processors of each task, which takes the lowest idle ones."""
+    on: dict[int, list[int]] = {}
+    idle, busy, fresh = list[int](), list[tuple[int, int]](), count()
+    for start, end, takes, position in tasks:
+        while busy and busy[0][0] <= start:
+            heappush(idle, heappop(busy)[1])
+        on[position] = [heappop(idle) if idle else next(fresh) for _ in range(takes)]
+        for number in on[position]:
+            heappush(busy, (end, number))
+    return on
 
 
 def _forward(
@@ -216,18 +343,12 @@ def _forward(
     were, so where one of them still runs at its start, it did before; so there it finds room.
     """
     tasks, lengths = moving.night.tasks, moving.grid.lengths
-    uses = [(use.room, asked) for use, asked in zip(moving.uses, taken, strict=True)]
-    uses += [
-        (
-            Room(rule.capacity, []),
-            {
-                k: rule.use.get(moving.night.jobs[j].name, 0)
-                for k, j in enumerate(moving.schedule._job_of)
-            },
-        )
-        for rule in moving.schedule.seats
-    ]
-    held: list[list[tuple[int, int, int]]] = [list(room.away) for room, _ in uses]
+    uses = [(room, asked) for room, asked in zip(moving.rooms, taken, strict=True)]
+    names = [moving.night.jobs[j].name for j in moving.schedule._job_of]
+    for rule in moving.schedule.seats:
+        seats = {k: rule.use.get(name, 0) for k, name in enumerate(names)}
+        uses.append((Room([Piece(0, moving.last, rule.capacity)]), seats))
+    held: list[list[tuple[int, int, int]]] = [[*room.away] for room, _ in uses]
     begin = list(begin)
     ended: dict[int, int] = defaultdict(int)
 

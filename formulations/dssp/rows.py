@@ -225,12 +225,12 @@ def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
         yield Row(night.jobs[j].name, [int(j)], [1.0], upper=0.0)
     able = night.in_time & (held <= constraint.capacity)
     held /= [job.processors for job in night.jobs]  # its demand is of them all
-    for window in windows(night, able, held * night.demands, constraint.capacity):
+    there = Steps.of(constraint.capacity).up_to(night.end)
+    for window in windows(night, able, held * night.demands, there):
         a, b, jobs = window.release, window.deadline, window.jobs.tolist()
         named = [(night.jobs[j], demand[j]) for j in jobs]
         energy = [constraint.use[job.name] * work / job.processors for job, work in named]
-        room = constraint.capacity * window.length
-        yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=room)
+        yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=window.room(there))
 
 
 def able(night: Instance, fill: float) -> NDArray[np.bool_]:

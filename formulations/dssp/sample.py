@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import partial
 from heapq import heappop, heappush
 from math import ceil, fsum, sqrt
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,10 +66,6 @@ class Sample:
     ``order``: in which the jobs are served (shape (jobs,)).
     """
 
-    judges = JUDGES
-    proof: dict[str, Any] | None = None
-    """The certificate of a bound, as its engine left it."""
-
     def __init__(
         self, night: Instance, open_: Mask, fill: float, measure: Measure, drawn: Integers
     ) -> None:
@@ -99,11 +95,7 @@ class Sample:
         """The number of scenarios in which each selected job must be in time."""
         return ceil(self.measure.level * self.count) if self.measure.kind == "chance" else 0
 
-    def mask(self, chosen: Any) -> Mask:
-        """Return which jobs are selected."""
-        return cast("Mask", chosen)
-
-    def in_time(self, chosen: Any) -> Mask:
+    def in_time(self, chosen: Mask) -> Mask:
         """Tell which jobs are selected and in time, shape (scenarios, jobs)."""
         found: Mask = self.fits & chosen
         for row in self.rows:
@@ -113,9 +105,9 @@ class Sample:
                 found[:, jobs] &= np.cumsum(self.drawn[:, jobs] * work, axis=1) <= row.room
         return found
 
-    def value(self, chosen: Any) -> float | None:
+    def value(self, chosen: Mask) -> float | None:
         """Return the value of a choice under the measure; None where that forbids it."""
-        return self.worth(self.in_time(chosen), self.mask(chosen))
+        return self.worth(self.in_time(chosen), chosen)
 
     def worth(self, found: Mask, chosen: Mask) -> float | None:
         """Return the value of jobs in time, given as shape (scenarios, jobs)."""
@@ -126,13 +118,13 @@ class Sample:
             return fsum((self.rewards * found.sum(axis=0)).tolist()) / self.count
         return worst(found @ self.rewards, self.measure.level)
 
-    def judged(self, chosen: Any, night: Instance, seed: int) -> dict[str, float]:
+    def judged(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
         """Return a selection's value in these scenarios and in fresh ones, with its interval.
 
         Under a chance it is the least share of the scenarios in which a job is in time.
         """
         other = copy(self)
-        other.drawn, other.count = factors(night, seed, JUDGING, self.judges), self.judges
+        other.drawn, other.count = factors(night, seed, JUDGING, JUDGES), JUDGES
         other.fits = self._fitting(other.drawn)
         inside, _ = self._estimate(chosen)
         outside, half = other._estimate(chosen)
@@ -143,14 +135,14 @@ class Sample:
             "scenarios": self.count,
         }
 
-    def _estimate(self, chosen: Any) -> tuple[float, float]:
+    def _estimate(self, chosen: Mask) -> tuple[float, float]:
         """Return a choice's value under the measure, and the half-width of its 95% interval."""
-        found, run = self.in_time(chosen), self.mask(chosen)
+        found = self.in_time(chosen)
         if self.measure.kind == "chance":
-            share = float(found[:, run].mean(axis=0).min(initial=1.0))
+            share = float(found[:, chosen].mean(axis=0).min(initial=1.0))
             return share, wilson(share, self.count)
         values = found @ self.rewards
-        value = self.worth(found, run) or 0.0
+        value = self.worth(found, chosen) or 0.0
         if self.measure.kind == "cvar":
             tail = (1 - self.measure.level) * self.count
             level = float(np.sort(values)[int(tail)])

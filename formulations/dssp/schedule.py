@@ -12,23 +12,20 @@ import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
 from schedopt.formulations.dssp.grid import Floats, Grid, whole_rewards, whole_rows
-from schedopt.formulations.dssp.played import PlayedSample, refuse_at_risk, replay
-from schedopt.formulations.dssp.rows import Row, able, rows
+from schedopt.formulations.dssp.replaying import replay
+from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (
     Instance,
     Scheduled,
-    bounding,
     refuse_nights,
     scheduled,
 )
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.machine_checks import refuse_beyond
 from schedopt.instances.dssp.placing import refuse_order
-from schedopt.instances.dssp.scenarios import AT_RISK, at_risk
-from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
@@ -45,14 +42,9 @@ class Schedule(WholeModel):
     ----------
     night : Instance
         With stages for every job; its side constraints are taken over.
-    risk, scenarios, seed : str, int, int, optional
-        As for `Selection`: a schedule of planned run times, in which every job is in time, is worth
-        what its jobs earn in scenarios, dispatched in the order of their tasks' planned starts.
 
     Attributes
     ----------
-    sample : PlayedSample or None
-        The scenarios, and what a schedule earns in them; None without ``risk``.
     model : cp_model.CpModel
         Add native constraints as you like; `x[job name]` says whether a job is run, and
         `starts` has the start of each task, in units of 1/`grid.scale`. It is built when it is
@@ -73,32 +65,21 @@ class Schedule(WholeModel):
     problem: ClassVar[str] = "dssp"
     name: ClassVar[str] = "schedule"
     sense: ClassVar[Literal["maximize", "minimize"]] = "maximize"
-    known_options: ClassVar[Mapping[str, Option]] = AT_RISK
+    known_options: ClassVar[Mapping[str, Option]] = {}
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "risk": "a formulation that takes it: choose with `selection`, which is dispatched "
+        "(schedopt plan --risk)"
+    }
     inexact: ClassVar[str] = "among schedules on a grid that rounds lengths up"
 
-    def __init__(
-        self,
-        night: Instance,
-        *,
-        risk: str | None = None,
-        scenarios: int | None = None,
-        seed: int | None = None,
-    ) -> None:
+    def __init__(self, night: Instance) -> None:
         began = time.perf_counter()
-        self.asked_at_risk = at_risk(self.name, risk=risk, scenarios=scenarios, seed=seed)
         super().__init__(night)
         refuse_nights(night, "schedule")
         refuse_order(night, "schedule")
         self.grid = Grid.of(night)
         self.rewards, self.reward_scale, self._lost = whole_rewards(night, self.grid)
         self.exact = self.grid.exact
-        self.sample: PlayedSample | None = None
-        if self.asked_at_risk:
-            refuse_at_risk(night)
-            one = bounding(night)
-            self.sample = PlayedSample.of(night, able(one, 1.0), 1.0, **self.asked_at_risk)
-            self.reward_scale *= self.sample.units
-            self._lost *= self.sample.units
         self._rows: dict[str, list[Row]] = {}
         for name, rule in self.rules.items():
             self._take(rule, name)
@@ -107,27 +88,13 @@ class Schedule(WholeModel):
     @property
     def options(self) -> Settings:
         """The scale, in units per unit of time, and what it costs."""
-        found = {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
-        return found | self.asked_at_risk
+        return {"scale": self.grid.scale, "exact": self.exact, "rounding": self.grid.rounding}
 
     @property
     def loss(self) -> int:
         """Units of reward that rounding may cost; in a changed model, late payments too."""
         late = len(self.instance.late) > 1 and self.changed
         return max(self._lost, 2 * len(self.instance.jobs) * late)
-
-    def value_of(self, solution: Scheduled) -> float | None:
-        """Return the value of a schedule; None where a job misses its chance under risk."""
-        if self.sample is None:
-            return float(self.instance.objective_of(solution))
-        return self.sample.value(self.sample.ordered(solution))
-
-    def judged(self, solution: Scheduled) -> dict[str, float] | None:
-        """Return the value of a schedule in and out of sample; None without ``risk``."""
-        if self.sample is None:
-            return None
-        order = self.sample.ordered(solution)
-        return self.sample.judged(order, self.instance, self.asked_at_risk["seed"])
 
     @property
     def x(self) -> dict[str, cp_model.IntVar]:
@@ -175,13 +142,7 @@ class Schedule(WholeModel):
             self._moving.state()
         else:
             self._stay()
-        if self.sample is not None:
-            from schedopt.formulations.dssp.native_played import declare
-
-            planned = [self._starts[i] for i in self.sample.long.tolist()]
-            declare(model, self._x, self.rewards, planned, self.sample)
-        else:
-            model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
+        model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
 
     def _stay(self) -> None:
         """State the capacity of processors that are there all the time."""
@@ -262,10 +223,6 @@ class Schedule(WholeModel):
 
     def _take(self, rule: Constraint, name: str) -> None:
         """Add a side constraint as rows of the model."""
-        if self.sample is not None and isinstance(rule, Seats):
-            raise InputError(
-                "rules without seats, which are not played", found="seats", place="risk"
-            )
         found = list(rows(rule, self.instance, self.instance.exact_capacity()))
         if isinstance(rule, Seats):  # what it means between two times the seats say better
             found = [row for row in found if len(row.jobs) == 1 and row.upper == 0]
@@ -316,16 +273,18 @@ class Schedule(WholeModel):
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
-        run = set(solution.selected)
+        index, grid, ends = self.instance.index, self.grid, solution.completion
+        run = {n for n in ends if floor(ends[n] * grid.scale) <= grid.horizons[index[n]]}
         for name, x in self.x.items():
             yield x, float(name in run)
-        begin, grid = self._starts_of(solution), self.grid
+        begin = self._starts_of(solution)
         if self.instance.beyond:
             placed = np.flatnonzero(np.isfinite(begin)).tolist()
             free = [k for k in placed if not isinstance(self.starts[k], int)]
             yield from ((self.starts[k], round(begin[k] * grid.scale)) for k in free)
+            yield from self._moving.hint(solution)
             return
-        jobs = [self.instance.index[n] for n in run]
+        jobs = [index[n] for n in run]
         starts, _ = replay(
             self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
         )
@@ -342,8 +301,7 @@ class Schedule(WholeModel):
             return self._moving.decode(value)
         jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
         begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
-        kept = self.changed or self.sample is not None  # whose order counts
-        return self.replayed(jobs, begin, begin / self.grid.scale if kept else None)
+        return self.replayed(jobs, begin, begin / self.grid.scale if self.changed else None)
 
     @property
     def ruled(self) -> list[tuple[str, Row]]:

@@ -3,6 +3,5 @@
 from schedopt.formulations.msfq.log_bound import LogBound
 from schedopt.formulations.msfq.optimal import ClassPolicy, OptimalPolicy
 from schedopt.formulations.msfq.threshold import Threshold
-from schedopt.formulations.msfq.window import Window
 
-__all__ = ["ClassPolicy", "LogBound", "OptimalPolicy", "Threshold", "Window"]
+__all__ = ["ClassPolicy", "LogBound", "OptimalPolicy", "Threshold"]

@@ -49,12 +49,11 @@ class Ticks:
     total: Fraction
 
     @classmethod
-    def of(cls, queue: Instance, first: int = 0, count: int | None = None) -> Ticks:
-        """Return ``count`` jobs of a log from the ``first`` on, by default all, in ticks."""
+    def of(cls, queue: Instance) -> Ticks:
+        """Return the jobs of a log in ticks."""
         if queue.log is None:
             raise InputError("an instance of a log", found="one of classes", place="log")
-        stop = None if count is None else first + count
-        jobs = queue.jobs.take(slice(first, stop))
+        jobs = queue.jobs
         times = np.concatenate([jobs.submit, jobs.run])
         span = float(jobs.submit[-1] - jobs.submit[0]) + float(jobs.run.max())
         weighted = queue.objective == "weighted"

@@ -67,7 +67,7 @@ class Curve(NamedTuple):
 def one_or_all(queue: Instance, whose: str) -> System:
     """Return the system of an exponential, stable one-or-all instance, else `InputError`."""
     if queue.log is not None:
-        expected = f"classes of jobs for {whose} (a log has the formulations bound and window)"
+        expected = f"classes of jobs for {whose} (a log has the formulation bound)"
         raise InputError(expected, found="a log", place="log")
     pair = queue.one_or_all
     if pair is None:

@@ -17,7 +17,7 @@ twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` 
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from fractions import Fraction
 from itertools import chain
 from math import isfinite
@@ -42,6 +42,7 @@ _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?", re.ASCII)
 POINT = f"{LENGTH}, 06:00 (a time of day) or 2026-11-23T06:00"
 DAY = 86400
+TONIGHT = "tonight "  # before a time of day: that of today, where this machine is
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Clock:
 
     unit: str = "s"
     start: datetime | time | None = None
+    zone: tzinfo | None = None  # of stamps that have none
     plain: set[str] = field(default_factory=set)  # columns in which times were plain numbers
     told: set[str] = field(default_factory=set)  # those in which they were more than that
 
@@ -115,6 +117,7 @@ class Clock:
             dated = "`convert --option start=2026-11-22T20:00`"
             expected = f"a time of day or a duration; or a start with a date, as {dated} sets it"
             raise InputError(expected, found=shown(text))
+        stamp = stamp if stamp.tzinfo else stamp.replace(tzinfo=self.zone)
         if (stamp.tzinfo is None) != (self.start.tzinfo is None):
             has = f"an offset, as in {shown(text + self.start.isoformat()[-6:])}"
             has = has if self.start.tzinfo else "no offset, as the start"
@@ -124,6 +127,8 @@ class Clock:
 
 def start_of(text: str) -> datetime | time:
     """Return a start that is given as a time of day or a stamp; `InputError` if it is neither."""
+    if text.startswith(TONIGHT) and (at := _time_of_day(text.removeprefix(TONIGHT).strip())):
+        return datetime.combine(date.today(), at).astimezone()
     if (at := _time_of_day(text)) is not None:
         return at
     if text.endswith("]"):

@@ -13,13 +13,28 @@ from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import MOST_TASKS, SPREAD, Clock, planned_of
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
-from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.options import is_number
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
 T = TypeVar("T")
 RECENT = 200  # rows of a history that count: the last ones
 SAID = 5  # most omitted rows that are named one by one
+BY_WORD = "priority:"  # before what words of a column of priorities are worth
+WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
+
+
+def words_of(reward: str) -> dict[str, float]:
+    """Return what each word of a column of priorities is worth, as the option ``reward`` says."""
+    found: dict[str, float] = {}
+    parts = reward.removeprefix(BY_WORD).split(",") if reward.startswith(BY_WORD) else []
+    for part in parts:
+        word, _, worth = (text.strip() for text in part.rpartition("="))
+        if not word or word in found or not NUMBER.fullmatch(worth) or float(worth) < 0:
+            expected = f"words, each once with a number >= 0, such as {WORDS}"
+            raise InputError(expected, found=shown(part), place="option reward")
+        found[word] = float(worth)
+    return found
 
 
 def _named(jobs: list[str]) -> str:
@@ -34,6 +49,7 @@ class TableRows:
     ) -> None:
         self.columns, self.clock, self.higher, self.past = columns, clock, higher, past
         self.top = 0.0
+        self.words = words_of(columns.reward or "")
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
         self.over: list[str] = []  # jobs that are left out: they are due by the start
         self.released = 0  # jobs that were released before the start
@@ -59,7 +75,9 @@ class TableRows:
 
     def notes(self, read: int) -> Iterator[str]:
         """Yield notes on times, and on how many jobs were read and left out."""
-        if "priority" in self.columns.fields and self.higher:
+        if self.words:
+            yield "column 'priority': words, each with its reward as asked"
+        elif "priority" in self.columns.fields and self.higher:
             yield (
                 "column 'priority': higher is more important, as asked: the highest, "
                 f"{self.top:g}, becomes 0, and others what they are below it"
@@ -102,8 +120,8 @@ class TableRows:
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
         reward = None if self.columns.reward else row.number("reward")
-        priority = row.number("priority", least=None) if row.text("priority") else None
-        if self.higher and priority is not None:
+        priority = self._priority(row)
+        if self.higher and not self.words and priority is not None:
             priority = float(as_written(self.top) - as_written(priority))
         with placed(row.place):
             job = of_checked(
@@ -126,10 +144,25 @@ class TableRows:
                     if row.text(column := f"{HOLDS}{name}") and (amount := row.number(column))
                 },
             )
-            if self.columns.reward:
+            if self.words:
+                job = replace(job, reward=self.words[row.text("priority")])
+            elif self.columns.reward:
                 made = REWARDS[self.columns.reward](priority, job.planned_demand)
                 job = replace(job, reward=made)
         return self._windowed(job, row)
+
+    def _priority(self, row: _TableRow) -> float | None:
+        """Return a job's priority; of words, how many are worth more."""
+        text = row.text("priority")
+        if self.words:
+            if text not in self.words:
+                hint = suggestion(text, self.words) or listing(self.words)
+                raise row.wrong("priority", f"a word with a reward{hint}")
+            return float(sum(worth > self.words[text] for worth in self.words.values()))
+        if text and not NUMBER.fullmatch(text) and not comma(text):
+            expected = f"a finite number, or what each word is worth: --option reward={WORDS}"
+            raise row.wrong("priority", expected)
+        return row.number("priority", least=None) if text else None
 
     def _windowed(self, job: Job, row: _TableRow) -> Job | None:
         """Return a job with its release and deadline; None where the deadline has passed."""

@@ -34,9 +34,9 @@ from typing import Any
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
-from schedopt.instances.dssp.clock import Clock, start_of
+from schedopt.instances.dssp.clock import TONIGHT, Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
-from schedopt.instances.dssp.jobrows import Past, TableRows
+from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, Past, TableRows
 from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
@@ -55,14 +55,20 @@ OPTIONS = OptionsWith(
             lambda v: isinstance(v, str) or (is_number(v) and v > 0),
         ),
         "start": Option(
-            None, "a time of day such as 20:00, or 2026-11-22T20:00", lambda v: isinstance(v, str)
+            None,
+            "a time of day such as 20:00 or tonight 20:00, or 2026-11-22T20:00",
+            lambda v: isinstance(v, str),
         ),
         "unit": one_of("s", SPELLED, "one of s, m, h, d"),
         "capacity": text("times with processors, such as 20:00=400,08:00=120"),
         "down": text("spans with processors, such as 02:00..04:00=100, or =POOL:100 of a pool"),
         "end": text("a time after which nothing runs, such as 08:00"),
         "history": text("a table with columns estimate and actual, such as past.csv"),
-        "reward": one_of(None, REWARDS),
+        "reward": Option(
+            None,
+            f"one of {', '.join(REWARDS)}, or such as {WORDS}",
+            lambda v: v in REWARDS or (isinstance(v, str) and v.startswith(BY_WORD)),
+        ),
         "priority": one_of("lower", ("lower", "higher")),
         "groups": Option(
             None,
@@ -116,13 +122,15 @@ def convert(
     deadline : float or str
         D: a number in the unit, or a time as cells write it. It has no default either.
     start : str, optional
-        When the night starts: a time of day or a stamp, without which cells can hold neither.
+        When the night starts: a time of day or a stamp, without which cells can hold neither. With
+        ``tonight`` before it a time of day is today's, where this machine is.
     unit : {"s", "m", "h", "d"}
         What plain numbers are in, and the instance's unit. It matters where some time has a unit of
         its own; else numbers are taken as they are.
-    reward : {"linear", "size", "banded"}, optional
-        A reward function, in place of a column ``reward`` (also where there is one). Where there is
-        neither, but a column ``priority``, it is ``linear``.
+    reward : {"linear", "size", "banded"} or str, optional
+        A reward function, in place of a column ``reward`` (also where there is one); or what each
+        word of a column ``priority`` is worth, such as ``priority:urgent=8,normal=2``. Where there
+        is neither, but a column ``priority``, it is ``linear``.
     groups : str, optional
         The columns that are groupings, with commas between; if left out, the columns of text that
         are not named like a field.
@@ -203,7 +211,11 @@ def _clock(
             place="option",
         )
     with placed("option start"):
-        clock = Clock(SPELLED[unit], None if start is None else start_of(start.strip()))
+        began = None if start is None else start_of(start.strip())
+        tonight = start is not None and start.strip().startswith(TONIGHT)
+        clock = Clock(
+            SPELLED[unit], began, zone=getattr(began, "tzinfo", None) if tonight else None
+        )
     place = "option deadline"
     if not isinstance(deadline, str):
         clock.plain.add(place)

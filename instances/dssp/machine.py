@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 from schedopt.instances.decimals import as_written
@@ -79,10 +80,15 @@ class Steps:
 
         return Steps(times, tuple(map(left, times)))
 
-    def spans(self) -> Iterator[Span]:
-        """Yield the intervals between changes."""
-        ends = (*self.times[1:], None)
-        yield from map(Span, self.times, ends, self.amounts)
+    def up_to(self, end: float | None) -> Steps:
+        """Return the amount, none of it from a time on."""
+        return self if end is None else self.less(self.most, end)
+
+    def spans(self, start: Fraction = NONE) -> Iterator[Span]:
+        """Yield the intervals between changes, from that of a time on."""
+        first = max(0, bisect_right(self.times, start) - 1)
+        ends = (*self.times[first + 1 :], None)
+        yield from map(Span, self.times[first:], ends, self.amounts[first:])
 
     def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
         """Return another amount at each time."""
@@ -104,17 +110,18 @@ class Steps:
 
     def until(self, time: Fraction) -> Fraction:
         """Return the amount, summed over time, from 0 on."""
-        total = NONE
-        for span in self.spans():
-            if span.start < time:
-                total += span.amount * (
-                    time - span.start if span.end is None else min(time, span.end) - span.start
-                )
-        return total
+        last = max(0, bisect_right(self.times, time) - 1)
+        return self._sums[last] + self.amounts[last] * (time - self.times[last])
+
+    @cached_property
+    def _sums(self) -> list[Fraction]:
+        """The amount up to each change, summed over time."""
+        lengths = (after - before for before, after in pairwise(self.times))
+        return [*accumulate(map(mul, self.amounts, lengths), initial=NONE)]
 
     def reached(self, start: Fraction, work: Fraction) -> Fraction | None:
         """Return when the amount, summed over time from a start, reaches a total; None if never."""
-        for span in self.spans():
+        for span in self.spans(start):
             at = max(start, span.start)
             if work <= 0:
                 return start
@@ -127,9 +134,7 @@ class Steps:
 
     def fits(self, start: Fraction, length: Fraction, need: Fraction) -> Fraction | None:
         """Return the earliest time from which an amount lasts for some time; None if never."""
-        for span in self.spans():
-            if span.end is not None and span.end <= start:
-                continue
+        for span in self.spans(start):
             if span.amount < need:
                 if span.end is None:
                     return None
@@ -168,9 +173,11 @@ class Machine:
             if down.night in (None, n) or night.nights == 1:
                 name = down.pool or ""
                 pools[name] = pools[name].less(Fraction(down.processors), down.start, down.end)
-        if night.end is not None:
-            pools = {name: there.less(there.most, night.end) for name, there in pools.items()}
-        return cls(pools, {name: Steps.of(given) for name, given in night.resources.items()})
+        resources = {name: Steps.of(given) for name, given in night.resources.items()}
+        return cls(
+            {name: there.up_to(night.end) for name, there in pools.items()},
+            {name: there.up_to(night.end) for name, there in resources.items()},
+        )
 
     @cached_property
     def total(self) -> Steps:
@@ -265,7 +272,8 @@ def completions(night: Instance) -> list[Fraction | None]:
         known = [end for end in before if end is not None]
         if len(known) == len(before):
             start = max(chain(known, [as_written(jobs[j].release)]))
-            end = machine.completes(jobs[j], start, demands[j])
-            if end is not None and end <= as_written(night.deadlines[j]):
+            end, due = machine.completes(jobs[j], start, demands[j]), night.deadlines[j]
+            due = due if night.end is None else min(due, night.end)
+            if end is not None and end <= as_written(due):
                 ends[j] = end
     return ends

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm, pi
+from math import pi
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.decimals import as_written, total
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.jobs import History, Lognormal
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.dssp.records import Instance
@@ -107,31 +107,6 @@ def longest(night: Instance) -> int:
     drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)
     most = max(1 + _uniform(spreads).max(initial=0), drawn, *known)
     return min(THOUSANDFOLD, int(MILLION * most) + 1)
-
-
-def fineness(night: Instance) -> int:
-    """Return k: where tasks are played in scenarios, times are whole numbers of 10^-(k + 6).
-
-    It is the least for which planned times are whole without the 6, and at most such that all
-    tasks one after the other, each as long as it may get, take 2^52 units. Run times and releases
-    are rounded up, deadlines down.
-    """
-    tasks, releases = night.tasks.lengths.tolist(), night.releases.tolist()
-    times = {*tasks, *releases, *night.deadlines.tolist()}
-    parts = lcm(*(as_written(time).denominator for time in times))
-    most = total(tasks) * longest(night)
-    most += MILLION * as_written(max([0.0, *releases]))
-    k = 0
-    while parts * most and 10**k % parts and most * 10 ** (k + 1) <= 2**52:
-        k += 1
-    while most * Fraction(10) ** k > 2**52:
-        k -= 1
-    return k
-
-
-def judges(night: Instance) -> int:
-    """Return how many scenarios judge a schedule: of up to two million tasks, but 100 at least."""
-    return max(100, min(JUDGES, 2_000_000 // max(1, len(night.tasks.lengths))))
 
 
 def _uniform(spreads: Sequence[Spread]) -> Floats:

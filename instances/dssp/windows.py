@@ -29,18 +29,13 @@ class Window(NamedTuple):
     deadline: float
     jobs: NDArray[np.intp]  # positions, ascending
 
-    @property
-    def length(self) -> Fraction:
-        """From the release to the deadline, exactly."""
-        return as_written(self.deadline) - as_written(self.release)
-
     def room(self, there: Steps) -> Fraction:
         """Return the capacity from the release to the deadline, exactly."""
         return there.until(as_written(self.deadline)) - there.until(as_written(self.release))
 
 
 def windows(
-    night: Instance, among: NDArray[np.bool_], work: NDArray[np.float64], rate: float | Steps
+    night: Instance, among: NDArray[np.bool_], work: NDArray[np.float64], rate: Steps
 ) -> list[Window]:
     """Return the windows that could be too small for the jobs that live in them."""
     at = np.flatnonzero(among & (work > 0))
@@ -78,10 +73,8 @@ def windows(
     return kept
 
 
-def _until(rate: float | Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
+def _until(rate: Steps, times: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the cumulative capacity up to each of some times."""
-    if not isinstance(rate, Steps):
-        return rate * times
     return np.array([float(rate.until(as_written(time))) for time in times.tolist()])
 
 

@@ -11,12 +11,9 @@ from schedopt.instances.msfq.answers import (
     LogAnswer,
     Measures,
     OptimalTable,
-    Preempted,
     Replayed,
     Simulated,
-    Started,
     Thresholded,
-    Windowed,
 )
 from schedopt.instances.msfq.records import Instance, JobClass, Partition, SideConstraint
 from schedopt.instances.msfq.sizes import (
@@ -45,12 +42,9 @@ __all__ = [
     "Measures",
     "OptimalTable",
     "Partition",
-    "Preempted",
     "Replayed",
     "Shape",
     "SideConstraint",
     "Simulated",
-    "Started",
     "Thresholded",
-    "Windowed",
 ]

@@ -301,50 +301,6 @@ class Replayed(_Packed, LogAnswer, kw_only=True):
     resampled: tuple[float, ...] = ()
 
 
-class Preempted(LogAnswer, kw_only=True):
-    """A log played by a preemptive reference, which no cluster runs.
-
-    Attributes
-    ----------
-    mean_bounded_slowdown : float
-        The mean of max(1, response / max(run, τ)), τ = ``slowdown_bound``.
-    slowdown_bound : float
-        τ, in the log's unit.
-    preemptions : int
-        How often a job was stopped.
-    makespan : float
-        From the first submit to the last end.
-    confidence : float or None
-        Half-width of a 95% interval by batch means, for the mean of the process that the log is a
-        part of: the objective is exact. Null where jobs are too few.
-    count : int
-        Pieces in which jobs were served.
-    pieces : bytes
-        For each piece its job, then when each began, then when each ended, `packed`.
-    """
-
-    mean_bounded_slowdown: float
-    slowdown_bound: float
-    preemptions: int
-    makespan: float
-    confidence: float | None
-    count: int
-    pieces: bytes
-
-    @property
-    def intervals(self) -> tuple[Floats, Floats, Floats]:
-        """Each piece's job, when it began, and when it ended, of shape (count,) each."""
-        columns = unpacked(self.pieces, 3 * self.count).reshape(3, -1)
-        return columns[0], columns[1], columns[2]
-
-    def table(self) -> pl.DataFrame:
-        """Return the pieces as a frame."""
-        import polars as pl
-
-        of, begin, end = self.intervals
-        return pl.DataFrame({"job": of.astype("int64"), "begin": begin, "end": end})
-
-
 class Bracketed(_Packed, LogAnswer, kw_only=True):
     """The best policy of several on a log, and how much better any schedule could have been.
 
@@ -364,33 +320,3 @@ class Bracketed(_Packed, LogAnswer, kw_only=True):
     policies: dict[str, float]
     bounds: dict[str, float]
     schedule: bytes
-
-
-class Started(Record, kw_only=True):
-    """When a job of a window starts.
-
-    Attributes
-    ----------
-    job : int
-        Its row in the log, from 0.
-    start : float
-    """
-
-    job: int
-    start: float
-
-
-class Windowed(LogAnswer, kw_only=True):
-    """A schedule of some jobs of a log, alone on the machine.
-
-    Attributes
-    ----------
-    first, count : int
-        Which jobs: so many from the first, by row from 0.
-    starts : tuple of Started
-        In the log's order.
-    """
-
-    first: int
-    count: int
-    starts: tuple[Started, ...]

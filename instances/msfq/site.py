@@ -1,22 +1,18 @@
-"""A site's own policy for a log, as its file says it: priorities, or quotas of queues."""
+"""A site's own policy for a log, as its file says it: priorities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 
 from schedopt.instances.declarations import Name, Record
 from schedopt.instances.decoding import decode
-from schedopt.instances.errors import InputError
 from schedopt.instances.files import read_bytes
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
-Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Grouping = Literal["user", "group", "queue"]
 WEEK = 604800.0
-MOST_LEVELS = 16
 
 
 class Weights(Record, kw_only=True, omit_defaults=True):
@@ -60,88 +56,17 @@ class Priority(Record, kw_only=True, omit_defaults=True):
     limits: tuple[Limit, ...] = ()  # on long jobs, for each length that matters; EASY obeys them
 
 
-class Cohort(Record, kw_only=True, omit_defaults=True):
-    """Queues, and cohorts, that lend each other what they do not use."""
-
-    # Its own quota of ``servers`` and of each resource, beside that of its members; 0 if not named.
-    nominal: dict[Name, Amount] = msgspec.field(default_factory=dict)
-    # How much more it may use of what its parent's other members leave; any amount if not named.
-    borrowing_limit: dict[Name, Amount] = msgspec.field(default_factory=dict)
-    cohort: str | None = None  # its parent
+KINDS = ("priority",)
+"""The options that take a site's own policy."""
 
 
-class Queue(Cohort, kw_only=True, omit_defaults=True):
-    """A queue and the quota that its jobs share."""
-
-    strict: bool = False  # whether nobody may pass the first of the queue (StrictFIFO)
-
-
-class Tree(NamedTuple):
-    """Quotas as a forest, queues first; a node without a parent has -1, one without a cap None."""
-
-    names: Sequence[str]
-    parent: Sequence[int]
-    nominal: Sequence[Sequence[int]]
-    most: Sequence[Sequence[int | None]]
-
-
-class Quotas(Record, kw_only=True, omit_defaults=True):
-    """Quotas of queues, and of cohorts in which queues borrow."""
-
-    queues: dict[Name, Queue] = msgspec.field(default_factory=dict)
-    # A cohort that a queue names need not stand here.
-    cohorts: dict[Name, Cohort] = msgspec.field(default_factory=dict)
-    by: Grouping = "queue"  # the column with the names of queues
-    # The priority of jobs by the names in a column, the greatest first; 0 for those not named.
-    priority: dict[Name, float] = msgspec.field(default_factory=dict)
-    priority_by: Grouping = "group"
-
-    def __post_init__(self) -> None:
-        self.tree(("servers",))
-
-    def tree(self, resources: tuple[str, ...]) -> Tree:
-        """Return the forest for some resources; `InputError` if cohorts go round in a circle."""
-        cohorts = dict(self.cohorts)
-        for one in (*self.queues.values(), *self.cohorts.values()):
-            if one.cohort is not None:
-                cohorts.setdefault(one.cohort, Cohort())
-        nodes: list[Cohort] = [*self.queues.values(), *cohorts.values()]
-        at = {name: i for i, name in enumerate(cohorts, start=len(self.queues))}
-        parent = [-1 if node.cohort is None else at[node.cohort] for node in nodes]
-        nominal = [[node.nominal.get(r, 0) for r in resources] for node in nodes]
-        total = [list(own) for own in nominal]
-        for node, own in enumerate(nominal):
-            above, levels = parent[node], 0
-            while above >= 0:
-                total[above] = [a + b for a, b in zip(total[above], own, strict=True)]
-                above, levels = parent[above], levels + 1
-                if levels > MOST_LEVELS:
-                    expected = f"at most {MOST_LEVELS} levels of cohorts, and no circle"
-                    raise InputError(expected, found="more", place="cohorts")
-        most = [
-            [
-                None
-                if node.cohort is not None and r not in node.borrowing_limit
-                else own + node.borrowing_limit.get(r, 0) * (node.cohort is not None)
-                for r, own in zip(resources, held, strict=True)
-            ]
-            for node, held in zip(nodes, total, strict=True)
-        ]
-        return Tree((*self.queues, *cohorts), parent, total, most)
-
-
-T = TypeVar("T", bound=Priority | Quotas)
-KINDS: Mapping[str, type[Priority | Quotas]] = {"priority": Priority, "quotas": Quotas}
-"""By the option that takes them."""
-
-
-def site(given: str, wanted: type[T]) -> T:
+def site(given: str) -> Priority:
     """Read a file, or JSON itself, which begins with a brace."""
     if given.lstrip().startswith("{"):
-        return decode(given.encode(), wanted)
-    return decode(read_bytes(given), wanted, file=given)
+        return decode(given.encode(), Priority)
+    return decode(read_bytes(given), Priority, file=given)
 
 
-def inline(given: str, wanted: type[Priority | Quotas]) -> str:
+def inline(given: str) -> str:
     """Return the same as JSON in a line, which needs no file."""
-    return msgspec.json.encode(site(given, wanted)).decode()
+    return msgspec.json.encode(site(given)).decode()

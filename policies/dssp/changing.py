@@ -105,6 +105,8 @@ class _Simulation:
         self.resources = {name: _Changes(steps) for name, steps in machine.resources.items()}
         self.stays: dict[int, float] = {}  # when each layer that is there leaves
         self.coming = _waited_for(night, jobs.tolist())
+        self.horizons = ((night.deadlines + night.delay) * NEAR).tolist()
+        self.end = inf if night.end is None else night.end * NEAR
         self.now = 0.0
         every = [*(layer.there for layer in machine.layers), *machine.resources.values()]
         self.times = [float(time) for steps in every for time in steps.times]
@@ -128,8 +130,8 @@ class _Simulation:
         ready = [
             job
             for job, before in self.coming.items()
-            if self.jobs[job].release <= self.now
-            and all(self.completion[other] <= self.now for other in before)
+            if self.jobs[job].release <= self.now <= self.end
+            and all(self.completion[o] <= min(self.now, self.horizons[o]) for o in before)
         ]
         for job in ready:
             if self.coming.pop(job, None) is not None:  # a job of no length may have let it go

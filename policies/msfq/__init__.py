@@ -2,7 +2,7 @@
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import by_job, killing, quickswap, rules
-from schedopt.policies.msfq.logs import log_policy, preemptive, registered, tuned
+from schedopt.policies.msfq.logs import log_policy, registered
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import Job, Rule, Running, Seen, State, Twin
 
@@ -17,11 +17,9 @@ __all__ = [
     "by_job",
     "killing",
     "log_policy",
-    "preemptive",
     "quickswap",
     "registered",
     "rules",
-    "tuned",
 ]
 
 registry.settle("msfq")

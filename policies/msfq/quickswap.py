@@ -1,15 +1,9 @@
 """Quickswap for any classes: in a fixed cycle, or adaptive with thresholds by class."""
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
-
-import msgspec
-
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import Option, is_count
-from schedopt.policies.msfq.registration import FEWEST_ARRIVALS, admission_rule
+from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import NONE, FlatRule, Seen, Twin, slots
 from schedopt.policies.msfq.rules import PAPER, is_level
 
@@ -255,11 +249,6 @@ def _drained(seen: Seen, free: int) -> int:
     rest=_by_class("0 where left out"),
     call=_by_class("1 where left out"),
     first=Option(None, "most or least; most where left out", lambda v: v in ("most", "least")),
-    tuned=Option(
-        None,
-        "a whole number from 1000 on: arrivals by which the thresholds are tuned",
-        lambda v: is_count(v) and v >= FEWEST_ARRIVALS,
-    ),
 )
 class ClassThresholds(FlatRule):
     """Start the largest (or least) need first, until the jobs in service fall to their thresholds.
@@ -272,8 +261,7 @@ class ClassThresholds(FlatRule):
 
     By default it is Adaptive Quickswap: leave when none waits, call for a single job. Thresholds
     are one for all classes, or one for each in the instance's order with commas between. ``first``
-    says which need starts first of those that call and fit. With ``tuned``, thresholds that are
-    left out are searched for by simulations of so many arrivals each.
+    says which need starts first of those that call and fit.
     """
 
     def __init__(
@@ -284,14 +272,8 @@ class ClassThresholds(FlatRule):
         rest: int | str | None = None,
         call: int | str | None = None,
         first: str | None = None,
-        tuned: int | None = None,
     ) -> None:
         given = {"leave": leave, "rest": rest, "call": call, "first": first}
-        if tuned is not None:
-            if queue.log is not None:
-                raise InputError("classes of jobs to tune by", found="a log", place="option tuned")
-            given = dict(_tuned(msgspec.json.encode(queue), tuned, tuple(given.items())))
-            self.note = " ".join(f"{name}={value}" for name, value in given.items())
         room = slots(queue)
         count = len(room)
         default = {"leave": room, "rest": (0,) * count, "call": (1,) * count}
@@ -312,13 +294,3 @@ def _each(value: int | str | None, name: str, default: tuple[int, ...]) -> tuple
     if max(numbers) >= 2**31:
         raise InputError("numbers below 2^31", found=shown(value), place=f"option {name}")
     return tuple(numbers * len(default) if len(numbers) == 1 else numbers)
-
-
-@cache
-def _tuned(
-    queue: bytes, arrivals: int, given: tuple[tuple[str, int | str | None], ...]
-) -> Mapping[str, Any]:
-    from schedopt.policies.msfq.tuning import tuned
-
-    fixed = {name: value for name, value in given if value is not None}
-    return tuned(msgspec.json.decode(queue, type=Instance), arrivals, fixed)

@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from schedopt.formulations.protocol import Sense
 from schedopt.problems import problem as record_of
 from schedopt.sweep.rows import Row
 
@@ -55,16 +54,11 @@ def counts(row: Row) -> bool:
     return row.objective is not None and not row.violations and asked
 
 
-def sense_of(problem: str) -> Sense:
-    """Return whether a problem minimizes or maximizes."""
-    return record_of(problem).sense
-
-
 def sign_of(problem: str, measure: Measure) -> float:
     """Return 1 where more is better, -1 where less is."""
     if measure == "seconds":
         return -1.0
-    return 1.0 if sense_of(problem) == "maximize" else -1.0
+    return 1.0 if record_of(problem).sense == "maximize" else -1.0
 
 
 def better(a: float, b: float, sign: float) -> bool:

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from schedopt.cli import completing
-from schedopt.instances.errors import InputError, placed, printable
+from schedopt.instances.errors import InputError, printable
 
 if TYPE_CHECKING:
     from schedopt.instances.constraints import Constraint
@@ -96,7 +96,8 @@ def verb(
             elif key == "output":
                 info = typer.Option("--output", "-o", **how)
             else:
-                info = typer.Option(*([f"--{key}"] if hints[key] is bool else []), **how)
+                named = hints[key] is bool or key.endswith("_")  # a word of Python's own
+                info = typer.Option(*([f"--{key.rstrip('_')}"] if named else []), **how)
             run.__annotations__[key] = Annotated[hints[key], info]
 
         @wraps(run)
@@ -131,10 +132,12 @@ def _number(kind: type, words: str, several: bool, text: str) -> Any:
         raise typer.BadParameter(f"found {text!r}; expected {words}{more}") from None
 
 
-def _seconds(text: str) -> float:
-    """Read a time limit: a number of seconds, or a time with units."""
+def _seconds(text: str) -> float | None:
+    """Read a time limit: a number of seconds, or a time with units; ``none`` is none."""
     from schedopt.instances.times import LENGTH, comma, seconds_of
 
+    if text == "none":
+        return None
     try:
         return float(text)
     except ValueError:
@@ -159,7 +162,7 @@ def status(result: Result) -> int:
     """Return the exit status that a result asks for."""
     if result.termination == "interrupted":
         return INTERRUPTED
-    if result.violations:
+    if result.violations or result.termination == "error":
         return FAILED
     if result.termination == "infeasible":
         return INFEASIBLE
@@ -175,17 +178,10 @@ def split(pairs: list[str] | None) -> dict[str, Any]:
 
 def declared(files: list[Path] | None, instance: AnyInstance) -> list[Constraint]:
     """Read side constraints for an instance."""
-    from schedopt.instances.constraints import check_references
     from schedopt.instances.protocol import problem_name
-    from schedopt.verbs.constraints import constraints_from
+    from schedopt.verbs.constraints import given
 
-    rules: list[Constraint] = []
-    for file in files or ():
-        found = constraints_from(file, problem_name(instance))
-        with placed(file=file):
-            check_references(found, instance.index, instance.groups)
-        rules += found
-    return rules
+    return given(files or (), problem_name(instance), instance)
 
 
 def constraints_of_any(files: list[Path] | None) -> list[Constraint]:

@@ -26,9 +26,14 @@ PLANS = (".csv", ".parquet", ".xlsx", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
 
 
-def ready(output: Path | None, read: Iterable[str | Path], template: str | None = None) -> None:
+def ready(
+    output: Path | None,
+    read: Iterable[str | Path],
+    template: str | None = None,
+    more: Sequence[str] = (),
+) -> None:
     """Refuse a file that a result cannot be written to, before it is solved."""
-    writable(output, (*DOCUMENTS, *PLANS), [*read, *([template] if template else [])])
+    writable(output, (*DOCUMENTS, *PLANS, *more), [*read, *([template] if template else [])])
     if output is not None and output.name.lower().endswith((".parquet", PLANS[-1])):
         need("polars", str(output))
     if template is None:
@@ -79,7 +84,7 @@ def result(
 
 def plan(instance: AnyInstance, found: Result, output: Path, template: str | None = None) -> None:
     """Write a plan, and say how its jobs are dispatched."""
-    from schedopt.verbs import plan as plans
+    from schedopt.verbs import plan_table as plans
 
     run = plans.carried_out(instance, found)
     plan_file(plans.columns(instance, found, run), output, template)
@@ -94,7 +99,7 @@ def plan(instance: AnyInstance, found: Result, output: Path, template: str | Non
 def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
     from schedopt.problems.shown import table_of
-    from schedopt.verbs import plan as plans
+    from schedopt.verbs import plan_table as plans
     from schedopt.verbs import script
 
     if output.suffix.lower() == PLANS[-1]:
@@ -119,22 +124,29 @@ def replanned(
 
 
 def page(
-    instance: AnyInstance, found: Result, report: Path | None, rows: Sequence[Variation] = ()
+    instance: AnyInstance,
+    found: Result,
+    report: Path | None,
+    rows: Sequence[Variation] = (),
+    run: Result | None = None,
 ) -> None:
-    """Write the page of one result, if one is asked for."""
+    """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
     if report is None:
         return
     from schedopt.report import one
-    from schedopt.verbs import plan as plans
+    from schedopt.verbs import plan_table as plans
 
-    run = plans.carried_out(instance, found) if found.solution is not None else None
+    if run is None and found.solution is not None:
+        run = plans.carried_out(instance, found)
     one.write(instance, found, report, run, rows)
     say(f"wrote {report}: open it in a browser")
 
 
-def drawn(report: Path | None, read: Iterable[str | Path]) -> None:
-    """Refuse a page that cannot be drawn or written before anything is solved."""
-    writable(report, (".html",), read)
+def drawn(
+    report: Path | None, read: Iterable[str | Path], endings: Sequence[str] = (".html",)
+) -> None:
+    """Refuse a page or picture that cannot be drawn or written before anything is solved."""
+    writable(report, endings, read)
     if report is not None:
         need("matplotlib", str(report))
 

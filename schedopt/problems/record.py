@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
@@ -42,12 +42,15 @@ if TYPE_CHECKING:
         Replanned,
         Section,
         ShownTable,
+        Solve,
         Tables,
+        Tonight,
     )
-    from schedopt.solvers.engine import Engine
+    from schedopt.solvers.engine import Engine, HandOn
     from schedopt.solvers.result import Document, Limits, Result
 
 T = TypeVar("T")
+LOG = "an instance of a log"
 
 
 @dataclass(frozen=True)
@@ -201,13 +204,11 @@ class Problem(Generic[I]):
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
-        return door.solve(
-            model,
-            limits,
-            solver=solver,
-            start=start,
-            at_once=lambda: self.at_once(model),
-        )
+        def first(limits: Limits) -> tuple[HandOn, bool] | None:
+            return self._told("starting:first", model, limits, default=None)
+
+        quick = partial(self.at_once, model)
+        return door.solve(model, limits, solver=solver, start=start, at_once=quick, first=first)
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a solution to start a solver from in the seconds that are left, or None."""
@@ -377,6 +378,12 @@ class Problem(Generic[I]):
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
+    def tonight(self, what: object, given: Mapping[str, object], solve: Solve) -> Tonight:
+        """Return a night planned, of a table of jobs or an instance: ``tonight.plan``."""
+        home, expected = "tonight:plan", "a table of jobs, or an instance with a plan of them"
+        made: Tonight = self._asked(home, expected, f"one of {self.name}", what, given, solve)
+        return made
+
     def replan(
         self, instance: I, plan: Any, at: str | float, state: Any, **given: Any
     ) -> Replanned:
@@ -388,17 +395,13 @@ class Problem(Generic[I]):
     def start_times(self, instance: I, at: float, policy: str, **given: Any) -> StartTimes:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""
         home, found = "start_times:start_times", f"one of {self.name}"
-        told: StartTimes = self._asked(
-            home, "an instance of a log", found, instance, at, policy, **given
-        )
+        told: StartTimes = self._asked(home, LOG, found, instance, at, policy, **given)
         return told
 
     def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:
         """Return why a job of a log started no earlier; `InputError` if there is no log."""
         home, found = "explaining:explain_start", f"one of {self.name}"
-        why: Because = self._asked(
-            home, "an instance of a log", found, instance, job, policy, **given
-        )
+        why: Because = self._asked(home, LOG, found, instance, job, policy, **given)
         return why
 
     def why(self, found: Because) -> tuple[list[str], ShownTable | None]:

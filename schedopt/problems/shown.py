@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from schedopt.formats import number
 from schedopt.instances.extras import need
@@ -79,7 +80,7 @@ class Section:
 FIXED = ("job", "run", "reason", "reward", "processors", "start", "end", "late")
 """Columns that every plan has; the groupings stand between ``reward`` and ``processors``."""
 
-CLOCKED = ("rank", "start_time", "end_time", "was", "change")
+CLOCKED = ("rank", "start_time", "end_time", "was", "change", "begun")
 """Columns after them: the order of release, clock times if known, and in a replanned night the
 old start and what became of the job."""
 
@@ -93,6 +94,15 @@ class Column:
     title: str
     kind: type[str] | type[float] | type[int] | type[bool]
     cells: Sequence[Cell]  # one for each job, each of that type or None
+
+
+def cell(value: Cell) -> str:
+    """Return a cell as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    return value or ""
 
 
 Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
@@ -156,6 +166,20 @@ def table_of(columns: pl.DataFrame | Plan) -> pl.DataFrame:
     )
 
 
+Solve = Callable[..., "Result"]  # the verb, with limits
+
+
+class Tonight(NamedTuple):
+    """A night that is planned."""
+
+    instance: AnyInstance
+    result: Result
+    run: Result | None  # the same with times; None where there is no plan
+    line: str  # how good it is, and how good any plan can be
+    farm: Struct  # what holds every night
+    template: str | None
+
+
 @dataclass(frozen=True, eq=False)
 class Replanned:
     """The rest of a night planned again; `replan` takes it as the plan of the next time.
@@ -163,8 +187,8 @@ class Replanned:
     Attributes
     ----------
     plan : polars.DataFrame, optional
-        Of the whole night, as `schedopt.plan` returns it, with ``was`` (when a job was to start)
-        and ``change``: kept, added, dropped or moved. None where there is no solution.
+        Of the whole night, as `schedopt.plan_table` returns it, with ``was`` (when a job was to
+        start) and ``change``: kept, added, dropped or moved. None where there is no solution.
     result : Result
         Of the rest of the night, checked: it answers the question of ``rest``.
     rest : Instance

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from schedopt import __version__
-from schedopt.analysis.contenders import all_scores, contenders, grouped, sense_of
+from schedopt.analysis.contenders import all_scores, contenders, grouped
 from schedopt.analysis.pairs import against
 from schedopt.analysis.profiles import ratio
 from schedopt.analysis.summary import Standing, overview, ranked, summary
@@ -194,7 +194,7 @@ def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[st
     for what in overview(rows):
         found = [standing for standing in standings if standing.problem == what.problem]
         pairs = against(by_problem[what.problem], ranked(found)[0].contender)
-        yield problem_section(what, sense_of(what.problem), found, pairs)
+        yield problem_section(what, problem(what.problem).sense, found, pairs)
 
 
 def by_contender(rows: Sequence[Row]) -> list[Row]:

@@ -44,10 +44,7 @@ def work(tasks: Sequence[Task], grace: float | None) -> bytes:
     multiprocessing.current_process().daemon = False  # or it may have no process beside it
     if not hasattr(_MINE, "worker"):
         _MINE.worker = Worker()
-    outcomes: list[Outcome[Any]] = []
-    while len(outcomes) < len(tasks):  # what took long leaves others undone
-        for group in _MINE.worker.work(tasks[len(outcomes) :], grace):
-            outcomes += group
+    outcomes = [_MINE.worker.compute(task, grace) for task in tasks]
     return msgspec.json.encode(Batch(outcomes, time.monotonic() - began))
 
 

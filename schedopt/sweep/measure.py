@@ -19,6 +19,7 @@ from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.problems.question import Question
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.journal import Keyed, R
@@ -180,8 +181,10 @@ class _References:
         """Return a policy's known reference, without its bound where that is for others."""
         question = self._question(policy, options)
         found = self._known[_called(question)]
-        if question is None or question.bounding or found.solution_status == "none":
+        if question is None or question.bounding:
             return found
+        if found.solution_status == "none":
+            return msgspec.structs.replace(found, termination="completed")
         return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
     def _question(self, policy: Policy, options: Options) -> Question | None:
@@ -308,6 +311,12 @@ def uninterrupted(result: Result) -> Result:
 
 def _row(blank: Row, result: Result, reference: Result) -> Row:
     notes = [str(found.message) for found in (result, _ended(reference)) if found and found.message]
+    if what := _alarm(result, reference):
+        result = raised(result, what)
+        notes, reference = (
+            [*notes, what],
+            msgspec.structs.replace(reference, objective=None, bound=None),
+        )
     return msgspec.structs.replace(
         blank,
         objective=result.objective,
@@ -322,6 +331,21 @@ def _row(blank: Row, result: Result, reference: Result) -> Row:
         termination=result.termination,
         message="; ".join(notes) or None,
     )
+
+
+def _alarm(result: Result, reference: Result) -> str:
+    """Say which proven bound a policy's solution beats, where it keeps all rules; mostly none."""
+    record = record_of(result.problem)
+    sampled = result.confidence is not msgspec.UNSET
+    if result.violations or sampled or not reference.formulation:
+        return ""
+    if not record.comparable(result, reference):
+        return ""
+    near = getattr(record.formulation(reference.formulation), "tolerance", 0.0)
+    return alarm(result, reference, near if isinstance(near, float) else ASKED)
+
+
+ASKED = 1e-6  # the rounding of formulations whose tolerance is an option
 
 
 def _ended(reference: Result) -> Result | None:

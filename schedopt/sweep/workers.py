@@ -1,16 +1,15 @@
 """Processes that compute instances, and are replaced where they are lost or hang."""
 
-import queue
 import threading
-import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ import msgspec
 from schedopt.sweep import starting
 from schedopt.sweep.journal import Keyed
 from schedopt.sweep.measure import Begun, Done, Failed, Finished, Outcome, Step, Task, warm
-from schedopt.sweep.serving import INTERRUPTED, Reply, serve
+from schedopt.sweep.serving import INTERRUPTED, serve
 
 MOST_STARTS = 3  # times that a process may die of one step before the step is given up
 
@@ -27,18 +26,15 @@ ALLOWED = "the time limit and the grace"
 
 READING = 120.0  # seconds more for reading an instance, and for loading and compiling what it needs
 PATIENCE = 5.0  # seconds for a process without work to end by itself
-BATCH = 0.05  # seconds that tasks which are sent together are meant to take
 Group = list[tuple[Task, Outcome[Any]]]  # tasks that are done, each with what became of it
 
 _STARTING = threading.Lock()
 
 
 @cache
-def _decoders(
-    row: Any,
-) -> tuple[msgspec.json.Decoder[Reply[Keyed]], msgspec.json.Decoder[list[Step[Keyed]]]]:
-    """Return the decoders of a worker's reports: on several tasks, and on each step of one."""
-    return msgspec.json.Decoder(Reply[row]), msgspec.json.Decoder(list[Step[row]])
+def _decoder(row: Any) -> msgspec.json.Decoder[list[Step[Keyed]]]:
+    """Return the decoder of a worker's reports on a task that makes such rows."""
+    return msgspec.json.Decoder(list[Step[row]])
 
 
 class WorkerError(Exception):
@@ -55,61 +51,37 @@ class Worker:
     def __init__(self) -> None:
         self._process: BaseProcess | None = None
         self._line: Connection | None = None
-        self._closed = self._busy = self._heard = False
-
-    def work(self, tasks: Sequence[Task], grace: float | None) -> Iterator[list[Outcome[Keyed]]]:
-        """Do tasks in order, several at a time where none can hang, and yield what is done."""
-        done = 0
-        if len(tasks) > 1 and _limit(tasks[0], grace) is None:
-            self._busy = True
-            try:
-                line = self._ready()
-                line.send(tuple(tasks))
-                told: Reply[Keyed] = Reply([])
-                while not told.over:
-                    told = _decoders(tasks[0].made)[0].decode(line.recv_bytes())
-                    done += len(told.outcomes)
-                    yield told.outcomes
-            except (EOFError, OSError):  # the process is no more
-                self._lost()
-            else:
-                return
-            finally:
-                self._busy = False
-        for task in tasks[done:]:
-            yield [self.compute(task, grace)]
+        self._closed = self._heard = False
 
     def compute(self, task: Task, grace: float | None) -> Outcome[Keyed]:
         """Do a task step by step, starting its process again as often as it dies or hangs."""
         limit = _limit(task, grace)
         done: dict[str, Keyed] = {}
         losses: Counter[str] = Counter()
-        self._busy = True
-        try:
-            while True:
-                last, late = self._follow(task, limit, done)
-                if isinstance(last, Finished | Failed):
-                    why = last.why if isinstance(last, Failed) else None
+        while True:
+            last, late = self._follow(task, limit, done)
+            if isinstance(last, Finished | Failed):
+                why = last.why if isinstance(last, Failed) else None
+                return Outcome(rows=list(done.values()), why=why)
+            self._lost()
+            name = "" if last is None else str(last.row.key if last.row else last.reference)
+            losses[name] += 1
+            if late or losses[name] == MOST_STARTS:
+                ended = f"the worker was {KILLED}"
+                if late and (last is None or last.warming):
+                    ended = "it took too long to read, or to get ready"
+                elif late:
+                    ended = f"its process was ended after {limit:g} s, {ALLOWED}"
+                if last is None:
+                    why = f"{task.source.label}: {ended}"
                     return Outcome(rows=list(done.values()), why=why)
-                self._lost()
-                name = "" if last is None else str(last.row.key if last.row else last.reference)
-                losses[name] += 1
-                if late or losses[name] == MOST_STARTS:
-                    ended = f"the worker was {KILLED}"
-                    if late and (last is None or last.warming):
-                        ended = "it took too long to read, or to get ready"
-                    elif late:
-                        ended = f"its process was ended after {limit:g} s, {ALLOWED}"
-                    if last is None:
-                        why = f"{task.source.label}: {ended}"
-                        return Outcome(rows=list(done.values()), why=why)
-                    task = _without(task, last, done, ended, limit if late else None)
-                task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
-        finally:
-            self._busy = False
+                task = _without(task, last, done, ended, limit if late else None)
+            task = replace(task, runs=tuple(run for run in task.runs if run.key not in done))
 
     def _lost(self) -> None:
         process = self._process
+        if process is not None:
+            process.kill()  # where it hangs
         self.release()
         if process is not None and process.exitcode == INTERRUPTED:
             raise PolicyInterruptedError
@@ -121,7 +93,6 @@ class Worker:
     ) -> tuple[Begun | Failed | Finished | None, bool]:
         """Have the process do a task; return the last step, and whether it took too long."""
         last: Begun | None = None
-        _, decoder = _decoders(task.made)
         try:
             line = self._ready()
             line.send(task)
@@ -130,7 +101,7 @@ class Worker:
                 more = READING if last is None or last.warming else 0.0
                 if limit is not None and not line.poll(limit + more):
                     return last, True
-                for step in decoder.decode(line.recv_bytes()):
+                for step in _decoder(task.made).decode(line.recv_bytes()):
                     if isinstance(step, Finished | Failed):
                         return step, False
                     last = step if isinstance(step, Begun) else None
@@ -174,7 +145,7 @@ class Worker:
         """End the process, and give back what it holds."""
         self.dismiss()
         if self._process is not None:
-            self._process.join(0 if self._busy else PATIENCE)
+            self._process.join(PATIENCE)
             self._process.kill()
             self._process.join()
         self._process = self._line = None
@@ -183,7 +154,7 @@ class Worker:
         """End the process for good; a task that it is at ends with `WorkerError`."""
         with _STARTING:
             self._closed = True
-            if self._busy and self._process is not None:
+            if self._process is not None:
                 self._process.kill()
 
 
@@ -206,38 +177,31 @@ def _without(
 def local(tasks: Sequence[Task], workers: int, grace: float | None) -> Iterator[Group]:
     """Do tasks in local processes, and yield outcomes as they arrive."""
     staff = [Worker() for _ in range(min(workers, len(tasks)))]
-    waiting = deque(tasks)
-    told: queue.SimpleQueue[Group | BaseException] = queue.SimpleQueue()
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    for worker in staff:
+        idle.put(worker)
 
-    def employ(worker: Worker) -> None:
+    def done(task: Task) -> Group:
+        worker = idle.get()
         try:
-            for group in _done(worker, waiting, len(staff), grace):
-                told.put(group)
-        except WorkerError:
-            return
-        except BaseException as error:  # noqa: BLE001  it is raised again below
-            told.put(error)
+            return [(task, worker.compute(task, grace))]
+        finally:
+            idle.put(worker)
 
-    left = len(tasks)
     try:
         _copy(staff, tasks)
         yield []
         with ThreadPoolExecutor(len(staff)) as threads:
             try:
-                for worker in staff:
-                    threads.submit(employ, worker)
-                while left:
-                    group = told.get()
-                    if isinstance(group, PolicyInterruptedError):
-                        raise KeyboardInterrupt
-                    if isinstance(group, BaseException):
-                        raise group
-                    left -= len(group)
-                    yield group
-            finally:  # done, interrupted, or no longer wanted
-                waiting.clear()
+                for future in as_completed([threads.submit(done, task) for task in tasks]):
+                    yield future.result()
+            except BaseException as error:  # interrupted, or no longer wanted
+                threads.shutdown(wait=False, cancel_futures=True)
                 for worker in staff:
                     worker.close()
+                if isinstance(error, PolicyInterruptedError):
+                    raise KeyboardInterrupt from None
+                raise
     finally:
         for worker in staff:  # all of them first: they end at the same time
             worker.dismiss()
@@ -256,27 +220,6 @@ def _copy(staff: Sequence[Worker], tasks: Sequence[Task]) -> None:
         for worker in staff:
             with suppress(OSError):  # no room for that many: it begins anew when it is needed
                 worker.begin(copied=True)
-
-
-def _done(
-    worker: Worker, waiting: deque[Task], workers: int, grace: float | None
-) -> Iterator[Group]:
-    """Have a worker do what waits, in batches of up to `BATCH` seconds; yield what is done."""
-    size = 1
-    while True:
-        batch: list[Task] = []
-        with suppress(IndexError):  # others have taken the last one
-            while len(batch) < min(size, 1 + len(waiting) // (2 * workers)):
-                batch.append(waiting.popleft())
-        if not batch:
-            return
-        began, done = time.monotonic(), 0
-        for outcomes in worker.work(batch, grace):
-            yield list(zip(batch[done:], outcomes, strict=False))
-            done += len(outcomes)
-        seconds = max(time.monotonic() - began, 1e-4)
-        size = max(1, min(2 * size, int(BATCH * done / seconds)))
-        waiting.extendleft(reversed(batch[done:]))
 
 
 def _limit(task: Task, grace: float | None) -> float | None:

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.table import Table
 
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import problem
-from schedopt.problems.shown import CAUTION, Explanation, Replanned, ShownTable, explained
+from schedopt.problems import problem, problem_of
+from schedopt.problems.shown import (
+    CAUTION,
+    Column,
+    Explanation,
+    Replanned,
+    ShownTable,
+    cell,
+    explained,
+)
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
+
+if TYPE_CHECKING:
+    from schedopt.verbs.plan import NightPlan
 
 STYLES = {"optimal": "green", "feasible": "yellow", "none": "red"}
 
@@ -81,6 +93,36 @@ def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
         *([bound] if document.solver or document.bound is not None else []),
         ("time", f"{times}, check {duration(took.check)}", ""),
     ]
+
+
+def planned(made: NightPlan) -> None:
+    """Show a plan: how good it is, what runs when, and what is left out and why."""
+    style = STYLES["optimal" if made.result.proven else made.result.solution_status]
+    say(made.line, style)
+    if made.result.violations:
+        result(made.instance, made.result)
+    titles = [column.title for column in made.columns]
+    hidden = {"run", "reason", "rank", "late"}
+    hidden |= {"start", "end"} if "start_time" in titles else set()
+    columns = [column for column in made.columns if column.title not in hidden]
+    order = sorted((row["rank"] or 0, n) for n, row in enumerate(made.rows) if row["run"])
+    rows = [tuple(_by_clock(column, n) for column in columns) for _, n in order]
+    if rows:
+        heads = tuple(column.title.removesuffix("_time") for column in columns)
+        out.print()
+        show(ShownTable(title="", heads=heads, rows=tuple(rows[:ROWS])).filled())
+        if len(rows) > ROWS:
+            say(f"... and {counted(len(rows) - ROWS, 'job')} more; --output plan.csv has all")
+    dropped = problem_of(made.instance).dropped(made.instance, made.result)
+    if dropped is not None and rows:
+        out.print()
+        show(msgspec.structs.replace(dropped, rows=dropped.rows[:DROPPED]).filled())
+
+
+def _by_clock(column: Column, n: int) -> str:
+    """Return a cell; of a time its hours and minutes, and seconds where there are some."""
+    value = cell(column.cells[n])
+    return value[11:19].removesuffix(":00") if column.title.endswith("_time") else value
 
 
 def replanned(made: Replanned) -> None:

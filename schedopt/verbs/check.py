@@ -73,7 +73,8 @@ def outcome(document: Document, report: Report) -> str:
     if document.policy:
         return f"{told}; that the policy made it is believed"
     if document.solution_status == "optimal":
-        hint = " (solve with --certificate to have it re-proved)" * ("believed" in report.bound)
+        hint = " (solve with --certificate to have it re-proved)"
+        hint *= "believed" in report.bound and not document.risk
         return f"{told}; that it is optimal is {report.bound}{hint}"
     return f"{told}; bound {document.bound}: {report.bound}" if report.bound else told
 

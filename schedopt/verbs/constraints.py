@@ -6,8 +6,9 @@ from operator import or_
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.constraints import Constraint
+from schedopt.instances.constraints import Constraint, Ruled, check_references
 from schedopt.instances.decoding import uncommented
+from schedopt.instances.errors import placed
 from schedopt.instances.files import decode, read_bytes
 from schedopt.problems import problem as record_of
 from schedopt.problems import problems
@@ -26,13 +27,24 @@ def constraints_of_any(path: str | Path) -> list[Constraint]:
     return _read(path, kinds)
 
 
-def given(
-    constraints: Iterable[Constraint] | Constraint | str | Path, problem: str
-) -> list[Constraint]:
-    """Return side constraints that are given as they are, one alone, or as a file of them."""
-    if isinstance(constraints, str | Path):
-        return constraints_from(constraints, problem)
-    return [constraints] if isinstance(constraints, Constraint) else list(constraints)
+Given = Iterable[Constraint | str | Path] | Constraint | str | Path
+
+
+def given(constraints: Given, problem: str, instance: Ruled | None = None) -> list[Constraint]:
+    """Return side constraints that are given as they are, or as files of them.
+
+    Errors in what a file says of an ``instance`` name the file.
+    """
+    if isinstance(constraints, str | Path | Constraint):
+        constraints = [constraints]
+    rules: list[Constraint] = []
+    for one in constraints:
+        found = [one] if isinstance(one, Constraint) else constraints_from(one, problem)
+        if instance is not None and not isinstance(one, Constraint):
+            with placed(file=one):
+                check_references(found, instance.index, instance.groups)
+        rules += found
+    return rules
 
 
 def rules_from(data: bytes, problem: str) -> list[Constraint]:

@@ -1,125 +1,178 @@
-"""Plan: what to do with each job, from a result, as a table; a selection is dispatched for it."""
+"""Plan: from a table of jobs to a plan that holds, and to what no plan can exceed."""
 
 from __future__ import annotations
 
-from io import BytesIO
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from schedopt.instances import cells
-from schedopt.instances.cells import read_parquet
-from schedopt.instances.csv_text import unguarded, unguarded_columns, written
-from schedopt.instances.decimals import check_cells
-from schedopt.instances.errors import InputError, placed, shown
-from schedopt.instances.extras import need
-from schedopt.instances.files import load, read_bytes, write_bytes
-from schedopt.instances.protocol import AnyInstance
-from schedopt.problems import problem_of
-from schedopt.problems.shown import FIXED, Plan, table_of
-from schedopt.solvers.result import Result
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.files import dump, load, write_bytes
+from schedopt.instances.protocol import AnyInstance, is_instance
+from schedopt.problems import Problem, problem_of, problems
+from schedopt.problems.shown import Plan, table_of
+from schedopt.solvers.result import Result, Watch, as_document
+from schedopt.verbs import plan_table, script
+from schedopt.verbs.constraints import Given
+from schedopt.verbs.constraints import given as rules_of
+from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".csv", ".parquet", cells.ENDING)  # endings of plans
+    from schedopt.instances.cells import Source
+
+INSTANCES = (".json", ".json.gz")
+TIME_LIMIT = 10.0  # seconds of solving, unless told
 
 
-def carried_out(instance: AnyInstance, result: Result) -> Result | None:
-    """Return a result as run: itself, or dispatched and checked; None if nothing says when."""
-    from schedopt.validation.documents import check
+@dataclass(frozen=True, eq=False)
+class NightPlan:
+    """A night's plan: what runs and when, in which nobody selected is late.
 
-    run = problem_of(instance).carried_out(instance, result)
-    if run is None or run is result:
-        return run
-    report = check(instance, run.written(question=False), run.constraints)
-    return msgspec.structs.replace(
-        run, checked=not (report.unchecked or report.unjudged), violations=tuple(report.violations)
-    )
+    Attributes
+    ----------
+    instance : Instance
+        The night.
+    result : Result
+        Of the formulation ``schedule``, checked; under risk of ``selection``.
+    run : Result, optional
+        The same with times; None where there is no plan.
+    line : str
+        How good the plan is, and how good any plan can be, in words.
+    template : str
+        What writes a script, unless told.
+    """
+
+    instance: AnyInstance
+    result: Result
+    run: Result | None
+    line: str = ""
+    template: str = script.PLAIN
+
+    @cached_property
+    def columns(self) -> Plan:
+        """The plan's columns; none where there is no plan."""
+        if self.run is None:
+            return ()
+        return problem_of(self.instance).plan(self.instance, self.result, self.run)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each job, as in the CSV."""
+        titles = [column.title for column in self.columns]
+        cells = (column.cells for column in self.columns)
+        return [dict(zip(titles, row, strict=True)) for row in zip(*cells, strict=True)]
+
+    def frame(self) -> pl.DataFrame:
+        """Return the plan as a table."""
+        return table_of(self._some())
+
+    def script(self, template: str | Path | None = None) -> str:
+        """Return the plan as a shell script: see `schedopt.script`."""
+        return script.script(self.frame(), template or self.template)
+
+    def document(self) -> dict[str, Any]:
+        """Return the result document, with the rows as ``plan``."""
+        document: dict[str, Any] = as_document(self.result.written())
+        return document | {"plan": as_document(self.rows)}
+
+    def write(self, path: str | Path, template: str | Path | None = None) -> None:
+        """Write the plan: .csv, .xlsx, .parquet, .sh, the result .json, or a picture .png."""
+        path = Path(path)
+        name = path.name.lower()
+        if name.endswith(INSTANCES):
+            dump(self.document(), path, indent=1)
+        elif name.endswith(script.ENDING):
+            write_bytes(path, self.script(template).encode())
+        elif name.endswith(plan_table.FORMATS):
+            plan_table.write(self._some(), path)
+        else:
+            from schedopt.verbs.plot import plot, save
+
+            save(plot(self.frame(), instance=self.instance), path)
+
+    def _some(self) -> Plan:
+        if self.run is None:
+            raise InputError("a plan", found=shown(self.result.termination))
+        return self.columns
+
+    def __repr__(self) -> str:
+        return f"<NightPlan of {self.instance.name!r}: {self.line}>"
 
 
-def plan(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> pl.DataFrame:
-    """Return a row for each job: whether it runs, why not, and when.
+def plan(
+    table: Source | AnyInstance,
+    *,
+    farm: str | Path | None = None,
+    save_farm: str | Path | None = None,
+    constraints: Given = (),
+    risk: str | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    tell: Callable[[str], None] | None = None,
+    **given: object,
+) -> NightPlan:
+    """Plan a night: which jobs run when, so that nobody selected is late and all rules hold.
 
     Parameters
     ----------
-    what : Instance, str or Path
-        The instance; a path is loaded.
-    result : Result
-        Of that instance.
-    run : Result, optional
-        The same as it is run, where that is known already: see `carried_out`.
+    table : path, frame or Instance
+        A table of jobs (CSV, Excel, Parquet, a frame of pandas or polars), or an instance or the
+        path of its .json.
+    farm : path, optional
+        A JSON file of what is the same every night; what is given beside it goes before it.
+    save_farm : path, optional
+        Where to write that file.
+    constraints : Constraint or path, or iterable of them
+        Side constraints beyond those of the farm.
+    risk : str, optional
+        ``mean``, ``cvar:Q`` or ``chance:Q``: what is maximized over scenarios of run times, where
+        they are uncertain; jobs are then chosen under risk, and dispatched.
+    time_limit : float, optional
+        Seconds; None waits for the proof.
+    seed, threads, watch
+        As `solve` has them.
+    tell : callable, optional
+        Called with lines on what became of the table.
+    **given
+        ``processors``, ``from_``, ``until``, ``capacity``, ``down``, ``seats``, ``resources``,
+        ``pools``, ``cap``, ``floor``, ``reward``, ``unit``, ``groups``, ``priority``, ``history``
+        and ``template``, each as its flag: of several things a mapping, such as
+        ``seats={"houdini": 8}``.
+
+    Returns
+    -------
+    NightPlan
+        With ``result``, ``rows``, ``frame()``, ``script(template)`` and ``write(path)``.
 
     Raises
     ------
     InputError
-        If the problem has no plans, or the result no solution.
+        If something given is not right.
     """
-    return table_of(columns(what, result, run))
+    what, record = _given(table)
+    told = given | {"farm": farm, "risk": risk, "tell": tell}
+    told["constraints"] = lambda night: rules_of(constraints, record.name, night)
+    again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
+    made = record.tonight(what, told, again)
+    if save_farm is not None:
+        dump(made.farm, Path(save_farm), indent=1)
+    template = made.template or script.PLAIN
+    return NightPlan(made.instance, made.result, made.run, made.line, template)
 
 
-def columns(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> Plan:
-    """Return the columns of `plan`."""
-    instance = load(what) if isinstance(what, str | Path) else what
-    if result.solution is None:
-        raise InputError("a result with a solution", found=shown(result.termination))
-    return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
-
-
-def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
-    """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet."""
-    path, buffer = Path(path), BytesIO()
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
-        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
-    if ending == ".parquet":
-        table_of(table).write_parquet(buffer)
-    else:
-        named = (
-            table.to_dict(as_series=False)
-            if not isinstance(table, tuple)
-            else {column.title: column.cells for column in table}
-        )
-        buffer.write(cells.written(named) if ending == cells.ENDING else written(named))
-    write_bytes(path, buffer.getvalue())
-
-
-def read(path: str | Path) -> pl.DataFrame | None:
-    """Return the plan that a file holds; None where it holds another table."""
-    need("polars", str(path))
-    import polars as pl
-
-    data = read_bytes(path)
-    try:
-        if Path(path).suffix.lower() == ".parquet":
-            table = _parquet(data)
-        else:
-            data = cells.as_csv(data) if Path(path).suffix.lower() == cells.ENDING else data
-            types = {"reward": pl.Float64, "run": pl.Boolean}
-            types |= {"processors": pl.Int64, "rank": pl.Int64}
-            types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)
-            heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
-            if heads[:4] != [*FIXED[:4]]:
-                return None
-            given = {title: types.get(title, pl.String) for title in heads}
-            with placed(file=path):
-                check_cells(data, [title for title in heads if given[title] != pl.String])
-            table = pl.read_csv(BytesIO(data), schema_overrides=given)
-            texts = [name for name in table.columns if table[name].dtype == pl.String]
-            table = unguarded_columns(table, texts).rename(
-                {name: unguarded(name) for name in table.columns}
-            )
-    except pl.exceptions.PolarsError as error:
-        raise InputError("a plan", found=shown(str(error)), file=str(path)) from None
-    return table if set(FIXED) <= {*table.columns} else None
-
-
-def _parquet(data: bytes) -> pl.DataFrame:
-    """Return a table; an empty one where it is damaged: the reader of rows says what is wrong."""
-    import polars as pl
-
-    try:
-        return read_parquet(data)
-    except InputError:
-        return pl.DataFrame()
+def _given(table: object) -> tuple[object, Problem]:
+    """Return an instance, or a table, and the problem that takes it."""
+    if isinstance(table, str | Path) and (
+        str(table).startswith("example:") or str(table).lower().endswith(INSTANCES)
+    ):
+        table = load(table)
+    if is_instance(table):
+        return table, problem_of(table)
+    record = next(record for record in problems() if "table" in record.known_converters())
+    return table, record

@@ -107,7 +107,7 @@ def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Ex
 
 def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | None) -> Any | None:
     """Return the picture of a plan, or of two; None where files hold something else."""
-    from schedopt.verbs import plan as plans
+    from schedopt.verbs import plan_table as plans
 
     if any(Path(path).suffix.lower() not in plans.FORMATS for path in paths):
         return None

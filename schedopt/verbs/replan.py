@@ -15,7 +15,7 @@ from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
 from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result
-from schedopt.verbs import plan as plans
+from schedopt.verbs import plan_table as plans
 from schedopt.verbs.load import answered
 from schedopt.verbs.load import load as loaded
 from schedopt.verbs.solve import modelled, solve
@@ -98,7 +98,8 @@ def replan(
             return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
 
-    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added)
+    how = (kind, options, gap, seed)
+    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added, how=how)
     if isinstance(held, Replanned | Result):
         return made
     taken = "those of the file, --constraints and --state are taken"
@@ -115,6 +116,8 @@ def _given(
     if isinstance(instance, str | Path):
         instance = load(instance)
     if isinstance(plan, Replanned):
+        if plan.old is None:
+            raise InputError("a plan", found=shown(plan.result.termination), place="plan")
         return plan, instance or plan.night, []
     with placed(file=file):
         held: Any = _read(plan) if isinstance(plan, str | Path) else plan

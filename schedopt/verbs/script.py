@@ -47,7 +47,7 @@ def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
     Parameters
     ----------
     plan : polars.DataFrame
-        As `schedopt.plan` returns it.
+        As `schedopt.plan_table` returns it.
     template : str or Path
         The name of a bundled template (see `schedopt list templates`), or a file of your own.
 

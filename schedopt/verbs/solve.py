@@ -16,6 +16,7 @@ from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
@@ -119,6 +120,8 @@ def solve(
         if explain:
             record.expect_explained(model)
         result = stages.search(lambda limits: record.solve(model, solver, limits, start))
+        if start is not None and not model.changed:
+            result = _alarmed(model, result, start)
 
         why: list[str] = []
         if confirm:
@@ -134,6 +137,25 @@ def solve(
             result, asked=_question(model), risk=_judged_risk(model, result)
         )
         return stages.told(_judged(stages, model, result, why if certificate else None))
+
+
+def _alarmed(model: Formulation, result: Result, start: object) -> Result:
+    """Return a result, in error if a start that keeps all rules beats its bound."""
+    claim = msgspec.structs.replace(
+        result,
+        termination="completed",
+        solution_status="feasible",
+        bound=None,
+        gap=None,
+        conflict=(),
+        found_by="the start",
+        solution=start,
+        objective=model.instance.objective_of(start),
+    )
+    what = alarm(claim, result, getattr(model, "tolerance", 0.0))
+    if not what or _report(model, claim, None).violations:
+        return result
+    return raised(claim, what)
 
 
 def _question(model: Formulation) -> Asked:
@@ -261,6 +283,9 @@ def modelled(what: What, formulation: str | None, options: Options | None) -> Fo
     if is_instance(what):
         record = problem_of(what)
         kind = record.formulation(formulation or record.default_formulation(what))
+        for key, instead in getattr(kind, "elsewhere", {}).items():
+            if key in (options or {}):
+                raise InputError(instead, found=kind.name, place=f"--{key}")
         return kind(what, **checked(options or {}, kind.known_options, kind.name))
     if formulation is not None or options:
         raise InputError("no formulation and no options beside a model that is built already")

@@ -1,9 +1,8 @@
-"""What finds the optima of msfq: thresholds, optimal policies, bounds on logs and windows."""
+"""What finds the optima of msfq: thresholds, optimal policies, bounds on logs."""
 
 TABLES = {
     "threshold": "schedopt.solvers.msfq.threshold:ENGINES",
     "optimal-policy": "schedopt.solvers.msfq.optimal_policy:ENGINES",
     "bound": "schedopt.solvers.msfq.log_bound:ENGINES",
-    "window": "schedopt.solvers.msfq.window:ENGINES",
 }
 """Where the table of engines of each formulation stands."""

@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations
 from math import inf
-from typing import NamedTuple
 
 from builders.dssp_moving import fitting, served
-from schedopt.formulations.dssp import Schedule, Selection
+from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Job, PlacedTask
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.scenarios import DECIDING, Measure, factors
-from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.constraints import broken, unseated
 from schedopt.validation.dssp.facts import Facts
 
@@ -134,67 +131,3 @@ def in_time(facts: Facts, chosen: Sequence[str], drawn: list[list[int]], s: int)
         if room and fits(j, drawn[s]):
             found.add(j)
     return found
-
-
-def best_order_at_risk(model: Schedule) -> float | None:
-    """Return the optimum of a schedule under risk by trying all orders of all subsets' tasks."""
-    night, asked = model.instance, model.asked_at_risk
-    measure, step = Measure.read(asked["risk"]), 1 / as_written(model.grid.scale)
-    drawn, facts = factors(night, asked["seed"], DECIDING, asked["scenarios"]), Facts(night, 1.0)
-    found = []
-    for chosen in keeping(night, model.added, 1.0):
-        worth = sum(night.jobs[night.index[name]].reward for name in chosen)
-        for tasks in _orders(facts, chosen, step):
-            played = risk._Ran(facts, _Starts(chosen, tasks))
-            value, _ = played.worth(measure, drawn)
-            if measure.kind != "chance":
-                found.append(value)
-            elif round(value * len(drawn)) >= measure.level * len(drawn):
-                found.append(worth)
-    return max(found, default=None)
-
-
-class _Starts(NamedTuple):
-    """What is read of a schedule: who is run, and when tasks start."""
-
-    selected: Sequence[str]
-    tasks: Sequence[PlacedTask]
-
-
-def _orders(facts: Facts, chosen: Sequence[str], step: Fraction) -> Iterator[list[PlacedTask]]:
-    """Yield tasks in every order in which they can start, as early as they can, all in time."""
-    lengths = {
-        (facts.night.index[name], s, i): as_written(length)
-        for name in chosen
-        for s, stage in enumerate(facts.night.jobs[facts.night.index[name]].stages or ())
-        for i, length in enumerate(stage)
-        if length
-    }
-    for order in permutations(lengths):
-        starts: dict[tuple[int, int, int], Fraction] = {}
-        last: tuple[tuple[int, int, int], Fraction] | None = None
-        for key in order:
-            name, before = facts.night.jobs[key[0]].name, [k for k in order if k[0] == key[0]]
-            if any(k[1] < key[1] and k not in starts for k in before):
-                break
-            ends = {k: start + lengths[k] for k, start in starts.items()}
-            start = max([facts.release[name], *(ends[k] for k in before if k[1] < key[1])])
-            if last is not None:  # at one instant the file's order decides
-                start = max(start, last[1] + (step if key < last[0] else 0))
-            while sum(end > start for end in ends.values()) >= facts.night.processors:
-                start = min(end for end in ends.values() if end > start)
-            if start + lengths[key] > facts.due[name]:
-                break
-            starts[key], last = start, (key, start)
-        else:
-            yield [
-                PlacedTask(
-                    job=facts.night.jobs[j].name,
-                    stage=s,
-                    task=i,
-                    processor=0,
-                    start=float(start),
-                    end=float(start + lengths[j, s, i]),
-                )
-                for (j, s, i), start in starts.items()
-            ]

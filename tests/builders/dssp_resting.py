@@ -193,7 +193,8 @@ def _allowed(facts: Facts, chosen: set[str]) -> bool:
             )
             if left and left + facts.spent["x"] > Fraction(rule.at_most["x"]) * facts.whole:
                 return False
-    return all({*night.jobs[night.index[n]].after} <= chosen for n in chosen if n not in facts.ends)
+    paid = {n for n in chosen if not facts.over(n) or _earns(facts, n, {n})}
+    return all({*night.jobs[night.index[n]].after} <= paid for n in chosen if n not in facts.ends)
 
 
 def _can(facts: Facts, chosen: frozenset[str]) -> bool:

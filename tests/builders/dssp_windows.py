@@ -19,7 +19,7 @@ from schedopt.validation.dssp.facts import Facts
 def dispatched_in_slots(night: Instance, order: list[str]) -> dict[tuple[str, int, int], int]:
     """Return when each task starts if jobs go in an order: slot by slot, a task whenever it can.
 
-    Of a job that waits for others that are not run nothing is run. Lengths are above 0.
+    Of a job that waits for others that are late or not run nothing is run. Lengths are above 0.
     """
     slots, starts = Slots(night), dict[tuple[str, int, int], int]()
     on: dict[tuple[str, int, int], list[tuple[str, int]]] = {}
@@ -34,7 +34,9 @@ def dispatched_in_slots(night: Instance, order: list[str]) -> dict[tuple[str, in
                 if (n, s, k) not in starts
                 and t >= slots.release[n]
                 and _done(slots, ends, n, s, t)
-                and all(_done(slots, ends, o, None, t) for o in slots.jobs[n].after)
+                and all(
+                    _done(slots, ends, o, None, min(t, slots.due[o])) for o in slots.jobs[n].after
+                )
             ]
             found = next(
                 ((key, p) for key in ready if (p := _found(slots, key, t, on, ends))), None

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from builders.dssp import best, best_at_risk, best_order_at_risk
+from builders.dssp import best, best_at_risk
 from builders.dssp_moving import EVERY, nights
 from builders.dssp_season import best_plan
 from builders.dssp_season import season as some_season
@@ -139,14 +139,14 @@ def selection(draw: Random) -> Selection:
     return Selection(night, fill=fill).add(*rules)
 
 
-def at_risk(draw: Random, night: Instance, most: int = 9) -> tuple[Instance, dict[str, Any]]:
+def at_risk(draw: Random, night: Instance) -> tuple[Instance, dict[str, Any]]:
     """Draw spreads of run times, a measure and a few scenarios: a job may be sure."""
     past = (History(ratios=(0.5, 1.0, 2.0)), History(ratios=(1.7, 0.8), joint=True))
     spreads = (None, 0.0, 0.3, 0.9, Lognormal(sigma=0.5), *past)
     jobs = [msgspec.structs.replace(job, spread=draw.choice(spreads)) for job in night.jobs]
     night = msgspec.structs.replace(night, jobs=tuple(jobs))
     risk = draw.choice(("mean", "cvar:0.9", "cvar:0.45", "chance:0.5", "chance:0.95"))
-    return night, {"risk": risk, "scenarios": draw.randint(1, most), "seed": draw.randint(0, 99)}
+    return night, {"risk": risk, "scenarios": draw.randint(1, 9), "seed": draw.randint(0, 99)}
 
 
 def season(draw: Random) -> Season:
@@ -158,16 +158,13 @@ def season(draw: Random) -> Season:
 
 
 def schedule(draw: Random) -> Schedule:
-    """Draw a schedule of staged jobs, under risk, or of which some pay half a little late."""
+    """Draw a schedule of staged jobs, of which some pay half a little late."""
     night = some_night(draw, staged=True)
-    if few := draw.random() < 0.4:
+    if draw.random() < 0.4:
         tasks = np.cumsum(np.bincount(night.tasks.job_of))
         few_jobs = night.jobs[: max(1, int((tasks <= MOST_TASKS - 1).sum()))]
         night = msgspec.structs.replace(night, jobs=few_jobs)
     night, rules = _ruled(draw, night, most=2)
-    if few and not any(isinstance(rule, Seats) for rule in (*night.constraints, *rules)):
-        night, asked = at_risk(draw, night, 3)
-        return Schedule(night, **asked).add(*rules)
     if draw.random() < 0.25:
         night = msgspec.structs.replace(night, late=((0.0, 0.5), (night.deadline / 4, 0.0)))
     return Schedule(night).add(*rules)
@@ -189,8 +186,6 @@ def best_order(model: Schedule) -> float | None:
     """Return the optimum of a schedule by trying all orders; NaN where these are too many."""
     if len(model.instance.tasks.lengths) > MOST_TASKS:
         return nan
-    if model.sample is not None:
-        return best_order_at_risk(model)
     truth = best_schedule(model.instance, model.added)
     return None if truth == -inf else truth
 

@@ -1,11 +1,10 @@
-"""Small random queues and logs, in units far apart: thresholds with targets, policies, windows."""
+"""Small random queues and logs, in units far apart: thresholds with targets, policies."""
 
-from math import nan
 from random import Random
 
-from builders.msfq import least, of_classes, queue_of
+from builders.msfq import of_classes, queue_of
 
-from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
+from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
@@ -68,28 +67,8 @@ def log_bound(draw: Random) -> LogBound:
     return LogBound(some_log(draw, 6, (1.0,)), rounds=60)
 
 
-def window(draw: Random) -> Window:
-    """Draw some jobs of a log."""
-    queue = some_log(draw, 8, (1.0, 1.0, 0.1, 1e6))
-    first = draw.randrange(len(queue.jobs))
-    return Window(queue, first=first, count=draw.randint(1, len(queue.jobs) - first))
-
-
-MOST_JOBS = 5
-"""Jobs up to which all their orders are tried."""
-
-
-def best_order(model: Window) -> float:
-    """Return the optimum of a window by trying all orders; NaN of too many, or of rounded times."""
-    if len(model.jobs) > MOST_JOBS or not model.exact:
-        return nan
-    return least(model.instance.with_jobs(model.jobs))
-
-
-OPTIMA = {"msfq/window": best_order}
 FORMULATIONS = {
     "msfq/threshold": threshold,
     "msfq/optimal-policy": optimal_policy,
     "msfq/bound": log_bound,
-    "msfq/window": window,
 }

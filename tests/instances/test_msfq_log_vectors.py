@@ -1,11 +1,8 @@
 """Logs of other formats in which jobs need several resources, in partitions: no line is lost."""
 
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
-from builders.refusals import refusal
 from builders.swf import line, said, saved
 
 from schedopt.instances.errors import InputError
@@ -121,63 +118,6 @@ def test_every_line_of_a_dump_is_accounted_for(tmp_path: Path) -> None:
     assert (plain.jobs.needs, plain.jobs.partition) == (None, None)
     words = "needs not taken, for want of resource:NAME=AMOUNT: memory, gpu:a100, gpu"
     assert words in accounted(plain, 59)
-
-
-def test_workloads_and_pods(tmp_path: Path) -> None:
-    def at(minute: int) -> str:
-        return f"2024-03-01T10:{minute:02}:00Z"
-
-    def workload(name: str, count: int, *done: int) -> dict[str, Any]:
-        asked = {"requests": {"cpu": "500m", "memory": "512Mi", "nvidia.com/gpu": 1}}
-        conditions = [
-            {"type": kind, "status": "True", "lastTransitionTime": at(minute)}
-            for kind, minute in zip(("Admitted", "Finished"), done, strict=False)
-        ]
-        return {
-            "kind": "Workload",
-            "metadata": {"name": name, "namespace": "team", "creationTimestamp": at(0)},
-            "spec": {
-                "queueName": "q",
-                "priority": 3,
-                "podSets": [
-                    {"count": count, "template": {"spec": {"containers": [{"resources": asked}]}}}
-                ],
-            },
-            "status": {"conditions": conditions, "admission": {"clusterQueue": "main"}},
-        }
-
-    over = [{"state": {"terminated": {"finishedAt": at(9)}}}]
-    pod = {
-        "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "team", "creationTimestamp": at(1)},
-        "spec": {"containers": [{"resources": {"requests": {"cpu": 2, "memory": "1Gi"}}}]},
-        "status": {"startTime": at(4), "containerStatuses": over},
-    }
-    flat = {
-        "requests": {"cpu": "1500m", "gpu": 2},
-        "queue": "q",
-        "priority": 1,
-        "created": at(2),
-        "started": at(3),
-        "finished": at(4),
-    }
-    rows = [workload("a", 4, 1, 6), workload("b", 1, 5), workload("c", 1), pod, flat]
-    path, told = tmp_path / "kueue.jsonl", list[str]()
-    path.write_bytes(b"\n".join(msgspec.json.encode(row) for row in rows))
-    machine = {"processors": 4, "resource:gpu": 4, "resource:memory": 8192}
-    queue = convert(path, told.append, **machine)
-    notes = accounted(queue, 5)
-    assert "1 left out, that never ran" in notes
-    assert "1 left out, that had not ended" in notes
-    assert queue.servers == 4000, "thousandths of a CPU"
-    assert queue.jobs.submit.tolist() == [0, 60, 120]
-    assert queue.jobs.need.tolist() == [2000, 2000, 1500]
-    assert queue.jobs.run.tolist() == [300, 300, 60]
-    assert queue.jobs.needs.names == ("gpu", "memory")
-    assert queue.jobs.needs.amounts.tolist() == [[4, 2048], [0, 1024], [2, 0]]
-    assert "priority: not taken" in told[1]
-    path.write_text('{"requests": {"cpu": "four"}, "created": 0, "started": 1, "finished": 2}')
-    assert "line 1" in str(refusal(convert, path, **machine))
 
 
 def test_a_table_and_a_log_with_memory(tmp_path: Path) -> None:

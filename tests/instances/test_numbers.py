@@ -32,7 +32,7 @@ from schedopt.problems.dssp.carrying import _of_table
 from schedopt.sweep.rows import read_rows, table
 from schedopt.sweep.sweep_file import read as read_sweep
 from schedopt.sweep.varying import Vary
-from schedopt.verbs import plan
+from schedopt.verbs import plan_table as plan
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18)
 

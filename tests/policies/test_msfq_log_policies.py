@@ -17,8 +17,7 @@ import schedopt
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import load
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Jobs, Labels
-from schedopt.instances.msfq.site import Cohort, Queue, Quotas
+from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
@@ -27,7 +26,6 @@ from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
 from schedopt.policies.msfq.logs.plain import limited, play_plainly
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
 from schedopt.policies.msfq.logs.replay import Order, replay
-from schedopt.policies.msfq.logs.tuned import halves, tune
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -49,7 +47,6 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("multifactor", {"age": 1.0, "size": 2.0, "fair_share": 3.0, "max_age": 20.0} | STOP),
     ("fair-share-decay", {"half_life": 5.0, "fill": "skip"}),
     *[("weighted", {"priority": priority}) for priority in PRIORITIES],
-    ("kueue", {"quotas": """{"priority": {"1": 2, "2": 1}, "priority_by": "user"}"""}),
 ]
 
 
@@ -76,70 +73,6 @@ def shares(queue: Instance) -> list[float]:
     held = [queue.jobs.need, *([] if queue.jobs.needs is None else queue.jobs.needs.amounts.T)]
     each = zip(*(column.tolist() for column in held), strict=True)
     return [float(max(map(Fraction, job, most)) * queue.servers) for job in each]
-
-
-def random_quotas(draw: np.random.Generator, amounts: dict[str, int]) -> Quotas:
-    """Draw queues in cohorts of two levels in which every job fits some time."""
-
-    def some(limit: bool) -> dict[str, int]:
-        if limit:  # of some resources none, else enough for any job
-            return {name: most for name, most in amounts.items() if draw.random() < 0.6}
-        return {name: int(draw.integers(0, most + 1)) for name, most in amounts.items()}
-
-    return Quotas(
-        queues={
-            f"q{i}": Queue(
-                nominal=some(False),
-                borrowing_limit=some(True),
-                cohort=draw.choice(["inner", "outer"]),
-                strict=bool(draw.random() < 0.3),
-            )
-            for i in range(3)
-        },
-        cohorts={
-            "inner": Cohort(nominal=some(False), borrowing_limit=some(True), cohort="outer"),
-            "outer": Cohort(
-                nominal=amounts
-                if draw.random() < 0.5
-                else {name: 2 * most for name, most in amounts.items()}
-            ),
-        },
-        priority={"high": 5.0, "low": -1.0},
-    )
-
-
-def held_within(jobs: Jobs, starts: Any, queue: Instance, quotas: Quotas) -> bool:
-    """Tell whether at no start any queue or cohort has more than it may, counted anew."""
-    names = tuple({"servers": queue.servers, **queue.resources})
-    tree, ends = quotas.tree(names), starts + jobs.run
-    needs = np.column_stack([jobs.need, *(jobs.needs.amounts.T if jobs.needs else ())])
-    for now in starts.tolist():
-        held = [[0] * len(names) for _ in tree.names]
-        for job in np.flatnonzero((starts <= now) & (now < ends)).tolist():
-            node = int(jobs.queue.codes[job])  # type: ignore[union-attr]
-            while node >= 0:
-                held[node] = [a + int(b) for a, b in zip(held[node], needs[job], strict=True)]
-                node = tree.parent[node]
-        for of, most in zip(held, tree.most, strict=True):
-            if any(limit is not None and a > limit for a, limit in zip(of, most, strict=True)):
-                return False
-    return True
-
-
-@tried(200, seed=SEEDS)
-def test_quotas_hold_and_compiled_starts_are_those_of_the_definition(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    for _, _, one in random_parts(seed, 25).parts():
-        names, count = ("q0", "q1", "q2"), len(one.jobs)
-        queue = Labels(draw.integers(0, 3, count).astype(np.int32), names)
-        group = Labels(draw.integers(-1, 3, count).astype(np.int32), ("low", "high", "other"))
-        jobs = dataclasses.replace(one.jobs, queue=queue, group=group)
-        quotas = random_quotas(draw, {"servers": one.servers, **one.resources})
-        order = Order("quotas", quotas=quotas, first=int(draw.integers(-1, count)))
-        starts = replay(jobs, one.servers, order, amounts=one.amounts)
-        plain = play_plainly(jobs, one.servers, rules.of(order), amounts=one.amounts)
-        assert starts.tolist() == plain.starts
-        assert held_within(jobs, starts, one, quotas)
 
 
 @tried(
@@ -177,13 +110,13 @@ def test_who_ran_instead(seed: int, policy: tuple[str, dict[str, Any]], several:
     assert make is not None
     order = make(**own)
     passed = [one for one in found.in_its_place if one.rule == "passed"]
-    if order.fill == "stop" and order.key not in ("conservative", "quotas"):
+    if order.fill == "stop" and order.key != "conservative":
         assert not passed
     if order.key == "conservative":
         assert found.first is None
         return
     assert found.first.start >= found.alone
-    if order.fill != "skip" and order.key != "quotas" and not order.priority.limits:
+    if order.fill != "skip" and not order.priority.limits:
         assert found.first.start == found.alone  # nobody delays who is first in line
     total = found.first.delay - found.first.gain + found.first.start - found.start
     assert found.first.change * len(rows) == pytest.approx(total, abs=1e-6)
@@ -207,27 +140,6 @@ def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
         (["--policy", "msfq", "--explain", "0"], "a policy that replays logs"),
     ):
         assert why in refused("evaluate", file, *words)
-
-
-def test_weights_are_tuned_on_the_past(tmp_path: Path) -> None:
-    queue = queue_of(*random_jobs(5, 400, servers=6))
-    while len(queue.jobs) < 100:
-        queue = queue_of(*random_jobs(len(queue.jobs) + 7, 400, servers=6))
-    seen, rest = halves(queue, 0.5)
-    assert len(seen.jobs) + len(rest.jobs) == len(queue.jobs)
-    found = tune(seen, "given", 30, 1)
-    assert found == tune(seen, "given", 30, 1)
-    first = tune(seen, "given", 1, 1)
-    assert found.objective <= first.objective or found.worst < first.worst
-    replayed = POLICIES["tuned"].run(queue, evaluations=30, search=1)
-    written = tmp_path / "site.json"
-    written.write_text(replayed.note.partition("priority=")[2])
-    again = POLICIES["weighted"].run(queue, priority=str(written))
-    assert again.schedule == replayed.schedule
-    result = schedopt.evaluate(queue, "weighted", options={"priority": str(written)})
-    assert json.loads(result.options["priority"]) == json.loads(written.read_text())
-    with pytest.raises(NotApplicableError, match="from 20 jobs"):
-        halves(queue_of(SMALL, 4), 0.5)
 
 
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
@@ -342,12 +254,6 @@ def test_a_policy_says_why_it_does_not_apply() -> None:
             POLICIES["weighted"].run(nobody, priority=json.dumps({"weights": {weights: 1}}))
     with pytest.raises(NotApplicableError, match="goes by group, which"):
         POLICIES["weighted"].run(nobody, priority='{"weights": {"fair_share": 1}, "by": "group"}')
-    for quotas, why in (("q", "no quota for jobs whose user is b"), ("b", "1 jobs need more")):
-        said = json.dumps({"by": "user", "queues": {"a": {"nominal": {"servers": 2}}, quotas: {}}})
-        with pytest.raises(NotApplicableError, match=why):
-            POLICIES["kueue"].run(
-                queue_of(Jobs.of([0, 0], [1, 1], [1, 1], user=["a", "b"]), 2), quotas=said
-            )
     with pytest.raises(NotApplicableError, match="random clock"):
         POLICIES["nmsr"].run(queue_of(SMALL, 4))
     with pytest.raises(NotApplicableError, match="needs classes of 1 and of 4"):

@@ -1,4 +1,4 @@
-"""Quickswap in a cycle and with thresholds by class: against definitions, and what tuning gains."""
+"""Quickswap in a cycle and with thresholds by class: against definitions."""
 
 from heapq import heappop, heappush
 
@@ -8,13 +8,11 @@ from builders.effort import tried
 from builders.msfq import at_load, of_classes
 from hypothesis import strategies as st
 
-from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import play
-from schedopt.policies.msfq.tuning import searched, tuned
 from schedopt.validation.reproduce.msfq_figures import four_classes, simulated
 
 
@@ -130,31 +128,6 @@ def test_the_default_is_adaptive_quickswap(queue: Instance) -> None:
         for name in ("class-thresholds", "adaptive-quickswap")
     )
     np.testing.assert_array_equal(ours.responses, theirs.responses)
-
-
-def test_tuned_thresholds_beat_the_papers_policies() -> None:
-    queue = three()
-    chosen = {"arrivals": 400_000, **tuned(queue, 20_000, {})}
-    ours = evaluate(queue, "class-thresholds", options=chosen, seed=1)
-    for name in ("msf", "adaptive-quickswap", "first-fit"):
-        other = evaluate(queue, name, options={"arrivals": 400_000}, seed=1)
-        assert ours.objective < other.objective
-
-
-def test_a_policy_tunes_its_own_thresholds_and_says_which() -> None:
-    options = {"tuned": 10_000, "arrivals": 50_000, "leave": "0,0,1", "first": "least"}
-    found = evaluate(three(), "class-thresholds", options=options)
-    assert found.checked
-    assert "leave=0,0,1 rest=" in str(found.message)
-    assert "first=least" in str(found.message)
-    default = evaluate(three(), "class-thresholds", options={"arrivals": 50_000})
-    assert found.objective < default.objective
-
-
-def test_options_under_which_work_piles_up_are_not_chosen() -> None:
-    never = {"first": "least", "call": "1,1,1000000"}
-    good = {"first": "most", "call": "1,1,1"}
-    assert searched(three(), [good], lambda _: iter([never]), 5000) == good
 
 
 @pytest.mark.parametrize("value", ["1,2", "a", "1,-2,3", "1,2,99999999999"])

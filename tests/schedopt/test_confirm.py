@@ -1,12 +1,10 @@
 """What `--confirm` says: a second method agrees, disagrees, or is not there."""
 
-import json
 from fractions import Fraction
 from random import Random
 
 import msgspec
 import pytest
-from builders.cli import invoked
 from builders.dssp_delicate import best_exactly, delicate
 from builders.effort import tried
 from builders.msfq import at_load, one_or_all
@@ -80,13 +78,6 @@ def test_an_optimal_policy_is_confirmed_by_finite_systems(monkeypatch: pytest.Mo
     assert confirmed(result, again).termination == "error"
     monkeypatch.setattr(finite, "MOST", 50)  # too small to tell
     assert queues.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None
-
-
-def test_the_command_line_says_so_too() -> None:
-    out = invoked("solve", "instances/dssp/constraints.json", "--confirm", "--json")
-    document = json.loads(out)
-    assert document["termination"] == "optimal"
-    assert "confirmed by cp-sat" in document["message"]
 
 
 def test_where_two_methods_disagree_nothing_is_optimal() -> None:

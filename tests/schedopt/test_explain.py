@@ -35,7 +35,7 @@ from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import left_out, reasons
 from schedopt.validation.dssp.constraints import broken
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.plan import plan
+from schedopt.verbs.plan_table import plan_table
 from schedopt.verbs.solve import solve
 
 
@@ -96,7 +96,7 @@ def test_prices_and_reasons_are_what_solving_again_finds(seed: int) -> None:
             assert job.name in again.solution.selected
     why = {one["job"]: one["reason"] for one in told["left_out"]}
     assert why == {job: str(reason) for job, reason in reasons(instance, result).items()}
-    rows = plan(instance, result).filter(~pl.col("run"))
+    rows = plan_table(instance, result).filter(~pl.col("run"))
     assert dict(zip(rows["job"], rows["reason"], strict=True)) == why
 
 

@@ -64,7 +64,7 @@ def test_a_plan_does_not_run_what_ends_late_and_says_so_first(tmp_path: Path) ->
     assert table["reason"].to_list() == [None, None, "late"]
     assert table["late"].to_list() == [0, 0, 2]
     paid = msgspec.structs.replace(night, late=((0, 1), (4, 0)))
-    assert schedopt.plan(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
+    assert schedopt.plan_table(paid, schedopt.solve(paid))["run"].to_list() == [True] * 3
 
 
 def test_an_own_deadline_after_the_files_is_told() -> None:

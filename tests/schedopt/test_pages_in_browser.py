@@ -15,7 +15,7 @@ from schedopt.instances.files import dump, load
 from schedopt.report import one, write
 from schedopt.sweep.plan import Sweep
 from schedopt.verbs.bench import bench
-from schedopt.verbs.plan import carried_out
+from schedopt.verbs.plan_table import carried_out
 from schedopt.verbs.solve import solve
 
 

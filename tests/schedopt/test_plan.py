@@ -23,7 +23,7 @@ from schedopt.problems.dssp.reasons import reasons
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.facts import Facts
 from schedopt.verbs.evaluate import evaluate
-from schedopt.verbs.plan import carried_out, plan, read, write
+from schedopt.verbs.plan_table import carried_out, plan_table, read, write
 from schedopt.verbs.plot import plot
 from schedopt.verbs.solve import solve
 from schedopt.verbs.whatif import whatif
@@ -41,7 +41,7 @@ def farm() -> Instance:
 def test_the_plan_of_a_farm(farm: Instance) -> None:
     cap = FairShare(name="fx cap", by="team", at_most={"fx": 0.4})
     result = solve(farm, constraints=[cap])
-    table = plan(farm, result)
+    table = plan_table(farm, result)
     assert table.columns == COLUMNS
     assert table["job"].to_list() == [job.name for job in farm.jobs]
     by = {row["job"]: row for row in table.to_dicts()}
@@ -76,15 +76,15 @@ def test_seats_beside_the_instance_are_kept_when_it_is_run() -> None:
     jobs = tuple(Job(name=name, reward=1, stages=((5.0,),)) for name in "ab")
     night = Instance(name="seats", processors=2, deadline=10, jobs=jobs)
     seats = Seats(name="houdini", capacity=1, use={"a": 1, "b": 1})
-    table = plan(night, solve(night, constraints=[seats]))
+    table = plan_table(night, solve(night, constraints=[seats]))
     assert sorted(table["start"].to_list()) == [0.0, 5.0]
-    assert plan(night, solve(night))["start"].to_list() == [0.0, 0.0]
+    assert plan_table(night, solve(night))["start"].to_list() == [0.0, 0.0]
 
 
 def test_jobs_without_tasks_have_no_times() -> None:
     jobs = (Job(name="a", reward=1, demand=3, critical_path=3),)
     night = Instance(name="predicted", processors=1, deadline=9, jobs=jobs)
-    table = plan(night, solve(night))
+    table = plan_table(night, solve(night))
     assert table.columns == [*COLUMNS[:4], *COLUMNS[5:]]
     assert table.row(0) == ("a", True, "", 1.0, None, None, None, None, 1)
 
@@ -99,7 +99,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     )
     cap = FairShare(name="=cap", by="@x", at_most={"=1+1": 0.0})
     night = Instance(name="evil", processors=1, deadline=5, jobs=jobs, constraints=(cap,))
-    table = plan(night, solve(night))
+    table = plan_table(night, solve(night))
     write(table, tmp_path / "plan.csv")
     with (tmp_path / "plan.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
@@ -135,7 +135,7 @@ def test_times_are_those_of_the_tasks(data: st.DataObject) -> None:
     result = solve(night)
     run = carried_out(night, result)
     assert run is not None and not run.violations
-    table = plan(night, result, run)
+    table = plan_table(night, result, run)
     for row in table.filter(pl.col("run")).to_dicts():
         tasks = [task for task in run.solution.tasks if task.job == row["job"]]
         assert row["start"] == min(task.start for task in tasks)
@@ -168,7 +168,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 
 def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
     result = solve(farm)
-    table = plan(farm, result)
+    table = plan_table(farm, result)
     for ending in (".csv", ".parquet", ".xlsx"):
         path = tmp_path / f"plan{ending}"
         write(table, path)
@@ -187,7 +187,7 @@ def test_a_plan_is_read_back_and_drawn(farm: Instance, tmp_path: Path) -> None:
     assert "deadline" in axes.get_legend_handles_labels()[1]
     predicted = Job(name="a", reward=1, demand=3, critical_path=3)
     night = Instance(name="predicted", processors=1, deadline=9, jobs=(predicted,))
-    write(plan(night, solve(night)), tmp_path / "untimed.csv")
+    write(plan_table(night, solve(night)), tmp_path / "untimed.csv")
     assert "a plan in which a job runs" in str(refusal(plot, tmp_path / "untimed.csv"))
     (tmp_path / "other.csv").write_text("job,run\na,true\n")
     assert read(tmp_path / "other.csv") is None
@@ -238,7 +238,7 @@ def test_a_plan_says_what_its_checked_schedules_say(seed: int) -> None:
     run = carried_out(instance, result)
     assert run is not None and run.checked and not run.violations
     assert isinstance(run.solution, ScheduledNights)
-    table = plan(instance, result, run)
+    table = plan_table(instance, result, run)
     titles = ["job", "run", "reason", "reward", "team", "grouping night", "night"]
     assert table.columns == [*titles, "processors", "start", "end", "late", "rank"]
     earned = 0.0
@@ -368,7 +368,7 @@ def test_a_season_without_tasks_has_no_times() -> None:
     instance = msgspec.structs.replace(season(3), jobs=jobs)
     result = solve(instance)
     assert carried_out(instance, result) is None
-    table = plan(instance, result)
+    table = plan_table(instance, result)
     assert table["night"].drop_nulls().len() == len(result.solution.selected)
     assert table["start"].null_count() == len(jobs)
 
@@ -386,12 +386,12 @@ def test_what_if_rows_of_a_season_have_shares_of_all_nights(tmp_path: Path) -> N
     nights = solve(changed).solution.nights
     mean = sum(night.shares["team"]["fx"] for night in nights) / len(nights)
     assert row.shares["team"]["fx"] == pytest.approx(mean)
-    write(plan(changed, solve(changed)), tmp_path / "plan.csv")
+    write(plan_table(changed, solve(changed)), tmp_path / "plan.csv")
 
 
 def test_a_dispatcher_of_a_users_own_makes_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     night = files.example("night")
     result = solve(night)
-    before = plan(night, result)
+    before = plan_table(night, result)
     monkeypatch.setitem(KEYS, "broken", lambda _: {})
-    assert plan(night, result).equals(before)
+    assert plan_table(night, result).equals(before)

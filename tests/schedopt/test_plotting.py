@@ -93,11 +93,11 @@ def legend(figure: Any) -> list[str]:
 
 
 def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -> None:
-    from schedopt import plan
+    from schedopt import plan_table
 
     night = load(evil)
     ran, chosen = evaluate(night, "lcpf"), solve(night)
-    table = plan(night, ran)
+    table = plan_table(night, ran)
     figure = Figure()
     axes = figure.subplots(5)
     for ax, what in zip(axes, (night, ran, chosen, table, [table, table]), strict=True):

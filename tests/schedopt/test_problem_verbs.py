@@ -275,7 +275,7 @@ def test_a_log_goes_along_where_its_instance_does(tmp_path: Path) -> None:
     assert source.digest() != digest, "another log is another instance"
 
 
-def test_a_log_is_bounded_and_its_windows_are_solved(log: Path, tmp_path: Path) -> None:
+def test_a_log_is_bounded(log: Path, tmp_path: Path) -> None:
     words = ("--certificate", "-o", tmp_path / "b.json")
     shown = run("solve", log, *words).stdout
     assert "best policy" in shown
@@ -286,14 +286,8 @@ def test_a_log_is_bounded_and_its_windows_are_solved(log: Path, tmp_path: Path) 
     assert document["bound"] == max(document["solution"]["bounds"].values())
     assert document["bound_checked"]
     assert "re-proved" in run("check", log, tmp_path / "b.json").stdout
-    words = ("--formulation", "window", "--option", "first=3", "--option", "count=5", "--json")
-    document = json.loads(run("solve", log, *words, "-o", tmp_path / "w.json").stdout)
-    assert document["solution_status"] == "optimal"
-    assert [one["job"] for one in document["solution"]["starts"]] == [3, 4, 5, 6, 7]
-    run("check", log, tmp_path / "w.json")
-    run("plot", tmp_path / "w.json", "-o", tmp_path / "w.png")
     for name in ("threshold", "optimal-policy"):
-        assert "formulations bound and window" in refused("solve", log, "--formulation", name)
+        assert "formulation bound" in refused("solve", log, "--formulation", name)
 
 
 def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
@@ -332,8 +326,5 @@ def test_a_log_and_what_is_found_for_it_are_drawn(log: Path, tmp_path: Path) -> 
     assert held.tolist() == [1.0, 3.0, (2 + 4) / 4]
     run("evaluate", log, "--policy", "fcfs,easy", "-o", tmp_path / "r.json")
     run("plot", tmp_path / "r.json", "--instance", log, "-o", tmp_path / "r.png")
-    words = ("--formulation", "window", "--option", "count=5", "-o", tmp_path / "w.json")
-    run("solve", log, *words)
-    run("plot", tmp_path / "w.json", "--instance", log, "-o", tmp_path / "w.svg")
     run("plot", log, "-o", tmp_path / "log.png")
-    assert all((tmp_path / name).stat().st_size > 5000 for name in ("r.png", "w.svg", "log.png"))
+    assert all((tmp_path / name).stat().st_size > 5000 for name in ("r.png", "log.png"))

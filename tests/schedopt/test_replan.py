@@ -12,11 +12,12 @@ from builders.dssp_resting import HORIZON, Facts, best, some_night
 from builders.effort import examples
 
 import schedopt
-from schedopt.instances.constraints import FairShare
+from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.problems.dssp.planning import dispatched
 from schedopt.problems.shown import Replanned
-from schedopt.verbs import plan as plans
+from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan
 
 
@@ -54,6 +55,107 @@ def test_the_rest_of_a_small_night_is_the_best_there_is(seed: int) -> None:
     choice = replan(plan, at=facts.now, state=facts.state(), instance=night).result
     assert choice.objective >= reward - 1e-9  # a selection asks for less
     assert not choice.violations
+
+
+WHAT = ("job", "run", "reward", "processors", "start", "end", "late", "rank", "begun")
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_what_was_replanned_stays_where_nothing_is_new(part: int, tmp_path: Path) -> None:
+    count = 0
+    for seed in range(part, examples(1000), 10):
+        draw = Random(seed)  # noqa: S311
+        night, kind = some_night(draw), "schedule" if seed % 16 == part else "selection"
+        plan = schedopt.solve(night, formulation=kind)
+        facts = Facts(draw, night, dispatched(night, plan).solution.tasks)
+        how: Any = {"at": facts.now, "formulation": kind, "stay": draw.choice((0.0, 0.0, 0.2))}
+        try:
+            made = replan(plan, state=facts.state(), instance=night, **how)
+        except InputError:  # all is at work, or a late job runs, which the plan does not
+            continue
+        if made.plan is None:
+            continue
+        count += 1
+        for again in (replan(made, **how), replan(made, state=facts.state(), **how)):
+            assert {change.change for change in again.changes} <= {"kept"}, seed
+            assert again.plan[WHAT].equals(made.plan[WHAT]), seed
+            assert again.result == made.result
+        if seed // 10 % 10 == 0 and not how["stay"]:
+            _stays_on_the_command_line(night, made, facts, kind, tmp_path)
+    assert count > examples(1000) / 12
+
+
+def _stays_on_the_command_line(
+    night: Instance, made: Replanned, facts: Facts, kind: str, folder: Path
+) -> None:
+    """From a result beside the rest of its night, and from a table with the same state."""
+    schedopt.dump(made.result, folder / "new.json")
+    schedopt.dump(made.rest, folder / "rest.json")
+    schedopt.dump(night, folder / "night.json")
+    plans.write(made.plan, folder / "new.csv")
+    words = ["--at", facts.now, "--formulation", kind, "--json"]
+    said = [run("replan", folder / "new.json", *words)]
+    if (state := facts.state()) is not None:
+        plans.write_bytes(folder / "state.csv", state.write_csv().encode())
+        words += ["--state", folder / "state.csv"]
+    said.append(run("replan", folder / "new.csv", "--instance", folder / "night.json", *words))
+    for document in map(msgspec.json.decode, (each.stdout for each in said)):
+        assert document["objective"] == pytest.approx(made.result.objective)
+
+
+def test_what_a_dropped_job_runs_still_holds_its_processors(tmp_path: Path) -> None:
+    stages = (((2,), (2, 2)), ((3,), (2,)), ((1, 1),), ((1, 3),))
+    jobs = tuple(
+        Job(name=f"j{n}", reward=reward, stages=each)
+        for n, (reward, each) in enumerate(zip((5, 3, 1, 3), stages, strict=True))
+    )
+    night = Instance(name="n598", processors=3, deadline=5, jobs=jobs)
+    plan = schedopt.solve(night, formulation="schedule")
+    how: Any = {"at": 1, "formulation": "schedule"}
+    made = replan(plan, state=state("j0,failed"), instance=night, **how)
+    (dropped,) = (change.job for change in made.changes if change.change == "dropped")
+    again = replan(made, **how)
+    table = replan(made.plan, state=state("j0,failed"), instance=night, **how)
+    assert [each.result.objective for each in (made, again, table)] == [8, 8, 8]
+    later = replan(again, at=2, state=state(f"{dropped},failed"), formulation="schedule")
+    assert later.old.begun[dropped].lost >= 2  # from 0 on
+    with pytest.raises(InputError, match="when it was planned again"):
+        replan(later, at=1.5)
+
+
+def test_what_failed_counts_against_shares_at_every_later_time() -> None:
+    cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
+    night = a_night(constraints=(cap,))
+    made = replan(schedopt.solve(night), at=5, state=state("b,failed", "d,failed"), instance=night)
+    used = sum(begun.lost for begun in made.old.begun.values())
+    assert used > 0
+    later = replan(made, at=5.5).rest.constraints
+    assert next(rule for rule in later if rule.name == "cap").past["fx"] >= used
+
+
+def test_a_job_after_one_that_ends_too_late_to_be_paid_does_not_run() -> None:
+    jobs = (
+        Job(name="a", reward=1, stages=((1.0,),), deadline=2.0),
+        Job(name="b", reward=5, stages=((1.0,),), after=("a",)),
+    )
+    night = Instance(name="late", processors=1, deadline=9, jobs=jobs)
+    for late, runs in (((), False), (((0.0, 1.0), (2.0, 0.5)), True)):
+        plan = schedopt.solve(msgspec.structs.replace(night, late=late))
+        given = msgspec.structs.replace(night, late=late)
+        made = replan(plan, at=0.5, state=state("a,running,,,4"), instance=given)
+        assert dict(zip(made.plan["job"], made.plan["run"], strict=True))["b"] is runs
+
+
+def test_a_rest_is_the_one_that_its_result_answers_though_a_rule_was_left_out() -> None:
+    rules = (AtLeast(name="two", jobs=("a", "c"), count=2),)
+    made = replan(
+        schedopt.solve(a_night(constraints=rules)),
+        at=4,
+        state=state("c,failed"),
+        instance=a_night(constraints=rules),
+    )
+    assert any("two cannot be kept" in note for note in made.notes)
+    assert schedopt.check(made.rest, made.result).whole
 
 
 def _holds(night: Instance, made: Replanned, facts: Facts) -> None:
@@ -105,7 +207,7 @@ def test_nothing_changes_where_nothing_happened() -> None:
         assert {change.change for change in made.changes} == {"kept"}
         assert made.result.objective == plan.objective
         assert made.plan is not None
-        old = schedopt.plan(night, plan)
+        old = schedopt.plan_table(night, plan)
         for column in ("job", "run", "start", "end", "start_time"):
             assert made.plan[column].to_list() == old[column].to_list()
 
@@ -126,8 +228,6 @@ def test_what_fails_and_what_comes_is_said_with_why() -> None:
     ranks = dict(zip(made.plan["job"], made.plan["rank"], strict=True))
     assert ranks["a"] is None  # it runs already
     assert sorted(rank for rank in ranks.values() if rank) == [1, 2]
-    again = replan(made, at=5)  # of what was planned again
-    assert {change.change for change in again.changes} == {"kept"}
 
 
 def test_stability_costs_no_more_than_it_may() -> None:
@@ -158,7 +258,7 @@ def test_shares_count_what_was_used() -> None:
 def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     night = a_night(processors=0, pools={"cpu": 2, "gpu": 1})
     plan = schedopt.solve(night)
-    rows = schedopt.plan(night, plan)
+    rows = schedopt.plan_table(night, plan)
     first = rows.filter(pl.col("start") < 1)["job"].to_list()[0]
     made = replan(rows, at=0.5, instance=night)  # a table does not say in which pool
     assert any(f"{first} is taken to run in pool cpu" in note for note in made.notes)

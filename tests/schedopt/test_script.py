@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
-from schedopt.verbs import plan as plans
+from schedopt.verbs import plan_table as plans
 from schedopt.verbs.script import script, templates
 from schedopt.verbs.write import Labels
 
@@ -26,7 +26,7 @@ COMMANDS = {"slurm": "sbatch", "opencue": "cueadmin", "deadline": "deadlinecomma
 def farm(names: list[str], start: str | None = "2026-10-24T20:00[Europe/Berlin]") -> pl.DataFrame:
     jobs = tuple(Job(name=name, reward=2, stages=((2.0,),)) for name in names)
     night = Instance(name="farm", processors=1, deadline=99, unit="h", jobs=jobs, start=start)
-    return schedopt.plan(night, schedopt.solve(night))
+    return schedopt.plan_table(night, schedopt.solve(night))
 
 
 def told_by(text: str, folder: Path, command: str = "run") -> list[list[str]]:
@@ -136,7 +136,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 def test_a_zone_knows_when_clocks_are_put_back_and_forward(start: str, says: str) -> None:
     jobs = (Job(name="a", reward=1, stages=((8.0,),)),)
     night = Instance(name="n", processors=1, deadline=9, unit="h", jobs=jobs, start=start)
-    assert schedopt.plan(night, schedopt.solve(night))["end_time"].to_list() == [says]
+    assert schedopt.plan_table(night, schedopt.solve(night))["end_time"].to_list() == [says]
 
 
 @pytest.mark.parametrize(

@@ -214,8 +214,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, su
     words += ["--policy", "greedy", "--output", str(output)]
     script = FULL.format(bytes=2500, words=words)
     done = process(sys.executable, "-c", script, status=2)
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert "expected room to write" in done.stderr
+    assert "expected room to write" in done.stderr.splitlines()[-1]
     journal = output if suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
     assert list(tmp_path.iterdir()) == [journal]
     kept = read_rows(journal)

@@ -7,17 +7,14 @@ from typing import Any
 
 import pytest
 from builders.epoch import packing
-from builders.msfq import queue_of
 
 from schedopt import solve
 from schedopt.formulations.cp_sat import WholeModel, set_domain
 from schedopt.formulations.dssp import Schedule
 from schedopt.formulations.epoch import Partition, Rectangles
-from schedopt.formulations.msfq import Window
 from schedopt.instances.constraints import Apart, Forbid, Together
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import load
-from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers import cpsat
 from schedopt.solvers.result import Limits
 from schedopt.validation.documents import check
@@ -102,12 +99,7 @@ def schedule() -> Schedule:
     return Schedule(Instance(name="night", processors=1, deadline=5.0, jobs=jobs))
 
 
-def window() -> Window:
-    """Three jobs that can all run at once."""
-    return Window(queue_of(Jobs.of([0, 0, 1], [1, 1, 2], [2, 3, 4]), 4))
-
-
-ALL: Any = pytest.mark.parametrize("make", [partition, rectangles, schedule, window])
+ALL: Any = pytest.mark.parametrize("make", [partition, rectangles, schedule])
 
 
 @ALL
@@ -151,9 +143,6 @@ def test_a_domain_counts() -> None:
     third = schedule()
     set_domain(third.model.proto.variables[third.x["b"].index], [0, 0])
     assert solve(third, threads=1).objective == 1
-    last = window()
-    set_domain(last.model.proto.variables[last.starts[0].index], [5, 5])
-    assert solve(last, threads=1).solution.starts[0].start == 5
 
 
 def test_nodes_and_starts_are_what_constraints_on_them_say() -> None:

@@ -4,20 +4,16 @@ from functools import cache
 from math import hypot, inf, sqrt
 from random import Random
 from statistics import stdev
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from builders.dssp import best_at_risk, in_time
 from builders.effort import ALL, tried
-from contract.dssp import at_risk, some_night
+from contract.dssp import some_night
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.formulations.dssp.played import Order
-from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.scenarios import JUDGING, MILLION, Measure, factors
@@ -25,13 +21,12 @@ from schedopt.instances.errors import InputError
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import chances, ran
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.schedule.at_risk import compiled
 from schedopt.solvers.dssp.selection import sampled
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.documents import check
-from schedopt.validation.dssp import risk, scenario_prices
+from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.facts import Facts
-from schedopt.verbs.plan import carried_out, plan
+from schedopt.verbs.plan_table import carried_out, plan_table
 
 NIGHT = Instance(
     name="guessed",
@@ -44,26 +39,21 @@ NIGHT = Instance(
         Job(name="slow", reward=3, stages=((9,),), spread=0.3),
     ),
 )
-MOVING = msgspec.structs.replace(NIGHT, changes=((4, 1), (9, 3)))
-SEATED = (Seats(capacity=1, use={"long": 1}),)
 MEASURES = ("mean", "cvar:0.8", "chance:0.9")
 
 
 @cache
-def solved(formulation: str, risk: str) -> Document:
+def solved(risk: str) -> Document:
     """Return what is found in 40 scenarios."""
-    asked: dict[str, Any] = {"seed": 7, "options": {"scenarios": 40}}
-    if formulation == "schedule":
-        asked |= {"solver": "played"}
-    result = schedopt.solve(NIGHT, formulation=formulation, risk=risk, **asked)
-    assert result.proven or formulation == "schedule"
+    result = schedopt.solve(NIGHT, risk=risk, seed=7, options={"scenarios": 40}, certificate=True)
+    assert result.proven
+    assert result.message == "no certificate: the bound is believed"
     document = result.document()
     assert check(NIGHT, document).ok
     return document
 
 
 @pytest.mark.parametrize("risk", MEASURES)
-@pytest.mark.parametrize("formulation", ["selection", "schedule"])
 @pytest.mark.parametrize(
     "change",
     [
@@ -82,8 +72,8 @@ def solved(formulation: str, risk: str) -> Document:
     ],
     ids=str,
 )
-def test_a_forged_claim_is_refused(formulation: str, risk: str, change: dict[str, Any]) -> None:
-    document = solved(formulation, risk)
+def test_a_forged_claim_is_refused(risk: str, change: dict[str, Any]) -> None:
+    document = solved(risk)
     forged: dict[str, Any] = {}
     if "objective" in change:
         forged["objective"] = document.objective * change["objective"]
@@ -151,35 +141,6 @@ def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     assert half == pytest.approx((high - low) / 2, **near)
 
 
-@pytest.mark.parametrize("formulation", ["selection", "schedule"])
-@pytest.mark.parametrize("told", MEASURES)
-def test_prices_of_scenarios_re_prove_bounds_and_no_lower_ones(formulation: str, told: str) -> None:
-    night = msgspec.structs.replace(NIGHT, processors=1)
-    engine = {"selection": "sampled", "schedule": "played"}[formulation]
-    result = schedopt.solve(
-        night, formulation=formulation, risk=told, solver=engine, certificate=True, time_limit=9
-    )
-    document = result.document()
-    if result.bound_checked is not True:  # what serves in order proves more
-        assert told == "chance:0.9"
-        assert "no certificate" in str(result.message)
-        return
-    assert check(night, document).ok
-    lower = (result.objective or 0.0) + 0.9 * (document.bound - (result.objective or 0.0))
-    forged: list[dict[str, Any]] = [
-        {"bound": lower if lower < document.bound else 0.99 * document.bound}
-    ]
-    given = document.certificate
-    forged += [{"certificate": given | {key: "-1"}} for key in ("parts", "planned")]
-    if given["kind"] == "scenario-prices":
-        forged.append({"certificate": given | {"prices": given["prices"][1:]}})
-    if told.startswith("cvar"):
-        one = [str(int(s == 0)) for s in range(100)]
-        forged.append({"certificate": given | {"weights": one}})
-    for change in forged:
-        assert not check(night, msgspec.structs.replace(document, **change)).ok, change
-
-
 @tried(18, seed=st.integers(0, 2**31))
 def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
@@ -207,16 +168,6 @@ def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
         patched.setattr(sampled, "WIDE", 0.0)
         search.run()
     assert search.bound >= best * (1 - 1e-12)
-    result = schedopt.solve(model, solver="sampled").document()
-    given = search.proof()
-    if given is not None and given["served"]:
-        claim = msgspec.structs.replace(result, bound=search.bound)
-        facts = Facts(night, 1.0)
-        assert scenario_prices.shown(facts, given, claim) is None
-        lower = msgspec.structs.replace(claim, bound=search.bound - 1e-6 * abs(search.bound))
-        assert scenario_prices.shown(facts, given, lower) is not None
-        chance = msgspec.structs.replace(claim, options=claim.options | {"risk": "chance:0.5"})
-        assert scenario_prices.shown(facts, given, chance) is not None
 
 
 def test_a_job_without_its_chance_is_refused() -> None:
@@ -233,9 +184,7 @@ def test_a_job_without_its_chance_is_refused() -> None:
         ({"risk": "cvar:1"}, "mean, cvar:Q or chance:Q"),
         ({"risk": "mean", "formulation": "season"}, "an option of season"),
         ({"risk": "mean", "explain": True}, "without --risk"),
-        ({"risk": "mean", "formulation": "schedule", "constraints": SEATED}, "without seats"),
-        ({"risk": "mean", "formulation": "schedule", "solver": "search"}, "another engine"),
-        ({"risk": "mean", "formulation": "schedule", "what": MOVING}, "without `capacity`"),
+        ({"risk": "mean", "formulation": "schedule"}, "choose with `selection`, which is dispatch"),
         ({"options": {"scenarios": 5}}, "--risk beside it"),
     ],
     ids=str,
@@ -244,44 +193,6 @@ def test_what_is_not_supported_is_refused(asked: dict[str, Any], says: str) -> N
     with pytest.raises(InputError) as refused:
         schedopt.solve(**{"what": NIGHT} | asked)
     assert says in str(refused.value)
-
-
-def test_what_is_late_earns_nothing_or_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing paid for what is late"):
-        schedopt.dssp.Schedule(msgspec.structs.replace(NIGHT, late=((0, 0.5), (2, 0))), risk="mean")
-
-
-def test_another_order_is_worth_something_else() -> None:
-    document = solved("schedule", "mean")
-    tasks = [task | {"start": 10.0 - task["start"]} for task in document.solution["tasks"]]
-    forged = document.solution | {"tasks": tasks}
-    found = check(NIGHT, msgspec.structs.replace(document, solution=forged)).violations
-    assert any("objective: " in what for what in found)
-
-
-@tried(60, seed=st.integers(0, 2**31))
-def test_schedules_are_played_alike_in_python_compiled_and_by_the_checker(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    night, _ = at_risk(draw, some_night(draw, staged=True))
-    sample = schedopt.dssp.Schedule(night, risk="mean", scenarios=5, seed=seed % 99).sample
-    jobs = [j for j in range(len(night.jobs)) if draw.random() < 0.8]
-    starts = np.array([float(draw.randint(0, 4)) for _ in night.tasks.lengths])
-    mask = np.isin(np.arange(len(night.jobs)), jobs)
-    plainly = sample.in_time(Order(mask, starts))
-    sample.player = compiled
-    assert (sample.in_time(Order(mask, starts)) == plainly).all()
-    tasks = [
-        SimpleNamespace(job=job.name, stage=s, task=i)
-        for job in night.jobs
-        for s, stage in enumerate(job.stages or ())
-        for i, _ in enumerate(stage)
-    ]
-    for task, start in zip(tasks, starts.tolist(), strict=True):
-        task.start = start
-    plan: Any = SimpleNamespace(selected=[night.jobs[j].name for j in jobs], tasks=tasks)
-    checked = risk._Ran(Facts(night, 1.0), plan).in_time(sample.drawn)
-    assert (plainly[:, jobs] == checked).all()
-    assert not plainly[:, ~mask].any()
 
 
 def test_scenarios_are_the_same_however_many_are_drawn() -> None:
@@ -307,7 +218,7 @@ def test_a_plan_tells_the_chance_of_each_job_that_is_run() -> None:
         NIGHT, jobs=tuple(msgspec.structs.replace(job, spread=None) for job in NIGHT.jobs)
     )
     certain = schedopt.solve(plain)
-    assert "chance" not in plan(plain, certain, carried_out(plain, certain)).columns
+    assert "chance" not in plan_table(plain, certain, carried_out(plain, certain)).columns
 
 
 @pytest.mark.timeout(2400)

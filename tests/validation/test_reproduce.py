@@ -163,7 +163,7 @@ def test_the_record_has_every_entry_in_full() -> None:
 
 
 def test_the_page_is_what_the_record_makes() -> None:
-    page = (ROOT / "REPRODUCTION.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     assert page == record.page(ledger()), "run python -m benchmarks.reproduction"
     headings = re.findall(r"^### (.*)$", page, re.M)
     anchors = {heading.replace("/", "").replace(".", "") for heading in headings}

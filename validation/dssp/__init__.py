@@ -32,11 +32,12 @@ OF_ENCODING = 30.0  # exact sums take longer than names do to be written: see `v
 
 
 def asks(night: Instance, formulation: str | None) -> Mapping[str, Any]:
-    """Return the options that change what is asked, with their defaults: r, but of a schedule."""
+    """Return the options that change what is asked, with their defaults: r, and those of risk."""
     del night
-    fill: dict[str, Any] = {} if formulation == "schedule" else {"fill": 1.0}
+    if formulation == "schedule":
+        return {}
     at_risk = dict.fromkeys(("risk", "scenarios", "seed"))
-    return fill if formulation == "season" else fill | at_risk
+    return {"fill": 1.0} if formulation == "season" else {"fill": 1.0} | at_risk
 
 
 def solution_type(solution: Mapping[str, Any]) -> type[Selected] | type[SelectedNights]:

@@ -32,7 +32,6 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp import scenario_prices
 from schedopt.validation.dssp.blocks import Block, TooManyError, costs_at_least
 from schedopt.validation.dssp.facts import Facts, alone, facts_of
 from schedopt.validation.dssp.program import FREE, ROOMY, LinearRow, Program, Whole, whole
@@ -99,10 +98,6 @@ def reproved(
     Returns None where the bound holds; else a line that says why it does not follow.
     """
     try:
-        if certificate.get("kind") == "scenario-prices":
-            return scenario_prices.shown(
-                _bounded(instance, constraints, claim)[0], certificate, claim
-            )
         given = msgspec.convert(certificate, Branchings, strict=True)
         _Proof(instance, constraints, Branching(given.rows, given.nodes), claim).run()
         for k, tree in enumerate(given.later, start=1):

@@ -18,7 +18,7 @@ from schedopt.instances.constraints import (
     Together,
 )
 from schedopt.instances.decimals import as_written, total
-from schedopt.validation.dssp.facts import Chosen, Facts
+from schedopt.validation.dssp.facts import Chosen, Facts, room_of
 
 Period = tuple[str, Mapping[int, Fraction], Fraction]
 """The period of a share: its end, the weight of each night, and that of the past."""
@@ -186,10 +186,11 @@ def unseated(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
         for job, use in constraint.use.items()
         if job in chosen
     }
+    there = facts.there.ended([(Fraction(0), Fraction(constraint.capacity))])
     return [
         f"{float(asked):.12g} held from {float(start):.12g} to {float(end):.12g}, "
-        f"at most {float(constraint.capacity * (end - start)):.12g} asked"
-        for start, end, asked in facts.overfull(held, Fraction(constraint.capacity))
+        f"at most {float(room_of(there, start, end)):.12g} asked"
+        for start, end, asked in facts.overfull(held, there)
     ]
 
 

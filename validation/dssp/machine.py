@@ -19,6 +19,7 @@ from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
 
 ROUNDING = 1e-9  # relative rounding error of sums of held amounts
+NEAR = 1 + Fraction(1, 10**11)  # what a completion may exceed a deadline by
 NEVER = Fraction(10) ** 400
 Points = list[tuple[Fraction, Fraction]]  # times, ascending from 0, and the amount from each on
 
@@ -48,12 +49,20 @@ class There:
             name: [(0, 0), *size] if isinstance(size, tuple) else [(0, size)]
             for name, size in night.pools.items()
         } or {"": [(0, night.processors), *night.changes]}
+        self.end = NEVER if night.end is None else as_written(night.end)
         self.pools = {name: self._reserved(name, given) for name, given in sizes.items()}
         self.resources = {
-            name: _points([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
+            name: self.ended(
+                _points([(0, 0), *given] if isinstance(given, tuple) else [(0, given)])
+            )
             for name, given in night.resources.items()
         }
         self.everything = self.together(self.pools)
+
+    def ended(self, points: Points) -> Points:
+        """Return an amount, none of it from the end on."""
+        before = [(time, amount) for time, amount in points if time < self.end]
+        return before if self.end == NEVER else [*before, (self.end, Fraction(0))]
 
     def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> Points:
         """Return a pool less its reservations, up to the end."""
@@ -63,15 +72,12 @@ class There:
             for down in self.night.down
             if (down.pool or "") == pool and (down.night is None or self.night.nights == 1)
         ]
-        if not away and self.night.end is None:
-            return points
-        last = NEVER if self.night.end is None else as_written(self.night.end)
         times = {time for time, _ in points} | {time for a, b, _ in away for time in (a, b)}
         found = []
-        for time in sorted(t for t in times if t < last):
+        for time in sorted(times):
             gone = sum(count for a, b, count in away if a <= time < b)
             found.append((time, max(Fraction(0), level(points, time) - gone)))
-        return found if last == NEVER else [*found, (last, Fraction(0))]
+        return self.ended(found)
 
     def together(self, names: Collection[str]) -> Points:
         """Return the processors of some pools together."""
@@ -112,8 +118,9 @@ class There:
                 start = max([as_written(job.release), *(found[name] for name in job.after)])
                 more = Fraction(1) if longer is None else longer[job.name]
                 end = start if start == NEVER else self._alone(job, start, demand[job.name], more)
-                due = self.night.deadline if job.deadline is None else job.deadline
-                found[job.name] = end if longer is not None or end <= as_written(due) else NEVER
+                due = as_written(self.night.deadline if job.deadline is None else job.deadline)
+                late = longer is None and end > min(due, self.end)
+                found[job.name] = NEVER if late else end
             waiting = [job for job in waiting if job.name not in found]
         return found
 
@@ -221,9 +228,20 @@ class There:
             starts[task.job] = min(starts.get(task.job, task.start), task.start)
             ends[task.job] = max(ends.get(task.job, task.end), task.end)
         for name, start in starts.items():
+            if ends[name] - slack > self.end:
+                yield f"end: {name} ends at {ends[name]:.12g}, after {float(self.end):.12g}"
             for other in self.jobs[name].after:
-                if start < ends.get(other, start) - slack:
-                    yield f"after: {name} at {start:.12g}, {other} ends at {ends[other]:.12g}"
+                end = ends.get(other, start)
+                if start < end - slack:
+                    yield f"after: {name} at {start:.12g}, {other} ends at {end:.12g}"
+                if end - slack > self._horizon(other) * NEAR:
+                    yield f"after: {name} is run, {other} is late at {end:.12g}"
+
+    def _horizon(self, name: str) -> Fraction:
+        """Return the time after which a job earns nothing."""
+        own, late = self.jobs[name].deadline, self.night.late
+        due = as_written(self.night.deadline if own is None else own)
+        return due + (as_written(late[-1][0]) if late else 0)
 
     def _standing(self, task: PlacedTask, slack: float) -> Iterator[str]:
         job, on = self.jobs[task.job], standing(task)

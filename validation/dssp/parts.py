@@ -135,9 +135,10 @@ def _(rule: Seats, facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
             yield Part(job, _ones([job]), None, Fraction(0))
     spans = dict.fromkeys(key[key.find(ENERGY) :] for key in asked if ENERGY in key)
     wide = {job.name: job.processors for job in facts.night.jobs}
+    there = facts.there.ended([(Fraction(0), Fraction(rule.capacity))])
     for what, window in windows(facts, list(spans), ENERGY):
         body = {n: held[n] * facts.demand[n] / wide[n] for n in window.jobs if n in held}
-        yield Part(what, body, None, rule.capacity * (window.end - window.start))
+        yield Part(what, body, None, area(there, window.start, window.end))
 
 
 def machine_parts(facts: Facts, asked: Sequence[str]) -> Iterator[Part]:

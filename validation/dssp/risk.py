@@ -1,4 +1,4 @@
-"""The checker of selections and schedules under risk: what they earn in scenarios.
+"""The checker of selections under risk: what they earn in scenarios.
 
 The factors of scenarios are drawn anew from the question's seed; who is in time is worked out from
 the raw fields, in whole numbers.
@@ -8,16 +8,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from heapq import heapify, heappop, heappush
-from math import ceil, floor, fsum, inf, lcm, sqrt
+from math import fsum, inf, lcm, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import UnsetType
 from numpy.typing import NDArray
 
-from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Job, Scheduled
+from schedopt.instances.dssp import Job
 from schedopt.instances.dssp.scenarios import (
     DECIDING,
     JUDGES,
@@ -25,8 +23,6 @@ from schedopt.instances.dssp.scenarios import (
     MILLION,
     Measure,
     factors,
-    fineness,
-    judges,
     longest,
 )
 from schedopt.instances.errors import InputError, shown
@@ -48,8 +44,8 @@ class Window(NamedTuple):
     room: int
 
 
-def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Report) -> None:
-    """Check the value of a choice or schedule under risk, in and out of sample."""
+def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None:
+    """Check the value of a choice under risk, in and out of sample."""
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
     measure = Measure.read(claim.options.get("risk"))
@@ -58,8 +54,7 @@ def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Rep
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
     drawn = factors(facts.night, seed, DECIDING, count)
-    ran = isinstance(chosen, Scheduled)
-    served = _Ran(facts, chosen) if isinstance(chosen, Scheduled) else _Served(facts, chosen, drawn)
+    served = _Served(facts, chosen, drawn)
     inside, _ = served.worth(measure, drawn)
     worth: float = inside
     if measure.kind == "chance":
@@ -68,48 +63,13 @@ def check(facts: Facts, chosen: Chosen | Scheduled, claim: Document, report: Rep
         report.expect(kept, f"chance: {inside:.6g} for a job, below {float(measure.level):.6g}")
     stated = float(inf if claim.objective is None else claim.objective)
     report.expect(same(worth, stated), f"objective: {worth:.17g}, not {claim.objective}")
-    others = judges(facts.night) if ran else JUDGES
-    outside, half = served.worth(measure, factors(facts.night, seed, JUDGING, others))
+    outside, half = served.worth(measure, factors(facts.night, seed, JUDGING, JUDGES))
     ours = {"in_sample": inside, "out_of_sample": outside, "confidence": half, "scenarios": count}
     report.expect(told.keys() == ours.keys(), f"risk: {sorted(told)}, not {sorted(ours)}")
     for key in ours.keys() & told.keys():
         given, scale = told[key], max(abs(inside), abs(outside))
         right = isinstance(given, int | float) and same(ours[key], given, scale)
         report.expect(right, f"risk: {key} {ours[key]:.12g}, not {shown(given)}")
-
-
-class _Worth:
-    """The value of some jobs, given which are in time."""
-
-    jobs: list[Job]
-
-    def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
-        """Tell which jobs are in time, shape (scenarios, jobs)."""
-        raise NotImplementedError
-
-    def worth(self, measure: Measure, drawn: Integers) -> tuple[float, float]:
-        """Return the jobs' value over some scenarios, and the half-width of its interval.
-
-        Under a chance it is the least share of them in which a job is in time.
-        """
-        done = self.in_time(drawn)
-        count = len(drawn)
-        if measure.kind == "chance":
-            share = float(done.mean(axis=0).min(initial=1.0))
-            wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
-            return share, NORMAL * wide / (1 + NORMAL**2 / count)
-        rewards = np.array([job.reward for job in self.jobs], dtype=np.float64)
-        earned = sorted((done @ rewards).tolist())
-        if measure.kind == "mean":
-            values, tail = earned, Fraction(count)
-        else:
-            tail = (1 - measure.level) * count
-            level = earned[int(tail)]
-            values = [level - max(0.0, level - e) * count / float(tail) for e in earned]
-        worth = fsum(e * min(1.0, max(0.0, float(tail - i))) for i, e in enumerate(earned))
-        middle = fsum(values) / count
-        wide = sqrt(fsum((v - middle) ** 2 for v in values) / max(1, count - 1) / count)
-        return worth / float(tail), NORMAL * wide
 
 
 def by_density(jobs: Sequence[Job], fitting: Mapping[int, int]) -> list[int]:
@@ -125,7 +85,7 @@ def by_density(jobs: Sequence[Job], fitting: Mapping[int, int]) -> list[int]:
     return sorted(fitting, key=lambda j: (-brings(j), j))
 
 
-class _Served(_Worth):
+class _Served:
     """Selected jobs as scenarios serve them."""
 
     def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
@@ -223,62 +183,26 @@ class _Served(_Worth):
             done[:, window.jobs] &= (asked <= window.room).astype(np.bool_)
         return done
 
+    def worth(self, measure: Measure, drawn: Integers) -> tuple[float, float]:
+        """Return the jobs' value over some scenarios, and the half-width of its interval.
 
-class _Ran(_Worth):
-    """The jobs of a schedule, run in the order of its tasks' starts."""
-
-    def __init__(self, facts: Facts, solution: Scheduled) -> None:
-        night = facts.night
-        known = {job.name: job for job in night.jobs}
-        self.jobs = [known[name] for name in solution.selected if name in known]
-        self.at = [night.index[job.name] for job in self.jobs]
-        self.processors = night.processors
-        scale = Fraction(10) ** fineness(night)
-        self.release = [ceil(facts.release[job.name] * scale * MILLION) for job in self.jobs]
-        self.due = [floor(facts.due[job.name] * scale * MILLION) for job in self.jobs]
-        starts = {(task.job, task.stage, task.task): task.start for task in solution.tasks}
-        self.stages = [
-            [
-                [
-                    ((starts.get((job.name, s, i), inf), at, s, i), as_written(length) * scale)
-                    for i, length in enumerate(stage)
-                    if length
-                ]
-                for s, stage in enumerate(job.stages or ())
-            ]
-            for at, job in zip(self.at, self.jobs, strict=True)
-        ]
-
-    def in_time(self, drawn: Integers) -> NDArray[np.bool_]:
-        """Tell which jobs end in time."""
-        found = np.zeros((len(drawn), len(self.jobs)), dtype=np.bool_)
-        for done, factor in zip(found, drawn[:, self.at].tolist(), strict=True):
-            done[:] = [end <= due for end, due in zip(self._ends(factor), self.due, strict=True)]
-        return found
-
-    def _ends(self, factor: list[int]) -> list[int]:
-        """Go from event to event: a task's end, or a release (of no task)."""
-        ends, ahead = list(self.release), [iter(stages) for stages in self.stages]
-        left = [0] * len(ends)
-        events = [(release, n) for n, release in enumerate(self.release)]
-        heapify(events)
-        ready: list[Any] = []
-        busy = 0
-        while events:
-            now = events[0][0]
-            while events and events[0][0] == now:
-                n = heappop(events)[1]
-                busy -= left[n] > 0
-                left[n] -= left[n] > 0
-                if left[n]:
-                    continue
-                ends[n] = now
-                stage = next((tasks for tasks in ahead[n] if tasks), ())
-                left[n] = len(stage)
-                for key, length in stage:
-                    heappush(ready, (key, n, ceil(length * factor[n])))
-            while ready and busy < self.processors:
-                _, n, length = heappop(ready)
-                busy += 1
-                heappush(events, (now + length, n))
-        return ends
+        Under a chance it is the least share of them in which a job is in time.
+        """
+        done = self.in_time(drawn)
+        count = len(drawn)
+        if measure.kind == "chance":
+            share = float(done.mean(axis=0).min(initial=1.0))
+            wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
+            return share, NORMAL * wide / (1 + NORMAL**2 / count)
+        rewards = np.array([job.reward for job in self.jobs], dtype=np.float64)
+        earned = sorted((done @ rewards).tolist())
+        if measure.kind == "mean":
+            values, tail = earned, Fraction(count)
+        else:
+            tail = (1 - measure.level) * count
+            level = earned[int(tail)]
+            values = [level - max(0.0, level - e) * count / float(tail) for e in earned]
+        worth = fsum(e * min(1.0, max(0.0, float(tail - i))) for i, e in enumerate(earned))
+        middle = fsum(values) / count
+        wide = sqrt(fsum((v - middle) ** 2 for v in values) / max(1, count - 1) / count)
+        return worth / float(tail), NORMAL * wide

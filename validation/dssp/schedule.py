@@ -12,7 +12,6 @@ from math import fsum
 from schedopt.instances.constraints import Constraint, Seats, label
 from schedopt.instances.dssp import Instance, PlacedTask, Scheduled
 from schedopt.solvers.result import Document
-from schedopt.validation.dssp import risk
 from schedopt.validation.dssp.chosen import check_chosen
 from schedopt.validation.dssp.facts import Chosen, Facts, facts_of
 from schedopt.validation.dssp.machine import standing
@@ -38,11 +37,6 @@ def check(
         last = night.late[-1][0] if night.late else 0.0
         far = [n for n, end in ends.items() if end - slack > (due[n] + last) * (1 + 1e-11)]
         _tell(report, "complete too late to be paid", far)
-    if claim.options.get("risk") is not None and claim.formulation:
-        asked = fsum(job.reward for job in night.jobs if job.name in ends)
-        report.expect(same(most, asked), "as planned not all jobs are in time")
-        risk.check(facts_of(night, claim), solution, claim, report)
-        return
     report.expect(not claim.risk, "risk: said of a question that asks for none")
     objective = claim.objective
     near = objective is not None and (

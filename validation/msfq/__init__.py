@@ -15,7 +15,6 @@ from schedopt.instances.msfq import (
     SideConstraint,
     Simulated,
     Thresholded,
-    Windowed,
 )
 from schedopt.instances.msfq.answers import Answer
 from schedopt.solvers.result import Document
@@ -26,12 +25,10 @@ SENSE = "minimize"
 NEAR = 1e-6
 """Relative: at which gap a policy may be called optimal, `optimal-policy`'s own tolerance."""
 CONSTRAINTS = tuple[SideConstraint, ...]
-WINDOW = 40  # jobs of a window by default
 ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "threshold": (Thresholded,),
     "optimal-policy": (OptimalTable, Simulated),
     "bound": (Bracketed, Replayed),
-    "window": (Windowed,),
 }
 """For each formulation the records that its solution may be; a bound on a log is of no other."""
 
@@ -40,8 +37,6 @@ def asks(queue: Instance, formulation: str | None) -> Mapping[str, Any]:
     """Return the options that change what is asked, with their defaults."""
     if formulation == "threshold":
         return {"method": "exact", "variant": "literal"}
-    if formulation == "window":
-        return {"first": 0, "count": min(WINDOW, len(queue.jobs)) if queue.log else None}
     return {} if formulation else {"trace": None}
 
 

@@ -16,9 +16,7 @@ from schedopt.instances.msfq import (
     LogAnswer,
     Measures,
     Partition,
-    Preempted,
     Replayed,
-    Windowed,
 )
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.result import Document
@@ -34,9 +32,7 @@ def solution_type(solution: Mapping[str, object]) -> type[LogAnswer]:
     """Return the record type of a log's solution of this shape."""
     if "policies" in solution:
         return Bracketed
-    if "pieces" in solution:
-        return Preempted
-    return Windowed if "starts" in solution else Replayed
+    return Replayed
 
 
 def check(
@@ -47,15 +43,9 @@ def check(
     report: Report,
 ) -> None:
     """Check an answer for a log, and add what is wrong to the report."""
-    if isinstance(solution, Preempted):
-        played = _preempted(queue, solution, claim, report)
-        if played is not None:
-            check_times(_times(queue.jobs, played, constraints), constraints, report)
+    jobs, starts = queue.jobs, _starts(queue, solution, report)
+    if starts is None:
         return
-    rows, starts = _starts(queue, solution, report)
-    if report.violations:
-        return
-    jobs = queue.jobs.take(rows)
     _feasible(queue, jobs, starts, report)
     ends = starts + jobs.run
     response = ends - jobs.submit
@@ -68,13 +58,6 @@ def check(
     _expect(report, "objective", claim.objective, objective)
     if isinstance(solution, Bracketed):
         _bracket(solution, claim, report)
-    elif isinstance(solution, Windowed):
-        asked = tuple(
-            claim.options.get(key, window)
-            for key, window in (("first", solution.first), ("count", solution.count))
-        )
-        window = (solution.first, solution.count)
-        report.expect(asked == window, f"window: {window}, where the options say {asked}")
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
         parts, given = _machines(queue, jobs), (claim.policy, claim.options)
@@ -82,28 +65,17 @@ def check(
     check_times(_times(jobs, response, constraints), constraints, report)
 
 
-def _starts(
-    queue: Instance, solution: LogAnswer, report: Report
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return the scheduled jobs and their starts; report what cannot be."""
+def _starts(queue: Instance, solution: LogAnswer, report: Report) -> Floats | None:
+    """Return when each job started; None, and a report, where that cannot be read."""
     count = len(queue.jobs)
-    if isinstance(solution, Windowed):
-        queue.expect_servers_alone("a window")
-        if not (solution.first >= 0 and 1 <= solution.count <= count - solution.first):
-            report.violations.append(f"window: not within the log's {count} jobs")
-            return np.arange(0), np.empty(0)
-        rows = np.arange(solution.first, solution.first + solution.count)
-        named = [one.job for one in solution.starts]
-        report.expect(named == rows.tolist(), "starts: not of the window's jobs, in their order")
-        return rows, np.array([one.start for one in solution.starts], dtype=np.float64)
     if solution.jobs != count:
         report.violations.append(f"jobs: {solution.jobs}, where the log has {count}")
     elif isinstance(solution, Replayed | Bracketed):
         try:
-            return np.arange(count), solution.starts
+            return solution.starts
         except InputError as error:
             report.violations.append(str(error))
-    return np.arange(0), np.empty(0)
+    return None
 
 
 def _machines(queue: Instance, jobs: Jobs) -> Iterator[tuple[str, NDArray[np.bool_], Partition]]:
@@ -251,83 +223,6 @@ def _lost(jobs: Jobs, starts: Floats, ends: Floats, servers: int) -> float:
     idle = servers - np.cumsum(np.concatenate([none, need, -need])[order])
     steps = np.diff(times[order])
     return float((np.minimum(waiting, idle)[:-1] * steps).sum())
-
-
-def _preempted(
-    queue: Instance, solution: Preempted, claim: Document, report: Report
-) -> Floats | None:
-    """Check a log that was played with preemption; return response times, shape (jobs,).
-
-    They are None where the pieces do not make up the jobs.
-    """
-    jobs = queue.jobs
-    if solution.jobs != len(jobs):
-        report.violations.append(f"jobs: {solution.jobs}, where the log has {len(jobs)}")
-        return None
-    try:
-        of, begin, end = solution.intervals
-    except InputError as error:
-        report.violations.append(str(error))
-        return None
-    number = of.astype(np.int64)
-    known = (number == of) & (number >= 0) & (number < len(jobs))
-    if not (known.all() and np.isfinite(begin).all() and np.isfinite(end).all()):
-        report.violations.append("pieces: of jobs that the log has not, or at no time")
-        return None
-    _pieces(queue, number, begin, end, report)
-    ends = np.full(len(jobs), -np.inf)
-    np.maximum.at(ends, number, end)
-    if report.violations:
-        return None
-    response: Floats = ends - jobs.submit
-    work = jobs.need * jobs.run
-    mean, weighted = response.mean(), (work * response).sum() / work.sum()
-    longest = np.maximum(jobs.run, solution.slowdown_bound)
-    report.expect(solution.slowdown_bound > 0, "slowdown_bound: not above 0")
-    objective = weighted if queue.objective == "weighted" else mean
-    slowdown = np.maximum(response / longest, 1.0).mean()
-    _expect(report, "objective", claim.objective, objective)
-    _expect(report, "mean_response_time", solution.mean_response_time, mean)
-    _expect(report, "weighted_response_time", solution.weighted_response_time, weighted)
-    _expect(report, "mean_bounded_slowdown", solution.mean_bounded_slowdown, slowdown)
-    _expect(report, "makespan", solution.makespan, ends.max() - jobs.submit.min())
-    _expect(report, "preemptions", solution.preemptions, len(number) - len(jobs))
-    return response
-
-
-def _pieces(
-    queue: Instance,
-    number: NDArray[np.int64],
-    begin: Floats,
-    end: Floats,
-    report: Report,
-) -> None:
-    """Check the pieces: each job gets its run time, after its submit, once at a time; all fit."""
-    jobs = queue.jobs
-    report.expect(bool((begin <= end).all()), "pieces: one ends before it begins")
-    early = int((begin < jobs.submit[number]).sum())
-    report.expect(not early, f"pieces: {early} begin before their job's submit")
-    served = np.bincount(number, end - begin, len(jobs))
-    far = np.abs(served - jobs.run) > ROUNDING * (jobs.run + np.abs(end).max())
-    if far.any():
-        first = int(np.argmax(far))
-        report.violations.append(
-            f"pieces: {int(far.sum())} jobs are served for another time than they run (first: job "
-            f"{first}, {served[first]:.12g} of {jobs.run[first]:.12g})"
-        )
-    order = np.lexsort((begin, number))
-    follows = number[order][1:] == number[order][:-1]
-    twice = int((follows & (begin[order][1:] < end[order][:-1])).sum())
-    report.expect(not twice, f"pieces: {twice} begin before the same job's last has ended")
-    need = jobs.need[number].astype(np.int64)
-    times = np.concatenate([end, begin])
-    change = np.concatenate([-need, need])
-    lasting = np.concatenate([end > begin] * 2)
-    starts = np.repeat([0, 1], len(begin))  # what ends at an instant ends before anything begins
-    turn = np.lexsort((starts[lasting], times[lasting]))
-    busy = np.cumsum(change[lasting][turn])
-    most = int(busy.max(initial=0))
-    report.expect(most <= queue.servers, f"capacity: {most} servers busy, of {queue.servers}")
 
 
 def _times(

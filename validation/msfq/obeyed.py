@@ -1,4 +1,4 @@
-"""Whether a replay obeys a site's own priorities or quotas, judged from starts alone."""
+"""Whether a replay obeys a site's own priorities, judged from starts alone."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Partition
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.instances.msfq.site import KINDS, Cohort, Priority, Quotas, site
+from schedopt.instances.msfq.site import Priority, site
 from schedopt.validation.report import Report
 
 Floats = NDArray[np.float64]
@@ -27,75 +27,18 @@ def check_site(  # noqa: PLR0917
     parts: Iterable[tuple[str, Mask, Partition]],
     report: Report,
 ) -> None:
-    """Check a replay under ``weighted`` or ``kueue`` against its options."""
-    key = {"weighted": "priority", "kueue": "quotas"}.get(str(policy))
-    if key is None:
+    """Check a replay under ``weighted`` against its options."""
+    if policy != "weighted":
         return
     try:
-        said = site(str(options.get(key) or "{}"), KINDS[key])
+        said = site(str(options.get("priority") or "{}"))
     except InputError as error:
-        report.unjudged.append(f"{key}: {error}")
+        report.unjudged.append(f"priority: {error}")
         return
     for where, own, part in parts:
         if not own.any():
             continue
-        some, begun = jobs.take(own), starts[own]
-        if isinstance(said, Quotas):
-            _quotas(some, begun, said, report)
-        else:
-            _Judge(some, begun, part, said, estimates).judge(where, report)
-
-
-def _quotas(jobs: Jobs, starts: Floats, quotas: Quotas, report: Report) -> None:
-    """Check that no queue and no cohort exceeds its quota."""
-    labels = jobs.labels(quotas.by)
-    if labels is None:
-        return
-    names = np.array([*labels.names, ""], dtype=object)[labels.codes]
-    needs = {"servers": jobs.need.astype(np.int64)}
-    if jobs.needs is not None:
-        needs |= dict(zip(jobs.needs.names, jobs.needs.amounts.T, strict=True))
-    for cohort in {*quotas.cohorts, *(q.cohort for q in quotas.queues.values() if q.cohort)}:
-        members = [name for name, queue in quotas.queues.items() if cohort in _above(queue, quotas)]
-        lower = [one for one in quotas.cohorts.values() if cohort in _above(one, quotas)]
-        node = quotas.cohorts.get(cohort, Cohort())
-        within = [node, *lower, *(quotas.queues[name] for name in members)]
-        _node(
-            f"cohort {cohort}", node, within, np.isin(names, members), jobs, starts, needs, report
-        )
-    for name, queue in quotas.queues.items():
-        _node(f"queue {name}", queue, [queue], names == name, jobs, starts, needs, report)
-
-
-def _above(node: Cohort, quotas: Quotas) -> list[str]:
-    found: list[str] = []
-    while node.cohort is not None:
-        found.append(node.cohort)
-        node = quotas.cohorts.get(node.cohort, Cohort())
-    return found
-
-
-def _node(  # noqa: PLR0917
-    what: str,
-    node: Cohort,
-    within: list[Cohort],
-    own: Mask,
-    jobs: Jobs,
-    starts: Floats,
-    needs: Mapping[str, NDArray[np.int64]],
-    report: Report,
-) -> None:
-    times = np.concatenate([(starts + jobs.run)[own], starts[own]])
-    order = np.lexsort((np.repeat([0, 1], int(own.sum())), times))
-    for name, column in needs.items():
-        may = sum(one.nominal.get(name, 0) for one in within)
-        if node.cohort is not None and name not in node.borrowing_limit:
-            continue
-        if node.cohort is not None:
-            may += node.borrowing_limit[name]
-        change = np.concatenate([-column[own], column[own]])[order]
-        most = int(np.cumsum(change).max(initial=0))
-        report.expect(most <= may, f"quotas: {what} uses {most} {name}, and may use {may}")
+        _Judge(jobs.take(own), starts[own], part, said, estimates).judge(where, report)
 
 
 class _Judge:

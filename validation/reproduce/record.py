@@ -1,4 +1,4 @@
-"""The record: what a run of the ledger found, as claims.json and REPRODUCTION.md hold it."""
+"""The record: what a run of the ledger found, as claims.json and docs/reproduction.md hold it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -60,7 +60,7 @@ def verdict(held: Sequence[bool | None]) -> str:
 
 
 def page(entries: Mapping[str, Entry]) -> str:
-    """Return the text of REPRODUCTION.md."""
+    """Return the text of docs/reproduction.md."""
     claims = [holds for entry in entries.values() for holds in entry.held]
     minutes = sum(entry.seconds for entry in entries.values()) / 60
     quick = " A part of it was run quickly." if any(e.quick for e in entries.values()) else ""

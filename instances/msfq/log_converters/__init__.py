@@ -1,4 +1,4 @@
-"""Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV, Kubernetes."""
+"""Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -11,7 +11,7 @@ import msgspec
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import head_of, stem
-from schedopt.instances.msfq.log_converters import cleaning, kubernetes, sacct, swf, table
+from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
@@ -20,7 +20,6 @@ READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
     "sacct": (sacct.read, sacct.OPTIONS),
     "csv": (table.read, table.OPTIONS),
-    "kubernetes": (kubernetes.read, kubernetes.OPTIONS),
 }
 """How each format is read, and the options that are its own."""
 
@@ -73,8 +72,7 @@ def convert(
 ) -> Instance:
     """Make an instance of a log that holds its jobs, one by one.
 
-    The log is in the Standard Workload Format, a dump of ``sacct -P``, a CSV, or JSON lines of
-    Kubernetes pods or Kueue workloads; perhaps gzipped.
+    The log is in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
     Options are those of `OPTIONS`: ``format`` where it cannot be told from the file; ``processors``
     where the log does not say how many the machine has; ``resource:NAME`` and ``partition:NAME``
     for what else it has; ``log``, the name of the table beside the instance. The description tells
@@ -124,13 +122,8 @@ def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
         for key, of in given.items()
         if key.startswith("resource:")
     }
-    if raw.unit > 1:
-        parts = {
-            name: Partition(servers=part.servers * raw.unit, resources=part.resources)
-            for name, part in parts.items()
-        }
     total = sum(part.servers for part in parts.values())
-    servers = total or (given.get("processors") or raw.processors or 0) * raw.unit
+    servers = total or given.get("processors") or raw.processors or 0
     if not servers:
         expected = "option 'processors': this log does not say what the machine has"
         raise InputError(expected, place="option")
@@ -148,8 +141,6 @@ def told(path: Path) -> str:
         head = head_of(path, 2**16).partition(b"\n")[0].decode("utf-8", "replace")
     except InputError:
         return "csv"  # its reader says what is wrong with the file
-    if head.lstrip().startswith("{"):
-        return "kubernetes"
     titles = head.strip().lower().split("|")
     if len(titles) > 1 and "submit" in titles and {"jobid", "elapsed", "elapsedraw"} & set(titles):
         return "sacct"

@@ -29,13 +29,6 @@ class SchedulerSettings(SchedulerSettingsBase):
         default=None,
         metadata={"help": "Write why ready jobs did not start to this file, as JSON lines."},
     )
-    lookahead: bool = field(
-        default=False,
-        metadata={
-            "help": "Where jobs state their runtime (resources: runtime=...), prefer, after "
-            "priority, those that the end of the workflow waits for."
-        },
-    )
 
 
 class Scheduler(SchedulerBase):
@@ -43,13 +36,11 @@ class Scheduler(SchedulerBase):
 
     def __post_init__(self) -> None:
         """Begin with nothing running, and read the rules."""
-        from snakemake_scheduler_plugin_schedopt.lookahead import Lookahead
         from snakemake_scheduler_plugin_schedopt.shares import Shares
 
         self._warned: set[str] = set()
         self.settings = self.settings or SchedulerSettings()
         self._shares = Shares.read(self.settings.rules, self._warn)
-        self._ahead = Lookahead(self.dag, self._warn) if self.settings.lookahead else None
 
     def _warn(self, message: str, level: int = logging.WARNING) -> None:
         """Say something once."""
@@ -75,8 +66,13 @@ class Scheduler(SchedulerBase):
                 self._warn(f"{told}; it limits none, as in Snakemake", logging.INFO)
             self._shares.look(ready, available_resources, self.dag)
             rows = self._shares.rows(ready)
-            ahead = self._ahead and self._ahead.rewards(ready, remaining_jobs, available_resources)
-            chosen, proven = call.choose(rows, self.settings.time_limit, ahead)
+            chosen, proven = call.choose(rows, self.settings.time_limit)
+            if not chosen and self._shares.idle and (chosen := call.best_alone([])):
+                names = ", ".join(
+                    sorted({row.name for row in rows if row.use[chosen[0]] > row.room})
+                )
+                told = f"{names}: nothing runs, and rules hold every job back"
+                self._warn(f"rule {told}; they give way for one job at a time")
             started = [ready[j] for j in chosen]
             self._shares.started(started)
             if self.settings.explain is not None:

@@ -34,8 +34,6 @@ from schedopt.solvers.columns.ordered import best_in_order
 
 DERIVED = {"mem_mib", "disk_mib", "runtime"}
 """Resources that Snakemake adds of its own, or that nothing limits."""
-PATIENCE = 0.1
-"""Seconds for a choice that looks ahead: what is stated of runtimes is not worth a proof."""
 FINE = 2.0**40
 """Units in the largest weight of what comes after priorities."""
 
@@ -134,13 +132,10 @@ class Call:
         whole_files = sum(file.worth for file in self.files if taken.issuperset(file.jobs))
         return self.unit * float(self.priority[at].sum()) + self.linear[at].sum() + whole_files
 
-    def choose(
-        self, rules: Sequence[Row], seconds: float | None, ahead: np.ndarray | None = None
-    ) -> tuple[list[int], bool]:
+    def choose(self, rules: Sequence[Row], seconds: float | None) -> tuple[list[int], bool]:
         """Return the jobs that start, and whether nothing is worth more.
 
-        Something starts wherever something fits, whatever its priority. ``ahead`` is what jobs are
-        worth to who looks ahead: it comes after priority, and before the rest.
+        Something starts wherever something fits, whatever its priority.
         """
         rows = [*self.resources, *rules]
         uses = np.array([row.use for row in rows], dtype=np.int64).reshape(
@@ -152,24 +147,16 @@ class Call:
             uses = np.zeros((1, len(self.names)), dtype=np.int64)
         room = np.array([max(row.room, 0) for row in rows] or [0], dtype=np.int64)
         end = now() + (np.inf if seconds is None else seconds)
-        if ahead is not None:
-            chosen, proven = self._ahead(ahead, uses, room, min(end, now() + PATIENCE)), True
-        else:
-            chosen, proven = self._searched(uses, room, end)
-        if not chosen:
-            fits = np.flatnonzero((uses <= room[:, None]).all(axis=0)).tolist()
-            chosen = [max(fits, key=lambda j: self.worth([j]))] if fits else []
-        return chosen, proven
+        chosen, proven = self._searched(uses, room, end)
+        return chosen or self.best_alone(rules), proven
 
-    def _ahead(
-        self, ahead: np.ndarray, uses: np.ndarray, room: np.ndarray, end: float
-    ) -> list[int]:
-        """Return what is best for priority, then ahead, then Snakemake's other wishes."""
-        fine = np.rint(self.linear * (FINE / max(float(self.linear.max()), 1e-300)))
-        goals = np.array([self.priority, ahead, fine.astype(np.int64)])
-        counts = np.ones(len(ahead), dtype=np.int64)
-        found = best_in_order(goals, uses, room, counts, until=end)
-        return [int(j) for j in np.flatnonzero(found.x)]
+    def best_alone(self, rules: Sequence[Row]) -> list[int]:
+        """Return the one job that is worth the most among those that fit alone; none if none."""
+        fits = np.ones(len(self.names), dtype=bool)
+        for row in (*self.resources, *rules):
+            fits &= row.use <= row.room
+        able = np.flatnonzero(fits).tolist()
+        return [max(able, key=lambda j: self.worth([j]))] if able else []
 
     def _searched(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
         """Solve, and split by a file that is deletable in part as long as there is one."""

@@ -37,9 +37,15 @@ class Rule:
 
     def holds(self, job: Any) -> bool:
         """Tell whether a job, or a job of a group, is in the group."""
-        inner = getattr(job, "jobs", None)
-        parts = list(inner() if callable(inner) else inner) if inner is not None else [job]
-        return any(_group(part, self.by) == self.group for part in parts)
+        return any(_group(part, self.by) == self.group for part in _parts(job))
+
+
+def _parts(job: Any) -> list[Any]:
+    """Return the jobs of a group, or the job itself."""
+    inner = getattr(job, "jobs", None)
+    if inner is None:
+        return [job]
+    return list(inner() if callable(inner) else inner)
 
 
 def _group(job: Any, by: str) -> str | None:
@@ -58,6 +64,7 @@ class Shares:
     rules: list[Rule]
     warn: Callable[[str], None]
     total: dict[str, float] = field(default_factory=dict)
+    used: dict[str, float] = field(default_factory=dict)
     running: list[Any] = field(default_factory=list)
     seen: set[Rule] = field(default_factory=set)
 
@@ -93,11 +100,15 @@ class Shares:
         self.running = [
             job for job in self.running if id(job) not in waiting and not _ended(job, dag)
         ]
-        for rule in self.rules:
-            free = available.get(rule.of)
-            if isinstance(free, int | float):
-                held = sum(_use(job, rule.of) for job in self.running)
-                self.total[rule.of] = max(self.total.get(rule.of, 0.0), free + held)
+        for name, free in available.items():
+            if isinstance(free, int | float) and name != "_job_count":  # which is of the moment
+                self.total[name] = max(self.total.get(name, free), free)
+                self.used[name] = self.total[name] - free
+
+    @property
+    def idle(self) -> bool:
+        """Whether rules hold, and nothing runs: every job takes a node at least."""
+        return bool(self.rules) and not any(self.used.values())
 
     def rows(self, ready: Sequence[Any]) -> list[Row]:
         """Return what is left of each cap, as rows over the ready jobs."""
@@ -113,6 +124,7 @@ class Shares:
             if not mine.any() or not total:
                 continue
             held = sum(_use(job, rule.of) for job in self.running if rule.holds(job))
+            held = min(held, self.used[rule.of])  # jobs that have failed hold nothing
             use = np.array([floor(_use(job, rule.of)) for job in ready], dtype=np.int64)
             room = max(floor(rule.share * total - held), 0)
             rows.append(Row(rule.name, np.where(mine, np.minimum(use, room + 1), 0), room))
@@ -125,9 +137,7 @@ class Shares:
 
 
 def _ended(job: Any, dag: Any) -> bool:
-    inner = getattr(job, "jobs", None)
-    parts = list(inner() if callable(inner) else inner) if inner is not None else [job]
-    return all(dag.finished(part) for part in parts)
+    return all(dag.finished(part) for part in _parts(job))
 
 
 def _use(job: Any, name: str) -> float:

@@ -195,43 +195,40 @@ def test_rules_cap_a_group_and_running_jobs_count(tmp_path, caplog) -> None:
     assert ours(rules=rules).select_jobs(jobs, jobs, {"_cores": 6}, {}) == jobs[:6]
 
 
-def timed(name: str, runtime: float, cores: int = 1, priority: int = 0) -> Job:
-    return Job(name, {"_cores": cores, "runtime": runtime}, priority)
+@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize("of", ["_cores", "mem_mb"])
+def test_where_nothing_runs_rules_give_way_for_one_job(
+    of: str, *, group: bool, tmp_path, caplog
+) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps([{"name": "cap", "by": "rule", "at_most": {"a": 0.5}, "of": of}]))
+    jobs = [Job("a", {"_cores": 3, "_nodes": 1, "mem_mb": 30}, priority) for priority in (1, 5, 2)]
+    if group:
+        for job in jobs:
+            job.name, job.jobs = "group", [Job("a", {})]
+    free = {"_cores": 4, "_nodes": 2**63 - 1, "mem_mb": 40, "_job_count": 9}
+    scheduler = ours(rules=rules)
+    assert scheduler.select_jobs(jobs, jobs, free, {}) == [jobs[1]]
+    assert "rule cap: nothing runs, and rules hold every job back" in caplog.text
+    left = [jobs[0], jobs[2]]
+    busy = {"_cores": 4, "_nodes": 2**63 - 2, "mem_mb": 40, "_job_count": 8}  # it takes no core
+    assert scheduler.select_jobs(left, left, busy, {}) == []
+    # The job has failed: Snakemake says of it neither that it runs nor that it has ended.
+    free["_job_count"] = 3
+    other = Job("b", {"_cores": 1, "_nodes": 1})
+    assert scheduler.select_jobs([*left, other], left, free, {}) == [other]
+    assert scheduler.select_jobs(left, left, free, {}) == [jobs[2]]
+    assert caplog.text.count("give way") == 1
 
 
-def test_looking_ahead_starts_what_the_end_waits_for_after_priority() -> None:
-    first, other, later, last = timed("a", 1), timed("b", 5), timed("c", 3), timed("d", 4)
-    dag = Dag({later: [first], last: [later]})  # behind a 8 minutes, behind b 5
-    jobs = [other, first]
-    for priority, best in ((0, first), (1, other)):
-        other.priority = priority
-        scheduler = ours(dag, lookahead=True)
-        assert scheduler.select_jobs(jobs, [*jobs, later, last], {"_cores": 1}, {}) == [best]
-
-
-def test_looking_ahead_sees_jobs_that_are_new_and_those_of_groups() -> None:
-    first, other, later = timed("a", 1), timed("b", 5), timed("c", 9)
-    dag = Dag()
-    scheduler = ours(dag, lookahead=True)
-    jobs = [first, other]
-    assert scheduler.select_jobs(jobs, jobs, {"_cores": 1}, {}) == [other]
-    dag.needs[later] = [first]  # as after a checkpoint
-    group = timed("group", 1)
-    group.jobs = lambda: [later]
-    dag.needs[later] = [first]
-    assert scheduler.select_jobs([other, group], [other], {"_cores": 1}, {}) == [group]
-    fresh = ours(dag, lookahead=True)
-    assert fresh.select_jobs(jobs, [*jobs, later], {"_cores": 1}, {}) == [first]
-
-
-def test_looking_ahead_without_runtimes_is_said_once_and_starts_what_is_best_now(caplog) -> None:
-    jobs = [Job("a", {"_cores": 1}), Job("b", {"_cores": 2, "runtime": "long"})]
-    scheduler = ours(lookahead=True)
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            assert scheduler.select_jobs(jobs, jobs, {"_cores": 2}, {}) == [jobs[1]]
-    said = [record.message for record in caplog.records]
-    assert said == ["schedopt: no job states its runtime, by which to look ahead"]
+def test_a_job_that_failed_holds_no_share(tmp_path) -> None:
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps([{"by": "rule", "at_most": {"a": 0.5}}]))
+    jobs = [Job("a", {"_cores": 2}), Job("a", {"_cores": 1}), Job("b", {"_cores": 1})]
+    scheduler = ours(rules=rules)
+    assert scheduler.select_jobs(jobs[:1], jobs, {"_cores": 4}, {}) == jobs[:1]
+    assert scheduler.select_jobs(jobs[2:], jobs, {"_cores": 4}, {}) == jobs[2:]
+    assert scheduler.select_jobs(jobs[1:2], jobs, {"_cores": 3}, {}) == jobs[1:2]
 
 
 def test_what_fails_is_logged_and_left_to_the_greedy_scheduler(caplog) -> None:

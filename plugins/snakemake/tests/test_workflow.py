@@ -98,13 +98,18 @@ def test_a_workflow_of_two_hundred_jobs_from_start_to_end(tmp_path: Path) -> Non
     assert {json.loads(line)["waits"] for line in waits.read_text().splitlines()} >= {"outbid"}
 
 
-def test_a_workflow_that_looks_ahead_ends_too(tmp_path: Path) -> None:
-    folder = workflow(tmp_path, 8)
-    text = (folder / "Snakefile").read_text().replace("mem_mb=100", "mem_mb=100, runtime=3")
-    (folder / "Snakefile").write_text(text)
-    said = ran(folder, "--scheduler-schedopt-lookahead")
-    assert "34 of 34 steps (100%) done" in said
-    assert "no job states its runtime" not in said
+def test_rules_that_hold_every_job_back_give_way_and_the_workflow_ends(tmp_path: Path) -> None:
+    rules, profile = tmp_path / "rules.json", tmp_path / "profile"
+    rules.write_text('[{"name": "cap", "by": "rule", "at_most": {"a": 0.5}}]')
+    profile.mkdir()
+    (profile / "config.yaml").write_text(f"scheduler-schedopt-rules: {rules}\n")
+    (tmp_path / "Snakefile").write_text(
+        'rule all:\n    input: expand("{i}.txt", i=range(3))\n'
+        'rule a:\n    output: "{i}.txt"\n    threads: 3\n    shell: "touch {output}"\n'
+    )
+    said = ran(tmp_path, "--profile", profile)
+    assert "4 of 4 steps (100%) done" in said
+    assert said.count("rule cap: nothing runs, and rules hold every job back") == 1
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:

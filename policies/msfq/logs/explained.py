@@ -8,7 +8,6 @@ import numpy as np
 
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.instances.msfq.site import Quotas
 from schedopt.instances.starts import Because, InItsPlace, Sooner
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.plain import Machine, limited
@@ -67,13 +66,6 @@ class _Replayed:
         self.jobs, self.starts, self.ends = jobs, starts, starts + jobs.run
         self.machine, self.order = machine, order
         self.key = rules.key_of(order) if order is not None else None
-        if order is not None and order.key == "quotas":
-            self.key = self._level
-
-    def _level(self, machine: Machine, job: int) -> float:
-        """Return minus the priority of a job in queues with quotas."""
-        quotas = self.order.quotas if self.order is not None else Quotas()
-        return -quotas.priority.get(machine.label(job, quotas.priority_by) or "", 0.0)
 
     def running(self, now: float) -> Any:
         """Tell which jobs run once everything that starts at this time has started."""
@@ -151,7 +143,7 @@ def _rule(seen: _Replayed, machine: Machine, job: int, other: int, rows: Any) ->
         head = min(waiting.tolist(), key=lambda one: (key(machine, one), one))
         if head != job:
             return "passed", f"it could have delayed row {rows[head]}, which was first in line"
-    return "passed", "it fits the machine, but not its queue's quota or its own reservation"
+    return "passed", "it fits the machine, but not its own reservation"
 
 
 def _earlier(starts: Floats, again: Floats, job: int, called: Callable[[int], str]) -> Sooner:

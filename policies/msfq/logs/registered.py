@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from schedopt.instances.msfq.site import Priority, Quotas, Weights
+from schedopt.instances.msfq.site import Priority, Weights
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
 from schedopt.policies.msfq.logs import rules
@@ -52,12 +52,8 @@ def _least_served(half_life: float = HALF_LIFE, fill: str = "easy") -> Order:
 
 
 def _weighted(priority: str | None = None) -> Order:
-    site = Priority() if priority is None else read_site(priority, Priority)
+    site = Priority() if priority is None else read_site(priority)
     return Order("weighted", site.backfill, priority=site)
-
-
-def _kueue(quotas: str | None = None) -> Order:
-    return Order("quotas", quotas=Quotas() if quotas is None else read_site(quotas, Quotas))
 
 
 for _name, _order, _summary, _section in (
@@ -124,14 +120,6 @@ _policy(
     "a site's own priorities: a weighted sum of factors, with or without backfilling",
     f"{SLURM}, with shares and qualities of service; logarithms as in F1",
     priority=text("a file of weights, or the JSON itself"),
-)
-_policy(
-    "kueue",
-    _kueue,
-    "queues with quotas, in cohorts in which they borrow; by priority, then creation",
-    "Kueue, ClusterQueue and hierarchical Cohort; no preemption, no lending limits",
-    plans=False,
-    quotas=text("a file of quotas, or the JSON itself"),
 )
 _policy(
     "fair-share-decay",

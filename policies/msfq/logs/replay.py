@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
-from schedopt.instances.msfq.site import Priority, Quotas
+from schedopt.instances.msfq.site import Priority
 from schedopt.policies.msfq.logs.plain import accounts, limited, sizes
 from schedopt.policies.registry import NotApplicableError
 
@@ -30,8 +30,8 @@ class Order:
     """What a compiled replay plays; `rules` says what each means.
 
     ``key`` is ``arrival``, ``shortest``, ``longest``, ``smallest``, ``widest``, ``f1``, ``wfp3``,
-    ``weighted``, of which ``priority`` tells the weights, ``quotas``, or ``conservative``; ``fill``
-    one of `FILLS`. With ``arrival``, ``fill_key`` may be another fixed order, in which jobs may
+    ``weighted``, of which ``priority`` tells the weights, or ``conservative``; ``fill`` one of
+    `FILLS`. With ``arrival``, ``fill_key`` may be another fixed order, in which jobs may
     pass the first. A job that is ``first`` goes before all others, whatever the key.
     """
 
@@ -39,7 +39,6 @@ class Order:
     fill: str = "stop"
     fill_key: str | None = None
     priority: Priority = field(default_factory=Priority)
-    quotas: Quotas = field(default_factory=Quotas)
     first: int = -1
 
     @property
@@ -49,23 +48,10 @@ class Order:
         return self.priority.by if weights.fair_share or weights.usage else None
 
     def expect_suits(self, queue: Instance) -> None:
-        """Raise `NotApplicableError` if a log lacks a column that weights or quotas go by."""
-        weights, quotas, jobs = self.priority.weights, self.quotas, queue.jobs
-        for what, column, asked in (
-            ("qos", self.priority.qos_by, weights.qos),
-            ("a quota", quotas.by, quotas.queues),
-            ("priority", quotas.priority_by, quotas.priority),
-        ):
-            if asked and jobs.labels(column) is None:
-                raise NotApplicableError(f"{what} goes by {column}, which this log does not say")
-        if quotas.queues and queue.partitions:
-            raise NotApplicableError("quotas are for a machine without partitions")
-        labels = jobs.labels(quotas.by)
-        if quotas.queues and labels is not None:
-            for code in np.unique(labels.codes).tolist():
-                if code < 0 or labels.names[code] not in quotas.queues:
-                    name = "nobody knows" if code < 0 else labels.names[code]
-                    raise NotApplicableError(f"no quota for jobs whose {quotas.by} is {name}")
+        """Raise `NotApplicableError` if a log lacks the column that qualities of service go by."""
+        column = self.priority.qos_by
+        if self.priority.weights.qos and queue.jobs.labels(column) is None:
+            raise NotApplicableError(f"qos goes by {column}, which this log does not say")
 
 
 class Site(NamedTuple):
@@ -92,8 +78,6 @@ def replay(
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
         return _conservative(jobs, site, log)
-    if order.key == "quotas":
-        return _quotas(jobs, site, order, log)
     if order.key in ("wfp3", "weighted"):
         return _weighed(jobs, site, order, log)
     return _ordered(jobs, site, order, log)
@@ -244,57 +228,6 @@ def _levels(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
     each = [levels.get(name, 0.0) for name in names.names]
     found: Floats = np.array([*each, 0.0])[names.codes]
     return found
-
-
-def _quotas(jobs: Jobs, site: Site, by: Order, log: Log) -> Floats:
-    from schedopt.policies.msfq.logs import quota_kernels as kernels
-
-    quotas = by.quotas
-    n, count = len(jobs), len(quotas.queues)
-    tree = quotas.tree(("servers", *(jobs.needs.names if jobs.needs else ())))
-    # After the queues that are named comes one, without limits, for all others.
-    above = np.array([*tree.parent[:count], -1, *tree.parent[count:]], np.int64)
-    above[above >= count] += 1
-    free = [[2**62] * (1 + len(site.amounts))]
-    nominal, most = (
-        np.array(
-            [
-                [2**62 if one is None else min(one, 2**62) for one in node]
-                for node in (*of[:count], *free, *of[count:])
-            ],
-            np.int64,
-        )
-        for of in (tree.nominal, tree.most)
-    )
-    at = {name: i for i, name in enumerate(quotas.queues)}
-    names = jobs.labels(quotas.by)
-    queue = np.full(n, count)
-    if names is not None:
-        queue = np.array([*(at.get(name, count) for name in names.names), count])[names.codes]
-    levels = _levels(jobs, quotas.priority_by, quotas.priority)
-    if by.first >= 0:
-        levels[by.first] = np.inf
-    order = np.argsort(-levels, kind="stable")
-    rank = np.empty(n, np.int64)
-    rank[order] = np.arange(n)
-    own = kernels.Shared(
-        parent=above,
-        nominal=nominal,
-        most=most,
-        used=np.zeros_like(most),
-        queue=queue,
-        rank=rank,
-        line=np.empty(n, np.int64),
-        after=np.empty(n, np.int64),
-        strict=np.array([*(one.strict for one in quotas.queues.values()), False]),
-        at=np.empty(count + 1, np.int64),
-        state=np.empty(count + 1, np.int64),
-        borrows=np.zeros(count + 1, np.bool_),
-    )
-    starts = played(kernels.shared, log, machine_of(jobs, site), own)
-    if waiting := int(np.isinf(starts).sum()):
-        raise NotApplicableError(f"{waiting} jobs need more than their queues may use")
-    return starts
 
 
 def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:

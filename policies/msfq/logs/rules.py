@@ -5,10 +5,10 @@ skip those that do not fit (``skip``); or reserve servers for the first that doe
 others pass as long as they do not delay it (``easy``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import exp, inf, log, log10
 
-from schedopt.instances.msfq.site import Priority, Quotas
+from schedopt.instances.msfq.site import Priority
 from schedopt.policies.msfq.logs.plain import Machine, Rule
 from schedopt.policies.msfq.logs.replay import Order
 
@@ -130,8 +130,6 @@ def key_of(order: Order) -> Key | None:
 
 def of(order: Order) -> Rule:
     """Return the plain definition of a compiled replay."""
-    if order.key == "quotas":
-        return Borrowing(order.quotas, order.first)
     if (usual := key_of(order)) is None:
         return Conservative()
 
@@ -208,80 +206,3 @@ class Conservative:
             if all(fits(at) for at in [time, *changes]):
                 return time
         raise RuntimeError("a job wider than the machine")
-
-
-class Borrowing:
-    """Queues with quotas in cohorts, where they borrow what others leave unused, as in Kueue.
-
-    At each event there are turns until nobody is left to look at. In a turn the first of each queue
-    comes, by priority and then by submit; of these first those within their queue's own quota, then
-    those who borrow. Who fits starts. Who does not is passed by the next of its queue, in the next
-    turn, unless the queue is strict; who did at the turn's beginning is looked at once more.
-    """
-
-    def __init__(self, quotas: Quotas, first: int = -1) -> None:
-        self.quotas, self.first, self.used = quotas, first, dict[int, list[int]]()
-
-    def __call__(self, machine: Machine) -> None:
-        """Return the quota of ended jobs, then take turns."""
-        names = ("servers", *(machine.jobs.needs.names if machine.jobs.needs else ()))
-        self.tree, by = self.quotas.tree(names), self.quotas.by
-        self.used = self.used or {node: [0] * len(names) for node in range(len(self.tree.parent))}
-        for job in machine.ended:
-            self._hold(machine, job, -1)
-        lines: dict[str, list[tuple[float, int]]] = {}
-        for job in machine.waiting:
-            level = self.quotas.priority.get(machine.label(job, self.quotas.priority_by) or "", 0.0)
-            level = inf if job == self.first else level
-            lines.setdefault(machine.label(job, by) or "", []).append((-level, job))
-        for line in lines.values():
-            line.sort()
-        while any(lines.values()):
-            turn = [
-                (self._borrows(machine, line[0][1]), *line[0], name)
-                for name, line in lines.items()
-                if line
-            ]
-            fitting = {job for _, _, job, _ in turn if self._admits(machine, job)}
-            for _, _, job, name in sorted(turn):
-                if self._admits(machine, job):
-                    self._hold(machine, job, 1)
-                    machine.start(job)
-                    lines[name].pop(0)
-                elif job not in fitting:
-                    strict = name in self.quotas.queues and self.quotas.queues[name].strict
-                    lines[name] = [] if strict else lines[name][1:]
-
-    def _path(self, machine: Machine, job: int) -> list[int]:
-        """Return the nodes that a job counts in: its queue, and the cohorts above."""
-        name = machine.label(job, self.quotas.by)
-        path = [list(self.quotas.queues).index(name)] if name in self.quotas.queues else [-1]
-        while path[-1] >= 0:
-            path.append(self.tree.parent[path[-1]])
-        return path[:-1]
-
-    def _hold(self, machine: Machine, job: int, sign: int) -> None:
-        for node in self._path(machine, job):
-            for r, need in enumerate((machine.need[job], *machine.more[job])):
-                self.used[node][r] += sign * need
-
-    def _within(
-        self,
-        machine: Machine,
-        job: int,
-        limits: Sequence[Sequence[int | None]],
-        path: Sequence[int],
-    ) -> bool:
-        needs = machine.need[job], *machine.more[job]
-        return all(
-            most is None or used + need <= most
-            for node in path
-            for used, need, most in zip(self.used[node], needs, limits[node], strict=True)
-        )
-
-    def _borrows(self, machine: Machine, job: int) -> bool:
-        return not self._within(machine, job, self.tree.nominal, self._path(machine, job)[:1])
-
-    def _admits(self, machine: Machine, job: int) -> bool:
-        within = self._within(machine, job, self.tree.most, self._path(machine, job))
-        return within and machine.fits(job)

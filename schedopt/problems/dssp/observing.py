@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from itertools import accumulate
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schedopt.instances.cells import Cells, Source
 from schedopt.instances.decimals import as_written
@@ -28,18 +29,6 @@ class Task(NamedTuple):
     start: float
     end: float
     pool: str = ""  # of whose processors; empty where that is not known, or there are no pools
-
-
-@dataclass(frozen=True)
-class Old:
-    """What was planned."""
-
-    # When each job that is run starts and ends; None where that is not said.
-    spans: Mapping[str, Span]
-    # How many processors each of them holds at most.
-    widths: Mapping[str, int] = field(default_factory=dict)
-    # The tasks of each of them, where they are known.
-    tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
 
 
 class StateRow(NamedTuple):
@@ -78,6 +67,7 @@ class Begun:
     past: Sequence[Task] = ()  # what of it has run, or runs until its end
     width: int = 1  # the processors of each of them
     lost: float = 0.0  # the processor time that failed
+    at: float = 0.0  # when that is
 
     @property
     def start(self) -> float:
@@ -89,6 +79,13 @@ class Begun:
         """When the last begun task ends."""
         return max(task.end for task in self.past)
 
+    @property
+    def widest(self) -> int:
+        """The most processors that it held at once."""
+        changes = [(task.start, self.width) for task in self.past]
+        changes += [(task.end, -self.width) for task in self.past]
+        return max(self.width, *accumulate(change for _, change in sorted(changes)))
+
     def running(self, at: float) -> list[tuple[float, int, str]]:
         """Return the processors held, by pool, and until when."""
         return [(task.end, self.width, task.pool) for task in self.past if task.end > at]
@@ -96,6 +93,26 @@ class Begun:
     def used(self) -> float:
         """Return the processor time that is used already, or by the ends of what runs."""
         return self.lost + self.width * sum(task.end - task.start for task in self.past)
+
+
+@dataclass(frozen=True)
+class Old:
+    """What was planned."""
+
+    # When each job that is run starts and ends; None where that is not said.
+    spans: Mapping[str, Span]
+    # How many processors each of them holds at most.
+    widths: Mapping[str, int] = field(default_factory=dict)
+    # The tasks of each of them, where they are known.
+    tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
+    # The progress of jobs, of those too that are not run, when the plan was made.
+    begun: Mapping[str, Begun] = field(default_factory=dict)
+    answer: Any = None  # which question the plan answers, and the answer, where that is known
+
+    @property
+    def at(self) -> float:
+        """When it was last planned again, or 0."""
+        return max((begun.at for begun in self.begun.values()), default=0.0)
 
 
 def time_told(night: Instance, text: str, place: str) -> float:
@@ -179,7 +196,7 @@ def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[B
             if known not in ("", *pools):
                 raise InputError(f"a pool of {job.name}", found=shown(known), place="pool")
             past = [task._replace(pool=known or task.pool) for task in begun.past]
-            found.append(replace(begun, past=past))
+            found.append(replace(begun, past=past, at=at))
     return _standing(night, found, at, notes), notes
 
 
@@ -216,19 +233,23 @@ def pool_of(night: Instance, processor: int) -> str:
 
 
 def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[str]) -> Begun:
+    before = old.begun.get(job.name, Begun())
+    if told is None and before.status == "done":
+        return before
     row = told or StateRow("")
     tasks, width = _planned(job, old, row, at)
-    begun = [task for task in tasks if task.start < at and not _same(task.start, at)]
-    status = row.status or _by_plan(tasks, begun, at)
-    if status == "waiting":
-        return Begun()
+    past, count = {*before.past}, sum(map(len, job.stages or ((0,),)))
+    begun = [t for t in tasks if t in past or (t.start < at and not _same(t.start, at))]
+    status = row.status or _by_plan(count, begun, at)
+    known = status == "failed" and before.lost and not before.past  # that it failed, long since
+    if status == "waiting" or (known and row.start is not None and row.start < before.at):
+        return Begun(lost=before.lost)
     if status == "failed":
         until = at if row.end is None else row.end
-        return Begun(
-            "waiting", lost=width * sum(max(0.0, min(t.end, until) - t.start) for t in begun)
-        )
+        lost = width * sum(max(0.0, min(t.end, until) - t.start) for t in begun)
+        return Begun(lost=before.lost + lost)
     if status == "done":
-        return Begun("done", _ended(job, tasks, row, at), width)
+        return Begun("done", _ended(job, tasks, row, at), width, before.lost)
     if not begun:
         if not tasks or (row.start is None and not _same(min(t.start for t in tasks), at)):
             expected = "when it started: it is not in the plan by now"
@@ -239,19 +260,18 @@ def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[
         running = [max(begun, key=lambda task: task.end)]
     if row.end is not None:
         begun = [task._replace(end=row.end) if task in running else task for task in begun]
-    elif not running and len(begun) == len(tasks):
+    elif not running and len(begun) == count:
         last = max(begun, key=lambda task: task.end)
         begun = [task._replace(end=at) if task is last else task for task in begun]
         notes.append(f"{job.name} should have ended at {last.end:g}: it is taken to end now")
-    done = len(begun) == len(tasks)
-    return Begun("done" if done else "running", begun, width)
+    return Begun("done" if len(begun) == count else "running", begun, width, before.lost)
 
 
-def _by_plan(tasks: Sequence[Task], begun: Sequence[Task], at: float) -> str:
-    """Return a job's planned status, where nothing is reported."""
+def _by_plan(count: int, begun: Sequence[Task], at: float) -> str:
+    """Return the planned status of a job of so many tasks, where nothing is reported."""
     if not begun:
         return "waiting"
-    done = len(begun) == len(tasks) and all(task.end <= at * NEAR for task in begun)
+    done = len(begun) == count and all(task.end <= at * NEAR for task in begun)
     return "done" if done else "running"
 
 
@@ -269,7 +289,10 @@ def _ended(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Ta
 
 def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], int]:
     """Return when each task of a job runs, at guessed lengths, and on how many processors."""
+    before, tasks = old.begun.get(job.name, Begun()), old.tasks.get(job.name)
     span, wide = old.spans.get(job.name), old.widths.get(job.name)
+    if before.past:
+        span = (before.start, before.end)
     start = row.start if row.start is not None else (span[0] if span else None)
     count = row.processors if row.processors is not None else wide
     told = row.processors not in (None, wide) or not (
@@ -277,8 +300,14 @@ def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], 
     )
     if row.status in ("failed", "done") and row.start is None:
         told = False
-    if not told and job.name in old.tasks and job.stages is not None:
-        return list(old.tasks[job.name]), job.processors
+    if not told and before.past:
+        if tasks is None and job.name in old.spans and job.stages is not None:
+            count = max(1, (wide or 0) // job.processors)
+            return replayed(job, before.at, count, before.past), before.width
+        past = {task[:2] for task in before.past}
+        return [*before.past, *(t for t in tasks or () if t[:2] not in past)], before.width
+    if not told and tasks is not None and job.stages is not None:
+        return list(tasks), job.processors
     if start is None or row.status == "waiting":
         return [], job.processors
     if job.stages is None:  # one block, which nobody can look into
@@ -293,17 +322,19 @@ def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], 
     return replayed(job, start, count // job.processors), job.processors
 
 
-def replayed(job: Job, start: float, wide: int) -> list[Task]:
+def replayed(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
     """Return a job's tasks, stage after stage in the file's order, so many at a time."""
-    found: list[Task] = []
+    found = list(past)
+    begun = {task[:2] for task in past}
     for s, stage in enumerate(job.stages or ()):
-        free = [start] * min(wide, len(stage))
+        free = sorted(max(start, task.end) for task in past if task.stage == s)[-wide:]
+        free = [start] * (min(wide, len(stage)) - len(free)) + free
         for i, length in enumerate(stage):
-            begin = heappop(free)
-            found.append(Task(s, i, begin, begin + length))
-            heappush(free, begin + length)
-        start = max(free)
-        start = max(start, *(task.end for task in found if task.stage == s))
+            if (s, i) not in begun:
+                begin = heappop(free)
+                found.append(Task(s, i, begin, begin + length))
+                heappush(free, begin + length)
+        start = max(start, *free)
     return found
 
 

@@ -8,7 +8,7 @@ from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights
 from schedopt.problems.dssp import drawing, showing
 from schedopt.problems.dssp.planning import Chosen, in_time, lateness, of_nights, plan, schedules_of
 from schedopt.problems.dssp.reasons import Reason, reasons
-from schedopt.problems.shown import Cell, Section, ShownTable
+from schedopt.problems.shown import Section, ShownTable, cell
 from schedopt.solvers.result import Result
 
 SHARES = {
@@ -147,13 +147,5 @@ def _lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
 def _all(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> ShownTable:
     columns = plan(instance, result, run)
     heads = tuple("runs" if column.title == "run" else column.title for column in columns)
-    rows = zip(*(map(_text, column.cells) for column in columns), strict=True)
+    rows = zip(*(map(cell, column.cells) for column in columns), strict=True)
     return ShownTable(title="plan", heads=heads, rows=tuple(rows)).filled()
-
-
-def _text(cell: Cell) -> str:
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int | float):
-        return number(cell)
-    return cell or ""

@@ -253,8 +253,9 @@ def plan(
         widths |= wide
         ends |= schedule.completion
         late |= lateness(instance, schedule)
+    if run is not None:
+        why |= dict.fromkeys((name for name in on if name not in ends), LATE)
     if instance.beyond:
-        why |= dict.fromkeys((name for name in on if run is not None and name not in ends), LATE)
         for name in _waited_for(instance, [name for name in on if name not in why]):
             why.pop(name, None)  # though it earns nothing
     names = [job.name for job in instance.jobs]

@@ -5,10 +5,12 @@ within the part of that reward that stability may cost; then the best reward wit
 The tasks run in the old order where that costs nothing, and else as the best dispatcher has them.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, nextafter
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -18,6 +20,8 @@ from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.planned import Floats
+from schedopt.instances.errors import InputError, shown
+from schedopt.instances.protocol import identity
 from schedopt.problems.dssp.observing import (
     Begun,
     Old,
@@ -36,12 +40,13 @@ from schedopt.problems.dssp.planning import (
     plan,
     schedules_of,
 )
-from schedopt.problems.dssp.reasons import reasons
+from schedopt.problems.dssp.reasons import moment, reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
 from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
 from schedopt.solvers.result import Result
 from schedopt.validation.documents import check
 
+BEGUN = "begun"  # the column of a plan that says of each job what had begun when it was made
 STAY = "stay"  # what the rule is called that keeps what was planned
 FEW = ("cpa", "least-slack")
 """Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
@@ -92,9 +97,18 @@ def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
 
 
 def _old_from(rows: Sequence[PlanRow]) -> Old:
+    """Return the plan of a table; one of `replan` says what had begun then."""
     runs = {row["job"]: row for row in rows if row["run"]}
     widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
-    return Old({name: _span(row) for name, row in runs.items()}, widths)
+    begun: dict[str, Begun] = {}
+    for row in rows:
+        if text := row.get(BEGUN):
+            try:
+                begun[row["job"]] = msgspec.json.decode(text, type=Begun)
+            except msgspec.MsgspecError:
+                expected = f"what `replan` wrote of {shown(row['job'])}"
+                raise InputError(expected, found=shown(text), place=BEGUN) from None
+    return Old({name: _span(row) for name, row in runs.items()}, widths, begun=begun)
 
 
 def _span(row: PlanRow) -> tuple[float, float] | None:
@@ -116,25 +130,38 @@ def replan(
     *,
     stay: float,
     constraints: Sequence[Constraint],
+    how: Sequence[object] = (),
 ) -> Replanned:
-    """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from."""
+    """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from.
+
+    A plan that answers this very question, asked in the same way, stays.
+    """
     refuse_nights(night, "replan")
-    old = planned if isinstance(planned, Old) else old_of(night, planned)
     now = time_told(night, str(at), "at")
+    old = planned if isinstance(planned, Old) else old_of(night, planned)
+    if now < old.at:
+        expected = f"a time from {moment(night, old.at)} on, when it was planned again"
+        raise InputError(expected, found=moment(night, now), place="at")
     told = state_of(night, state, now)
     begun, notes = observed(night, old, told, now)
     whole = replace(night, constraints=(*night.constraints, *constraints))
     rest = rest_of(whole, begun, now, told.levels)
     was = {name for name in old.spans if name not in rest.sure}
-    result, left_out = _solved(rest, old, was, solve, stay)
+    question = (identity(rest.instance).digest, stay, *how)
+    if old.answer is not None and old.answer[0] == question:
+        _, rest, result, run, left_out = old.answer
+    else:
+        rest, result, left_out = _solved(rest, old, was, solve, stay)
+        run = None if result.solution is None else _carried_out(rest, old, result)
     notes = [*notes, *rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
-    return _Merging(rest, old, result, notes).merged(told.jobs)
+    answer = (question, rest, result, run, left_out) if result.termination == "optimal" else None
+    return _Merging(rest, old, result, notes).merged(told.jobs, run, answer)
 
 
 def _solved(
     rest: Rest, old: Old, was: set[str], solve: Solve, stay: float
-) -> tuple[Result, list[str]]:
-    """Return the result nearest to the plan, and the rules that no plan can keep."""
+) -> tuple[Rest, Result, list[str]]:
+    """Return the result nearest to the plan, on what rest, and the rules that no plan can keep."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
     while True:
@@ -145,8 +172,9 @@ def _solved(
         dropped += sorted(map(str, lost))
         rules = tuple(rule for rule in night.constraints if rule.name not in lost)
         night = replace(night, constraints=rules)
+    rest = dataclasses.replace(rest, instance=night)
     if best.solution is None or was <= {*best.solution.selected}:
-        return best, dropped
+        return rest, best, dropped
     free = [job for job in night.jobs if job.name not in rest.sure]
     chosen = {*best.solution.selected}
     worth = total(job.reward for job in free if job.name in chosen) * (1 - as_written(stay))
@@ -160,10 +188,10 @@ def _solved(
     kept = solve(near, rules=[floor], start=best.solution, checked=False)  # only counted
     count = 0 if kept.solution is None else len({*names} & {*kept.solution.selected})
     if count <= len({*names} & chosen):
-        return best, dropped
+        return rest, best, dropped
     rule = AtLeast(name=STAY, jobs=tuple(names), count=count)
     final = solve(night, rules=[rule], start=kept.solution)
-    return (best if final.solution is None else final), dropped
+    return rest, (best if final.solution is None else final), dropped
 
 
 def _warm(rest: Rest, old: Old) -> Scheduled | None:
@@ -200,12 +228,11 @@ class _Merging:
         self.night, self.at = rest.night, rest.at
         self.rest, self.old, self.result, self.notes = rest, old, result, notes
 
-    def merged(self, told: Mapping[str, Any]) -> Replanned:
+    def merged(self, told: Mapping[str, Any], run: Result | None, answer: Any) -> Replanned:
         rest, result = self.rest, self.result
         if result.solution is None:
             notes = tuple(self.notes)
             return Replanned(result, rest.instance, rest.night, notes=notes)
-        run = _carried_out(rest, self.old, result)
         columns = plan(rest.instance, result, run)
         rows = _rows(columns)
         tasks: dict[str, list[Task]] = {}
@@ -234,6 +261,12 @@ class _Merging:
             spans,
             {n: row["processors"] or 1 for n, row in runs.items()},
             {n: tasks[n] for n in runs if tasks[n]},
+            {
+                n: begun
+                for n, begun in zip(self.night.index, rest.begun, strict=True)
+                if begun.past or begun.lost
+            },
+            answer,
         )
         return Replanned(
             columns=self._columns(columns, rows, change),
@@ -260,13 +293,12 @@ class _Merging:
             return
         row["start"] = begun.start
         row["late"] = row["late"] or 0.0
-        held = sum(count for _, count, _ in begun.running(self.at))
-        widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, held]
+        widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, begun.widest]
         row["processors"] = max(widths)
         if job.name in self.rest.sure:
             due = self.night.deadline if job.deadline is None else job.deadline
             row |= {"end": begun.end, "late": max(0.0, begun.end - due)}
-            row["processors"] = self.old.widths.get(job.name) or max(held, begun.width)
+            row["processors"] = self.old.widths.get(job.name) or begun.widest
 
     def _columns(self, shown: Plan, rows: Mapping[str, PlanRow], change: Mapping[str, str]) -> Plan:
         jobs = [*self.night.index]
@@ -283,6 +315,7 @@ class _Merging:
             *clock(self.night, starts, ends),
             Column("was", float, was),
             Column("change", str, [change.get(name, "") for name in jobs]),
+            Column(BEGUN, str, [_begun_cell(begun) for begun in self.rest.begun]),
         )
 
     def _why(
@@ -309,6 +342,17 @@ class _Merging:
         was = span[0] if span else None
         by_clock = [str(column.cells[0] or "") for column in clock(self.night, [was], [now])]
         return Change(name, change, was, now, why, *by_clock)
+
+
+def _begun_cell(begun: Begun) -> str:
+    """Return what a table says of a job that has begun or failed, for the next replanning."""
+    if not (begun.past or begun.lost):
+        return ""
+    if begun.status == "done" and begun.end <= begun.at:  # all that matters is how much it used
+        once = Task(0, 0, begun.start, begun.end)
+        lost = begun.used() - begun.width * (once.end - once.start)
+        begun = dataclasses.replace(begun, past=[once], lost=lost)
+    return msgspec.json.encode(begun).decode()
 
 
 def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:

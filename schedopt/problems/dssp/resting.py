@@ -79,6 +79,11 @@ class _Resting:
         self.night = night
         self.rules = list(night.constraints)
         self.names = {*night.index}
+        self.unpaid = {  # jobs that have ended, or will, too late to earn anything
+            job.name
+            for j, (job, one) in enumerate(zip(night.jobs, begun, strict=True))
+            if one.status == "done" and not night.worth(j, one.end)
+        }
         self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
         self.sure: list[str] = []
         self.parts: dict[str, str] = {}
@@ -168,7 +173,8 @@ class _Resting:
             return [self._ended(job, begun.end)]
         holds = {name: use[job.name] for name, use in self.seats.items() if use.get(job.name)}
         job = replace(job, holds=job.holds | holds, release=max(job.release, self.at))
-        if not self._possible(job, most):
+        waits = {*job.after} if begun.status == "waiting" else set()
+        if waits & self.unpaid or not self._possible(job, most):
             self.tasks[job.name] = (job.name, [])
             return [self._never(job)]
         if begun.status == "waiting":
@@ -206,7 +212,7 @@ class _Resting:
             priority=job.priority,
             groups=job.groups,
             stages=((0.0,),),
-            release=end,
+            release=end if self.night.end is None else min(end, self.night.end),
             deadline=job.deadline if end <= due else end,
         )
 

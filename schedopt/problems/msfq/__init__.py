@@ -40,7 +40,6 @@ class Msfq(Problem["Instance"]):
         "threshold": "schedopt.formulations.msfq.threshold:Threshold",
         "optimal-policy": "schedopt.formulations.msfq.optimal:OptimalPolicy",
         "bound": "schedopt.formulations.msfq.log_bound:LogBound",
-        "window": "schedopt.formulations.msfq.window:Window",
     }
     from_bounds: ClassVar = ("bound",)
     printed: ClassVar = {
@@ -60,10 +59,10 @@ class Msfq(Problem["Instance"]):
 
     def settings(self, instance: Instance, settings: Options) -> dict[str, Any]:
         """Return a policy's options, with a site's own policy as JSON in place of its file."""
-        from schedopt.instances.msfq.site import KINDS, inline
+        from schedopt.instances.msfq.site import inline
 
         return {
-            key: inline(value, KINDS[key]) if value and key in KINDS else value
+            key: inline(value) if value and key == "priority" else value
             for key, value in settings.items()
         }
 
@@ -91,11 +90,9 @@ class Msfq(Problem["Instance"]):
         return Question(instance, options=own, bounding=policy.name == "msfq" and exact)
 
     def comparable(self, result: Result, reference: Result) -> bool:
-        """Tell whether both are nonpreemptive, and know the same about sizes."""
+        """Tell whether both know the same about sizes."""
         from schedopt.policies.msfq.registration import knows_sizes
 
-        if hasattr(result.solution, "preemptions"):
-            return False
         knows = result.options.get("estimates") == "exact" or knows_sizes(result.policy or "")
         return reference.formulation != "optimal-policy" or not knows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold, Window
+from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold
 from schedopt.instances.msfq import (
     BoundedPareto,
     Bracketed,
@@ -21,12 +21,9 @@ from schedopt.instances.msfq import (
     Measures,
     OptimalTable,
     Partition,
-    Preempted,
     Replayed,
     Simulated,
-    Started,
     Thresholded,
-    Windowed,
 )
 from schedopt.instances.msfq.logs import Jobs, Labels, Needs
 from schedopt.problems import lazily
@@ -58,14 +55,10 @@ __all__ = [
     "OptimalPolicy",
     "OptimalTable",
     "Partition",
-    "Preempted",
     "Replayed",
     "Simulated",
-    "Started",
     "Threshold",
     "Thresholded",
-    "Window",
-    "Windowed",
     "admission_rule",
     "sample_path",
 ]

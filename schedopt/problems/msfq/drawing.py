@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from schedopt.instances.msfq import Instance, Windowed
+from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.answers import Answer, ClassTime, OptimalTable, Thresholded
 from schedopt.pictures.plain import objectives
 from schedopt.pictures.style import (
@@ -61,8 +61,6 @@ def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> 
     if queue is not None and queue.log is not None:
         from schedopt.problems.msfq import log_drawing
 
-        if len(documents) == 1 and isinstance(solutions[0], Windowed):
-            return log_drawing.window(documents[0], queue)
         found = log_drawing.replays(documents, queue)
         if found is not None:
             return found

@@ -8,20 +8,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted, number
-from schedopt.instances.msfq import Bracketed, Instance, Replayed, Windowed
+from schedopt.instances.msfq import Bracketed, Instance, Replayed
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.pictures.style import (
     BLUE,
     GREEN,
     GREY,
     ORANGE,
-    PALE,
     RED,
     keys,
     label,
     lines,
     panels,
-    sheet,
     title,
 )
 from schedopt.solvers.result import Result
@@ -157,34 +155,3 @@ def _held(begin: Floats, end: Floats, need: Any, edges: Floats) -> Floats:
         return found
 
     return np.diff(area(begin) - area(end)) / np.diff(edges)
-
-
-def window(document: Result[Windowed], queue: Instance) -> Figure:
-    """Draw a window's jobs as bars, each on a line of its own: waiting pale, running coloured."""
-    found = document.solution
-    assert found is not None  # noqa: S101  for type checkers
-    jobs = queue.jobs.take(slice(found.first, found.first + found.count))
-    starts = np.array([one.start for one in found.starts])
-    zero = float(jobs.submit[0])
-    unit, word = unit_of(float((starts + jobs.run).max()) - zero)
-    figure, axes = sheet((9, 1.5 + 0.16 * len(jobs)))
-    at = np.arange(len(jobs))
-    axes.barh(
-        at,
-        (starts - jobs.submit) / unit,
-        left=(jobs.submit - zero) / unit,
-        color=PALE,
-        label="waits",
-    )
-    axes.barh(at, jobs.run / unit, left=(starts - zero) / unit, color=BLUE, label="runs")
-    for row, need in zip(at.tolist(), jobs.need.tolist(), strict=True):
-        axes.annotate(
-            f" {need}", ((starts + jobs.run - zero)[row] / unit, row), fontsize=6, va="center"
-        )
-    axes.invert_yaxis()
-    axes.set_ylabel(f"jobs {found.first} to {found.first + found.count - 1}, servers beside each")
-    axes.set_yticks([])
-    axes.set_xlabel(f"{word} since the first submit")
-    axes.set_title(title(document, "mean response time"), fontsize=10)
-    axes.legend(frameon=False, fontsize=8)
-    return figure

@@ -11,11 +11,9 @@ from schedopt.instances.msfq.answers import (
     Expected,
     LogAnswer,
     Measures,
-    Preempted,
     Replayed,
     Simulated,
     Thresholded,
-    Windowed,
 )
 from schedopt.problems.shown import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
@@ -50,33 +48,27 @@ def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
         yield "mean wait", number(found.mean_wait)
         yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
         yield "utilization", f"{found.utilization:.1%}"
-    elif isinstance(found, Preempted):
-        yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
-        yield "preemptions", f"{found.preemptions:,}; a reference, which no cluster runs"
-    if isinstance(found, Replayed | Preempted) and found.confidence is not None:
+    if isinstance(found, Replayed) and found.confidence is not None:
         of = "for the process that the log is a part of; for the log itself it is exact"
         yield "by batch means", f"± {number(found.confidence)} (95%) {of}"
     if isinstance(found, Bracketed):
         yield "best policy", found.policy
-    elif isinstance(found, Windowed):
-        yield "window", f"{found.count:,} jobs from row {found.first:,} on, alone on the machine"
 
 
 def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
     """Return what a replay of a log measures, as the tables of a bench head it."""
     found = result.solution
-    if not isinstance(found, Preempted | Replayed):
+    if not isinstance(found, Replayed):
         return {}
     told: dict[str, float | None] = {"response": found.mean_response_time}
     told["± of batches"] = found.confidence
     told["slowdown"] = found.mean_bounded_slowdown
-    if isinstance(found, Replayed):
-        told |= {
-            "wait": found.mean_wait,
-            "utilization": found.utilization,
-            "lost": found.loss_of_capacity,
-            "fairness": found.fairness,
-        }
+    told |= {
+        "wait": found.mean_wait,
+        "utilization": found.utilization,
+        "lost": found.loss_of_capacity,
+        "fairness": found.fairness,
+    }
     return {name: value for name, value in told.items() if value is not None}
 
 
@@ -98,12 +90,6 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
             )
     elif isinstance(found, Bracketed):
         yield from _bracket(found)
-    elif isinstance(found, Windowed):
-        yield ShownTable(
-            title=f"starts{_more(len(found.starts))}",
-            heads=("job", "start"),
-            rows=tuple((str(one.job), number(one.start)) for one in found.starts[:MOST]),
-        )
 
 
 def _bracket(found: Bracketed) -> Tables:

@@ -7,28 +7,23 @@ from math import fsum
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from schedopt.instances.msfq import Bracketed, Instance, Windowed
+from schedopt.instances.msfq import Bracketed, Instance
 from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import Floats
 from schedopt.solvers.clock import now
 
 if TYPE_CHECKING:
-    from schedopt.formulations.msfq import Window
     from schedopt.formulations.protocol import Formulation
 
 MANY = 200_000  # jobs beyond which only policies are tried that are fast however long the queue
 FAST = ("first-fit", "easy", "easy-sjbf", "sjf", "saf", "f1")
 
 
-def start(model: Formulation, seconds: float | None = None) -> Bracketed | Windowed | None:
-    """Return the best of all policies on a log, or of the schedules that they give a window."""
-    from schedopt.formulations.msfq import LogBound, Window
+def start(model: Formulation, seconds: float | None = None) -> Bracketed | None:
+    """Return the best of all policies on a log."""
+    from schedopt.formulations.msfq import LogBound
 
-    if isinstance(model, LogBound):
-        return best_policy(model.instance, seconds)
-    return best_order(model, seconds) if isinstance(model, Window) else None
+    return best_policy(model.instance, seconds) if isinstance(model, LogBound) else None
 
 
 def at_once(model: Formulation) -> tuple[None, float | None]:
@@ -99,18 +94,3 @@ def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
         bounds={},
         schedule=packed(best[2]),
     )
-
-
-def best_order(model: Window, seconds: float | None = None) -> Windowed:
-    """Return the best schedule of a window that policies find, one of them at any rate."""
-    from schedopt.policies.msfq.logs.registration import started
-
-    bare = Instance(name="window", servers=model.instance.servers, log="window.csv")
-    alone, began = bare.with_jobs(model.jobs), now()
-    found: list[Windowed] = []
-    for name, own in settings(alone):
-        starts = started(alone, name, own.pop("estimates", "given"), **own)
-        found.append(model.scheduled(np.argsort(starts, kind="stable").tolist()))
-        if seconds is not None and now() - began > seconds:
-            break
-    return min(found, key=model.instance.objective_of)

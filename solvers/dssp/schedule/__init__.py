@@ -8,7 +8,6 @@ from schedopt.solvers.engine import Engine, as_cpsat_has_it, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
-    from schedopt.formulations.dssp.played import PlayedSample
     from schedopt.solvers.dssp.schedule.second_method import Starts
 
 MOST_STARTS = 20_000
@@ -19,45 +18,19 @@ def start_by_start(model: Schedule) -> Starts | None:
     """Return the columns of a program with one for each start, where there are not too many."""
     from schedopt.solvers.dssp.schedule.second_method import Starts
 
-    if (
-        not certain(model)
-        or not model.exact
-        or len(model.instance.late) > 1
-        or model.instance.beyond
-    ):
+    if not standing(model) or not model.exact or len(model.instance.late) > 1:
         return None
     return Starts.of(model)
 
 
 def standing(model: Schedule) -> bool:
     """Accept jobs on a machine whose capacity does not change."""
-    return certain(model) and not model.instance.beyond
-
-
-def certain(model: Schedule) -> bool:
-    """Accept an unchanged model with known run times."""
-    return unchanged(model) and model.sample is None
-
-
-def under_risk(model: Schedule) -> PlayedSample | None:
-    """Return the scenarios of a schedule under risk, as it was declared."""
-    return None if model.changed else model.sample
+    return unchanged(model) and not model.instance.beyond
 
 
 _HERE = "schedopt.solvers.dssp.schedule"
 _CERTIFY = f"{_HERE}.solving:certify"
 ENGINES = (
-    Engine(
-        "played",
-        solve=f"{_HERE}.at_risk:solve",
-        accepts=under_risk,
-        when="any declared rules under --risk",
-        proves="a bound, by prices of scenarios; the optimum where an order meets it",
-        certificate="prices of scenarios, without side constraints and windows of jobs' own; or "
-        "branching, where the bound is the selection's by planned times",
-        certify=f"{_HERE}.at_risk:certify",
-        confirmed_by="model",
-    ),
     Engine(
         "search",
         solve=f"{_HERE}.solving:search",
@@ -72,7 +45,7 @@ ENGINES = (
     Engine(
         "cp-sat",
         solve=f"{_HERE}.solving:by_cpsat",
-        accepts=certain,
+        accepts=unchanged,
         when="any declared rules; beyond 5,000 tasks under a time limit it does not get to search",
         proves="the optimum on the grid that the lengths are on",
         certificate="branching, where the bound is the selection's",

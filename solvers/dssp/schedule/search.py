@@ -264,15 +264,13 @@ def search(
     seconds: float | None = None,
     patience: int = 3_200,
     workers: int = 1,
-    trials: Callable[[], Trials] | None = None,
 ) -> FoundSchedule | None:
     """Search until the target is met, time is over, or `patience` moves were of no use.
 
     `starts` are sets of jobs to try first. `keeps` tells whether a set of jobs satisfies all side
     constraints; `caps` are those of them, sums by coefficient with an upper bound, that a move can
-    look at beforehand. `trials` makes what dispatches, if not as planned. Each worker has a seed of
-    its own; one worker makes the same moves each time, however long it is given. An interruption
-    ends the search and keeps what it found.
+    look at beforehand. Each worker has a seed of its own; one worker makes the same moves each
+    time, however long it is given. An interruption ends the search and keeps what it found.
     """
     stop = threading.Event()
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
@@ -282,8 +280,7 @@ def search(
 
     def work(seed: int) -> None:
         try:
-            made_of = Trials(night, seats) if trials is None else trials()
-            annealing = Annealing(made_of, caps, keeps, seed, starts)
+            annealing = Annealing(Trials(night, seats), caps, keeps, seed, starts)
             made.append(annealing)
             while annealing.fruitless < patience and not stop.is_set():
                 best = annealing.best

@@ -23,7 +23,7 @@ from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule, Selection
-    from schedopt.solvers.dssp.schedule.trial import Mask, Trials
+    from schedopt.solvers.dssp.schedule.trial import Mask
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
 """Planned utilizations from which the search starts."""
@@ -104,14 +104,12 @@ def told(
     best: Scheduled | None,
     bound: float | None,
     stopped: Termination,
-    *,
-    solver: str = "search",
 ) -> Result:
     """Return the result of a search."""
     return make_result(
         model,
         Run(limits),
-        solver=solver,
+        solver="search",
         version=version(),
         stopped=stopped,
         solution=best,
@@ -170,7 +168,6 @@ def searched(
     seconds: float | None,
     patience: int,
     target: float | None,
-    trials: Callable[[], Trials] | None = None,
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
     from schedopt.solvers.dssp.schedule.search import search as by_trials
@@ -189,12 +186,10 @@ def searched(
         seconds=seconds,
         patience=patience,
         workers=threads(limits),
-        trials=trials,
     )
     if best is None:
         return None, run.interrupted
-    kept = best.starts if trials else None  # under risk their order counts
-    return model.replayed(best.jobs.tolist(), best.starts, kept), run.interrupted
+    return model.replayed(best.jobs.tolist(), best.starts), run.interrupted
 
 
 def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:

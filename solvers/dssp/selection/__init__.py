@@ -225,8 +225,6 @@ SAMPLED = Engine(
     accepts=under_risk,
     when="any declared rules under --risk",
     proves="a bound, by prices of scenarios; the optimum where a selection meets it",
-    certificate="prices of scenarios, without side constraints and windows of jobs' own",
-    certify="schedopt.solvers.dssp.selection.sampled:certify",
     confirmed_by="model",
 )
 EVERY = Engine(

@@ -46,15 +46,9 @@ class Bound(NamedTuple):
 
 
 class Relaxation:
-    """The relaxation of a sample average program by prices, over the open jobs.
+    """The relaxation of a sample average program by prices, over the open jobs."""
 
-    With ``each``, jobs need not share the scenarios in which they are in time under a chance.
-    """
-
-    def __init__(
-        self, model: Selection, sample: Sample, program: Program, *, each: bool = False
-    ) -> None:
-        self.each = each
+    def __init__(self, model: Selection, sample: Sample, program: Program) -> None:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
         self.rows, self.room = _planned(program, self.at)
@@ -86,7 +80,7 @@ class Relaxation:
         cost = planned @ self.rows
         fixed = float(planned @ self.room)
         if self.sample.measure.kind == "chance":
-            return (self._each if self.each else self._chance)(priced, cost, fixed)
+            return self._chance(priced, cost, fixed)
         gain = weights[:, None] * self.rewards
         for price, asked in zip(priced, self.asked, strict=True):
             gain -= price[:, None] * asked
@@ -145,22 +139,6 @@ class Relaxation:
             np.where(stays, 1 - asked @ on, 0.0)
             for stays, asked in zip(kept, self.asked, strict=True)
         ]
-        earned = np.zeros(self.sample.count)
-        return Bound(value, earned, self.room - self.rows @ on, _flat(rest))
-
-    def _each(self, priced: Floats, cost: Floats, fixed: float) -> Bound:
-        """Return the bound where each job is in time in the scenarios that are the cheapest."""
-        charge = np.where(self.fits, 0.0, np.inf)
-        for price, asked in zip(priced, self.asked, strict=True):
-            charge += price[:, None] * asked
-        cheap = np.argsort(charge, axis=0)[: self.sample.least]
-        worth = np.where(self.possible, self.rewards - cost, 0.0)
-        worth -= np.take_along_axis(charge, cheap, axis=0).sum(axis=0, where=self.possible)
-        on = (worth > 0) & self.possible
-        taken = np.zeros(charge.shape, dtype=np.bool_)
-        np.put_along_axis(taken, cheap, on[None, :], axis=0)
-        rest = [1 - (asked * taken).sum(axis=1) for asked in self.asked]
-        value = fixed + float(priced.sum()) + float(worth[on].sum())
         earned = np.zeros(self.sample.count)
         return Bound(value, earned, self.room - self.rows @ on, _flat(rest))
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -20,13 +18,10 @@ from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
-from schedopt.solvers.engine import Certificate, Given, HandOn, NoCertificateError
+from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.running import Run, make_result
-
-if TYPE_CHECKING:
-    from schedopt.formulations.dssp import Schedule
 
 Floats = NDArray[np.float64]
 
@@ -44,8 +39,6 @@ SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
 """Moves in vain for each of the last jobs, after which there are no more."""
-PARTS = 10**15
-"""Whole numbers in certificates are of such parts."""
 SLIP = 1e-11
 """Relative error of sums of doubles."""
 
@@ -57,7 +50,6 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
     search = Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
     search.run()
-    sample.proof = search.proof()
     ended = search.closed or not few
     late = left(given.limits, began).time_limit == 0
     solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
@@ -101,45 +93,21 @@ def every(model: Selection, given: Given) -> Result | HandOn:
     return result if best or late or given.alone else HandOn(result)
 
 
-def certify(
-    model: Selection | Schedule, result: Result, _: Limits, holds: Callable[[Certificate], bool]
-) -> Certificate | None:
-    """Return the prices of scenarios that the bound follows from, where they alone prove it."""
-    sample = model.sample
-    if sample is None or result.bound is None:
-        return None
-    found = sample.proof
-    if found is None:
-        raise NoCertificateError("under risk prices of rules and of windows are not re-proved")
-    if not holds(found):
-        why = "a chance served in order" if sample.measure.kind == "chance" else "more than that"
-        raise NoCertificateError(f"prices of scenarios alone do not prove this bound, but {why}")
-    return found
-
-
 class Search:
-    """Prices and knapsacks in turn; with ``each``, the bound holds for schedules too."""
+    """Prices and knapsacks in turn."""
 
     def __init__(
-        self,
-        model: Selection,
-        sample: Sample,
-        limits: Limits,
-        began: float,
-        *,
-        rounds: int,
-        each: bool = False,
+        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
     ) -> None:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         self.program = model.program()
-        self.relaxation = Relaxation(model, sample, self.program, each=each)
+        self.relaxation = Relaxation(model, sample, self.program)
         self.best: Mask | None = None
         self.value = -np.inf
         self.bound = np.inf
         self.prices = np.zeros(self.relaxation.size)
         self.weights = np.full(sample.count, 1 / sample.count)
-        self.served: tuple[Floats, float] | None = None  # prices that know the order, if better
 
     @property
     def alone(self) -> bool:
@@ -154,33 +122,6 @@ class Search:
         return self.best is not None and self.bound - self.value <= near * max(
             1e-10, abs(self.value)
         )
-
-    def proof(self) -> dict[str, Any] | None:
-        """Return a certificate of the bound; None where rules or windows have prices too."""
-        sample, relaxed = self.sample, self.relaxation
-        if not self.alone or not np.isfinite(self.bound):
-            return None
-        own = self.prices[len(relaxed.room) :]
-        priced = self.weights * own if len(relaxed.asked) else np.zeros(sample.count)
-        planned = float((self.prices[: len(relaxed.room)] * relaxed.room).sum())
-        if self.served:
-            priced, planned = self.served[0], self.served[1] * float(relaxed.room[0])
-        weights = [1] * sample.count
-        if sample.measure.kind == "cvar":
-            tail = (1 - sample.measure.level) * sample.count
-            unit = PARTS * tail.numerator
-            most = PARTS * tail.denominator
-            weights = [min(most, int(Fraction(w) * unit)) for w in self.weights.tolist()]
-            for s, weight in enumerate(weights):
-                weights[s] += min(most - weight, unit - sum(weights))
-        return {
-            "kind": "scenario-prices",
-            "parts": str(PARTS),
-            "planned": str(int(Fraction(planned) * PARTS)),
-            "prices": [str(int(Fraction(price) * PARTS)) for price in priced.tolist()],
-            "weights": [str(weight) for weight in weights],
-            "served": self.served is not None,
-        }
 
     def _late(self) -> bool:
         return left(self.limits, self.began).time_limit == 0
@@ -379,7 +320,7 @@ class Search:
     def _serve(self) -> None:
         """Look for prices of crowded scenarios that tell more once the order counts."""
         relaxed, weights = self.relaxation, self.weights
-        if not (len(relaxed.asked) == len(relaxed.room) == 1) or relaxed.each or not self._wide():
+        if not (len(relaxed.asked) == len(relaxed.room) == 1) or not self._wide():
             return
         if self.best is None or self.rounds < ROUNDS:
             return
@@ -393,8 +334,7 @@ class Search:
             value = relaxed.served(weights, weights * rate * parts, max(0.0, left)) + slip
             if value < top[0]:
                 top = value, parts, max(0.0, left)
-            if value < self.bound:
-                self.bound, self.served = value, (weights * rate * parts, max(0.0, left))
+            self.bound = min(self.bound, value)
 
         for part, by in product((0.15, 0.3, 0.45, 0.6), (1.0, 1.1)):
             offer(np.where(crowded, part, 0.0), rate * (1 - by * part * float(weights @ crowded)))

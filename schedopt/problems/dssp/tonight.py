@@ -1,0 +1,87 @@
+"""Tonight: a table of jobs planned on a farm, and how good that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from schedopt.formats import counted, number
+from schedopt.formulations.dssp import Schedule
+from schedopt.instances.dssp import Instance, Selected
+from schedopt.instances.errors import InputError, placed
+from schedopt.problems.dssp.farm import SAID, farm_of, flags, for_tonight, pairs, read, shares
+from schedopt.problems.dssp.incumbents import Search
+from schedopt.problems.dssp.planning import as_run
+from schedopt.problems.shown import Solve, Tonight
+from schedopt.solvers.result import Limits, Result
+
+
+def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
+    """Plan a table of jobs, or an instance, on a farm."""
+    given = dict(given)
+    file, risk, rules = given.pop("farm"), given.pop("risk"), given.pop("constraints")
+    tell = given.pop("tell")
+    caps, floors = (
+        pairs(given.pop(key, None), f"--{key}", "GROUPING:GROUP=SHARE", last=True)
+        for key in ("cap", "floor")
+    )
+    farm = farm_of(file, given)
+    if isinstance(what, Instance):
+        for key in (key for key, value in given.items() if value and key != "template"):
+            flag = f"--{SAID.get(key, key).rstrip('_')}"
+            raise InputError("a table: an instance says that itself", place=flag)
+        night = what
+    else:
+        night = read(what, farm, tell)
+    with placed(file=file):
+        lasting = for_tonight(farm.constraints, night, tell)
+    own = shares(night, caps, floors)
+    before = {rule.name for rule in own}
+    farm.constraints = (*(rule for rule in farm.constraints if rule.name not in before), *own)
+    together = [*(rule for rule in lasting if rule.name not in before), *own, *rules(night)]
+    kind = "selection" if risk else "schedule"
+    with flags():
+        result = solve(night, formulation=kind, risk=risk, constraints=together)
+    run = None
+    if result.solution is not None:
+        run = punctual(night, result) if risk else result
+    return Tonight(night, result, run, praise(night, result, run), farm, farm.template)
+
+
+def praise(instance: Instance, result: Result, run: Result | None) -> str:
+    """Say in a line how good a plan is, and how good any plan can be."""
+    if run is None or run.solution is None:
+        if result.conflict:
+            return f"no plan: these rules cannot hold together: {', '.join(result.conflict)}"
+        return f"no plan ({result.termination})"
+    value = float(run.objective or 0.0)
+    done = f"{len(run.solution.completion):,} of {counted(len(instance.jobs), 'job')}"
+    told = f"{done}, reward {number(value)}"
+    if result.termination == "error":
+        return f"{told}; {result.message}"
+    if risk := result.options.get("risk"):
+        told += f"; under {risk} it is worth {number(result.objective)}"
+        value = float(result.objective or 0.0)
+    if result.bound is None:
+        return f"{told}; how much more a plan could earn is not known"
+    if result.proven:
+        return f"{told}; no plan {'is worth' if risk else 'earns'} more"
+    more = f" ({(result.bound - value) / value:.1%} more)" if value > 0 else ""
+    return (
+        f"{told}; no plan {'is worth' if risk else 'earns'} more than {number(result.bound)}{more}"
+    )
+
+
+def punctual(night: Instance, result: Result[Selected]) -> Result | None:
+    """Return a choice under risk as the steadiest dispatcher runs it, without late jobs."""
+    from schedopt.policies.dssp.dispatchers import KEYS
+    from schedopt.problems.dssp.chances import steadiest
+
+    search = Search(Schedule(night).add(*result.constraints), Limits())
+    chosen = search.able(result.solution.selected if result.solution else ())
+    name = steadiest(search.night, chosen, result.seed)
+    search.attempt(name, KEYS[name](search.night), chosen)
+    if (schedule := search.schedule()) is None:
+        return None
+    earned = night.objective_of(schedule)
+    return as_run(result, name, earned, schedule, f"by {name}, all in time")

@@ -1,0 +1,127 @@
+"""Plan tables: what to do with each job, from a result; a selection is dispatched for it."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from schedopt.instances import cells
+from schedopt.instances.cells import read_parquet
+from schedopt.instances.csv_text import unguarded, unguarded_columns, written
+from schedopt.instances.decimals import check_cells
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.extras import need
+from schedopt.instances.files import load, read_bytes, write_bytes
+from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import problem_of
+from schedopt.problems.shown import FIXED, Plan, table_of
+from schedopt.solvers.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = (".csv", ".parquet", cells.ENDING)  # endings of plans
+
+
+def carried_out(instance: AnyInstance, result: Result) -> Result | None:
+    """Return a result as run: itself, or dispatched and checked; None if nothing says when."""
+    from schedopt.validation.documents import check
+
+    run = problem_of(instance).carried_out(instance, result)
+    if run is None or run is result:
+        return run
+    report = check(instance, run.written(question=False), run.constraints)
+    return msgspec.structs.replace(
+        run, checked=not (report.unchecked or report.unjudged), violations=tuple(report.violations)
+    )
+
+
+def plan_table(
+    what: AnyInstance | str | Path, result: Result, run: Result | None = None
+) -> pl.DataFrame:
+    """Return a row for each job: whether it runs, why not, and when.
+
+    Parameters
+    ----------
+    what : Instance, str or Path
+        The instance; a path is loaded.
+    result : Result
+        Of that instance.
+    run : Result, optional
+        The same as it is run, where that is known already: see `carried_out`.
+
+    Raises
+    ------
+    InputError
+        If the problem has no plans, or the result no solution.
+    """
+    return table_of(columns(what, result, run))
+
+
+def columns(what: AnyInstance | str | Path, result: Result, run: Result | None = None) -> Plan:
+    """Return the columns of `plan_table`."""
+    instance = load(what) if isinstance(what, str | Path) else what
+    if result.solution is None:
+        raise InputError("a result with a solution", found=shown(result.termination))
+    return problem_of(instance).plan(instance, result, run or carried_out(instance, result))
+
+
+def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
+    """Write a plan, whole or not at all; no cell of a CSV is a formula to a spreadsheet."""
+    path, buffer = Path(path), BytesIO()
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
+    if ending == ".parquet":
+        table_of(table).write_parquet(buffer)
+    else:
+        named = (
+            table.to_dict(as_series=False)
+            if not isinstance(table, tuple)
+            else {column.title: column.cells for column in table}
+        )
+        buffer.write(cells.written(named) if ending == cells.ENDING else written(named))
+    write_bytes(path, buffer.getvalue())
+
+
+def read(path: str | Path) -> pl.DataFrame | None:
+    """Return the plan that a file holds; None where it holds another table."""
+    need("polars", str(path))
+    import polars as pl
+
+    data = read_bytes(path)
+    try:
+        if Path(path).suffix.lower() == ".parquet":
+            table = _parquet(data)
+        else:
+            data = cells.as_csv(data) if Path(path).suffix.lower() == cells.ENDING else data
+            types = {"reward": pl.Float64, "run": pl.Boolean}
+            types |= {"processors": pl.Int64, "rank": pl.Int64}
+            types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)
+            heads = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
+            if heads[:4] != [*FIXED[:4]]:
+                return None
+            given = {title: types.get(title, pl.String) for title in heads}
+            with placed(file=path):
+                check_cells(data, [title for title in heads if given[title] != pl.String])
+            table = pl.read_csv(BytesIO(data), schema_overrides=given)
+            texts = [name for name in table.columns if table[name].dtype == pl.String]
+            table = unguarded_columns(table, texts).rename(
+                {name: unguarded(name) for name in table.columns}
+            )
+    except pl.exceptions.PolarsError as error:
+        raise InputError("a plan", found=shown(str(error)), file=str(path)) from None
+    return table if set(FIXED) <= {*table.columns} else None
+
+
+def _parquet(data: bytes) -> pl.DataFrame:
+    """Return a table; an empty one where it is damaged: the reader of rows says what is wrong."""
+    import polars as pl
+
+    try:
+        return read_parquet(data)
+    except InputError:
+        return pl.DataFrame()
