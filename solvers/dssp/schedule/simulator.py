@@ -163,10 +163,7 @@ def _hold(site: Site, state: State, c: int, tasks: int, end: float) -> None:
 
 @compiled
 def _take(sim: Simulation, line: int, pool: int, end: float, wanted: int) -> int:
-    """Take idle processors of a pool that stay until an end, those first that leave first.
-
-    A line of the history is written for each layer; returned is the number of lines.
-    """
+    """Take idle processors of a pool until an end, a line for each layer; return their number."""
     site, state, history = sim.site, sim.state, sim.history
     while wanted > 0:
         best = -1
@@ -442,7 +439,7 @@ def _start(sim: Simulation, k: int, count: int, now: float) -> int:
 def _dispatch(sim: Simulation, now: float) -> None:
     """Start tasks until none of those that wait finds all it needs."""
     site, kinds, state, counts = sim.site, sim.kinds, sim.state, sim.state.counts
-    idle, drawn = 0, len(sim.clocks) > 0
+    drawn, idle = len(sim.clocks) > 0, 0
     for layer in range(len(state.busy)):
         idle += max(0, site.there[state.step[layer]] - state.busy[layer])
     while idle > 0 and (now < sim.until or counts[EARLY] > 0):
