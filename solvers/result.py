@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
+from schedopt.instances.encoding import to_json
 from schedopt.instances.protocol import Identity, identity
 from schedopt.instances.showing import Framed, table
 
@@ -368,4 +369,4 @@ def snap_bound(objective: float | None, bound: float | None) -> float | None:
 
 def as_document(record: Any) -> Any:
     """Return a record as a document holds it: only what JSON knows."""
-    return msgspec.json.decode(msgspec.json.encode(record))
+    return msgspec.json.decode(to_json(record))
