@@ -294,8 +294,9 @@ def _record(problem: str) -> type[Any]:
 
 
 def encode(record: Any, *, indent: int = 0) -> bytes:
-    """Encode a record as JSON; keys that hold their default are left out where records say so."""
-    data = to_json(record)
+    """Encode a record as JSON, as files hold it; keys that hold their default may be left out."""
+    filed = getattr(record, "as_filed", None)
+    data = to_json(record if filed is None else filed())
     return msgspec.json.format(data, indent=indent) + b"\n" if indent else data + b"\n"
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import count, groupby, pairwise
+from itertools import chain, count, groupby, pairwise
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +30,7 @@ from schedopt.instances.dssp.machine import Steps
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-    from schedopt.formulations.protocol import Value, Variable
+    from schedopt.formulations.protocol import Hints, Value, Variable
 
 Schedule = Any
 """`schedule.Schedule`, which this states a part of."""
@@ -59,14 +59,14 @@ class Task(NamedTuple):
 class Room:
     """An amount over time, and what tasks take of it, each by its position.
 
-    ``literals`` tell whether a task takes anything; of those without one its job's does. Of
-    processors ``first`` is the lowest number.
+    ``literals`` tell whether a task takes anything; of those without one its job's does.
+    ``numbers`` are those of the processors, where it is of these.
     """
 
     pieces: Sequence[Piece]
     asked: dict[int, Any] = field(default_factory=dict)
     literals: dict[int, Variable] = field(default_factory=dict)
-    first: int = 0
+    numbers: range = range(0)
 
     @property
     def most(self) -> int:
@@ -99,7 +99,7 @@ class Moving:
         self.tasks = schedule._task_of
         self.last = self.grid.horizon + 1
         self.rooms: list[Room] = []
-        self.valleys: list[Room] = []
+        self.pools: list[list[Room]] = []  # the valleys of each
         self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
 
     def _pieces(self, there: Steps, unit: Fraction = Fraction(1)) -> list[Piece]:
@@ -148,7 +148,7 @@ class Moving:
         schedule, model, machine = self.schedule, self.schedule.model, self.night.machine
         literals: dict[str, dict[int, Variable]] = {name: {} for name in machine.pools}
         for k, j in enumerate(schedule._job_of):
-            pools, x = machine.of_job(self.night.jobs[j]), schedule._x[j]
+            pools, x = machine.of_job(self.night.jobs[j]), self._job(k)
             own = [x] if len(pools) == 1 else [model.new_bool_var(f"{k} on {p}") for p in pools]
             for name, literal in zip(pools, own, strict=True):
                 literals[name][k] = literal
@@ -161,20 +161,21 @@ class Moving:
             whole = Room(Room(self._pieces(there)).between(0, sum(asked.values())), asked, mine)
             cuts = [*_cuts(piece.amount for piece in whole.pieces), whole.most]
             valleys = [
-                Room(whole.between(low, high), dict(asked), mine, first + low)
+                Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
                 for low, high in pairwise(cuts)
             ]
+            first += int(there.most)
+            valleys[-1].numbers = range(valleys[-1].numbers.start, first)
             self._hold(whole)
             if len(valleys) > 1:
                 for valley in valleys:
                     for k in mine:
                         most = min(wide[k], valley.most)
-                        valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.first}")
+                        valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.numbers}")
                     self._hold(valley)
                 for k, literal in mine.items():
                     model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)
-            self.valleys += valleys
-            first += int(there.most)
+            self.pools.append(valleys)
         if len(machine.pools) > 1:  # implied
             self._hold(Room(self._pieces(machine.total), wide))
 
@@ -201,10 +202,14 @@ class Moving:
         sizes = [*room.asked.values(), *(gone for _, _, gone in room.away)]
         model.add_cumulative(spans, sizes, room.most)
 
+    def _job(self, k: int) -> Variable:
+        """Return whether a task's job is run."""
+        return self.schedule._x[self.schedule._job_of[k]]
+
     def _interval(self, k: int, literal: Variable | None) -> cp_model.IntervalVar:
         """Return the interval of a task, where a literal, or else its job's, says that it is."""
         schedule, i = self.schedule, self.tasks[k]
-        if literal is None or literal is schedule._x[schedule._job_of[k]]:
+        if literal is None or literal is self._job(k):
             interval: cp_model.IntervalVar = schedule._intervals[k]
             return interval
         key = k, literal.index
@@ -213,6 +218,23 @@ class Moving:
                 schedule._starts[i], int(self.grid.lengths[i]), literal, f"task[{i}] on a pool"
             )
         return self._optional[key]
+
+    def hint(self, solution: Scheduled) -> Hints:
+        """Yield which pools, and how many of which of their valleys, tasks take."""
+        first_task, first_stage = self.night.tasks.first_task, self.night.tasks.first_stage
+        on: dict[int, tuple[int, ...]] = {}
+        for task in solution.tasks:
+            stage = first_stage[self.night.index[task.job]] + task.stage
+            on[int(first_task[stage]) + task.task] = task.on
+        for valleys in self.pools:
+            for k, literal in valleys[0].literals.items():
+                numbers = on.get(self.tasks[k], ())
+                taken = [sum(map(valley.numbers.__contains__, numbers)) for valley in valleys]
+                if literal is not self._job(k):
+                    yield literal, float(sum(taken) > 0)
+                for valley, many in zip(valleys, taken, strict=True):
+                    if len(valleys) > 1:
+                        yield valley.asked[k], float(min(many, valley.most))
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, with tasks moved forward where possible."""
@@ -224,14 +246,14 @@ class Moving:
         if len(order) <= SHIFTED and not schedule.changed:
             begin = _forward(self, begin, order, [room.taken(value) for room in self.rooms])
         on: dict[int, tuple[int, ...]] = {}
-        for valley in self.valleys:
+        for valley in chain(*self.pools):
             taken = valley.taken(value)
             tasks = [
                 Task(begin[i], begin[i] + int(self.grid.lengths[i]), taken[k], i)
                 for k, i in ((k, self.tasks[k]) for k in order if k in taken)
             ]
             for i, numbers in _numbered(valley.pieces, tasks).items():
-                on[i] = *on.get(i, ()), *(valley.first + number for number in numbers)
+                on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
         opens = self._opens(run, begin)
         for i in np.flatnonzero(self.grid.lengths == 0).tolist():
             begin[i] = opens.get(int(night.tasks.stage_of[i]), 0)

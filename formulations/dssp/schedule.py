@@ -273,16 +273,18 @@ class Schedule(WholeModel):
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
-        run = set(solution.selected)
+        index, grid, ends = self.instance.index, self.grid, solution.completion
+        run = {n for n in ends if floor(ends[n] * grid.scale) <= grid.horizons[index[n]]}
         for name, x in self.x.items():
             yield x, float(name in run)
-        begin, grid = self._starts_of(solution), self.grid
+        begin = self._starts_of(solution)
         if self.instance.beyond:
             placed = np.flatnonzero(np.isfinite(begin)).tolist()
             free = [k for k in placed if not isinstance(self.starts[k], int)]
             yield from ((self.starts[k], round(begin[k] * grid.scale)) for k in free)
+            yield from self._moving.hint(solution)
             return
-        jobs = [self.instance.index[n] for n in run]
+        jobs = [index[n] for n in run]
         starts, _ = replay(
             self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
         )
