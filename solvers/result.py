@@ -265,11 +265,14 @@ class Document(Outcome, frozen=True, kw_only=True):
         The side constraints beyond those in the instance file.
     solution : dict
         Empty where there is none.
+    plan : tuple of dict, optional
+        The same as the verb ``plan`` tells it: a row for each job.
     """
 
     question: Question | UnsetType = UNSET
     constraints: tuple[dict[str, Any], ...] = ()
     solution: dict[str, Any] = {}
+    plan: tuple[dict[str, Any], ...] | UnsetType = UNSET
 
 
 S = TypeVar("S", default=Any)
