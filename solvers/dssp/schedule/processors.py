@@ -15,7 +15,7 @@ from schedopt.solvers.dssp.schedule.dispatch_kernels import (
     by_key,
     order_of,
 )
-from schedopt.solvers.dssp.schedule.simulator import History, Play, simulate
+from schedopt.solvers.dssp.schedule.simulation_kernels import History, Play, simulate
 from schedopt.solvers.dssp.schedule.site import is_plain, kinds_of, site_of
 from schedopt.solvers.kernels.heap import pop, push
 

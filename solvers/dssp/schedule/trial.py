@@ -15,7 +15,7 @@ from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
 from schedopt.solvers.dssp.schedule.processors import Played
-from schedopt.solvers.dssp.schedule.simulator import Play, simulate
+from schedopt.solvers.dssp.schedule.simulation_kernels import Play, simulate
 from schedopt.solvers.dssp.schedule.site import NEAR, is_plain, kinds_of, with_seats
 
 Mask = NDArray[np.bool_]
