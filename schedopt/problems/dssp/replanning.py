@@ -20,6 +20,7 @@ from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.planned import Floats
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
 from schedopt.problems.dssp.observing import (
@@ -352,7 +353,7 @@ def _begun_cell(begun: Begun) -> str:
         once = Task(0, 0, begun.start, begun.end)
         lost = begun.used() - begun.width * (once.end - once.start)
         begun = dataclasses.replace(begun, past=[once], lost=lost)
-    return msgspec.json.encode(begun).decode()
+    return to_json(begun).decode()
 
 
 def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
