@@ -152,7 +152,7 @@ def _check_needs(night: Instance, job: Job) -> None:
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"
         expect(amount <= most, expected, amount, f"holds.{name}")
-    pools = night.pools or {"": night.changes}  # before `down`: who is away one night is there the next
+    pools = night.pools or {"": night.changes}  # one night's `down` is not another's
     most = max(Steps.of(pools[name], night.processors).most for name in machine.of_job(job))
     expected = f"at most {float(most):g}, all that there ever are"
     expect(job.processors <= most, expected, job.processors, "processors")
