@@ -376,11 +376,11 @@ def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
 
 def in_old_order(rest: Rest, old: Old, chosen: Selected) -> Scheduled:
     """Return some jobs dispatched in the order in which they were to start, the others after."""
-    from schedopt.policies.dssp.dispatch import Held, play, schedule_of
+    from schedopt.policies.dssp.dispatch import play, schedule_of
 
     night = rest.instance
     index = night.index
-    jobs = Held.of(night).able(np.sort(np.array([index[n] for n in chosen.selected], np.int64)))
+    jobs = np.sort(np.array([index[n] for n in chosen.selected], np.int64))
     keys = _keys(rest, old)
     return schedule_of(
         night, jobs, play(night, jobs, keys=keys), chosen.capacity / night.capacity()
