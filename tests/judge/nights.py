@@ -6,7 +6,6 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
 
@@ -223,11 +222,3 @@ def drawn(seed: int, without: tuple[str, ...] = (), nights: int = 1) -> bytes:
         except InputError:
             continue  # no processor at any time, or too few for a job, or a group without a job
         return text
-
-
-def formulated(draw: Random) -> Schedule | Selection | Season:
-    """Draw a schedule, a selection or a season."""
-    made = draw.choice((Schedule, Selection, Season))
-    season = made is Season
-    text = drawn(draw.randrange(10**9), ("after",) if season else (), 2 if season else 1)
-    return made(files.parse(text))
