@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, structs
 from schedopt.instances import extras, plugins
 from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.decoding import convert, no_collection
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import home, instance_type
 from schedopt.instances.protocol import identity
@@ -66,7 +67,7 @@ def check(
     if result.solution_status != "none":
         began = time.perf_counter()
         plain = _of_fields(checker, instance, result) if report.until is None else None
-        text = msgspec.json.encode(result.solution) if plain is None else b""
+        text = to_json(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
             report.late = True

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import chain, count, groupby, pairwise
-from math import ceil, floor
+from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -25,7 +25,7 @@ from schedopt.formulations.dssp.grid import LARGEST, whole_rows
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.instances.decimals import as_written, lowest
 from schedopt.instances.dssp import Scheduled, bounding, scheduled
-from schedopt.instances.dssp.machine import Steps
+from schedopt.instances.dssp.machine import Steps, earliest
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -34,16 +34,8 @@ if TYPE_CHECKING:
 
 Schedule = Any
 """`schedule.Schedule`, which this states a part of."""
-SHIFTED = 300
-"""Most tasks for which each is moved to its earliest start."""
-
-
-class Piece(NamedTuple):
-    """How much there is from a time to another, in integer units."""
-
-    start: int
-    end: int
-    amount: int
+SHIFTED = 100_000
+"""Most tasks, times the changes of all amounts, for which each is moved to its earliest start."""
 
 
 class Task(NamedTuple):
@@ -57,32 +49,22 @@ class Task(NamedTuple):
 
 @dataclass
 class Room:
-    """An amount over time, and what tasks take of it, each by its position.
+    """An amount over time, in integer units, and what tasks take of it, each by its position.
 
     ``literals`` tell whether a task takes anything; of those without one its job's does.
     ``numbers`` are those of the processors, where it is of these.
     """
 
-    pieces: Sequence[Piece]
-    asked: dict[int, Any] = field(default_factory=dict)
+    there: Steps
+    asked: dict[int, Any]
     literals: dict[int, Variable] = field(default_factory=dict)
     numbers: range = range(0)
 
-    @property
-    def most(self) -> int:
-        """The largest amount at any time."""
-        return max(piece.amount for piece in self.pieces)
-
-    @property
-    def away(self) -> list[Piece]:
-        """What is missing from it, and when."""
-        return [Piece(a, b, self.most - c) for a, b, c in self.pieces if c < self.most]
-
-    def between(self, low: int, high: int) -> list[Piece]:
+    def between(self, low: int, high: int) -> Steps:
         """Return what there is above a level and up to another."""
-        levels = groupby(self.pieces, lambda piece: min(max(piece.amount, low), high) - low)
-        runs = ((level, [*pieces]) for level, pieces in levels)
-        return [Piece(pieces[0].start, pieces[-1].end, level) for level, pieces in runs]
+        return self.there.mapped(
+            lambda amount: min(max(amount, Fraction(low)), Fraction(high)) - low
+        )
 
     def taken(self, value: Value) -> dict[int, int]:
         """Return what each task takes, if its job is run."""
@@ -97,28 +79,27 @@ class Moving:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid
         self.tasks = schedule._task_of
-        self.last = self.grid.horizon + 1
         self.rooms: list[Room] = []
         self.pools: list[list[Room]] = []  # the valleys of each
         self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
 
-    def _pieces(self, there: Steps, unit: Fraction = Fraction(1)) -> list[Piece]:
+    def _whole(self, there: Steps, unit: int | Fraction = 1) -> Steps:
         """Return an amount in integers; what is away for part of a unit counts as away."""
-        scale, last = Fraction(self.grid.scale), self.last
+        scale, last = Fraction(self.grid.scale), Fraction(self.grid.horizon + 1)
         spans = [
             (
                 floor(min(last, start * scale)),
-                last if end is None else ceil(min(last, end * scale)),
+                ceil(last if end is None else min(last, end * scale)),
                 floor(amount * unit),
             )
             for start, end, amount in there.spans()
         ]
         cuts = sorted({time for a, b, _ in spans for time in (a, b)})
-        least = [floor(there.most * unit)] * len(cuts)
+        least = [floor(there.most * unit)] * (len(cuts) - 1)
         for a, b, amount in spans:
             for i in range(bisect_left(cuts, a), bisect_left(cuts, b)):
                 least[i] = min(least[i], amount)
-        return [Piece(a, b, amount) for (a, b), amount in zip(pairwise(cuts), least, strict=False)]
+        return Steps(tuple(map(Fraction, cuts[:-1])), tuple(map(Fraction, least)))
 
     def state(self) -> None:
         """State all of it."""
@@ -133,7 +114,7 @@ class Moving:
             self._resource(name, there)
         for j, mine in of_job.items():
             if (most := jobs[j].max_processors) is not None:
-                self._hold(Room([Piece(0, self.last, most)], dict(mine)))
+                self._hold(Room(Steps.of(most), dict(mine)))
         above = Selection(msgspec.structs.replace(bounding(self.night), constraints=()))
         for closed in np.flatnonzero(~above.open).tolist():
             model.add(schedule._x[closed] == 0)
@@ -158,8 +139,9 @@ class Moving:
         for name, there in machine.pools.items():
             mine = literals[name]
             asked = {k: wide[k] for k in mine}
-            whole = Room(Room(self._pieces(there)).between(0, sum(asked.values())), asked, mine)
-            cuts = [*_cuts(piece.amount for piece in whole.pieces), whole.most]
+            whole = Room(self._whole(there), asked, mine)
+            whole.there = whole.between(0, sum(asked.values()))
+            cuts = [*_cuts(map(int, whole.there.amounts)), int(whole.there.most)]
             valleys = [
                 Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
                 for low, high in pairwise(cuts)
@@ -170,14 +152,14 @@ class Moving:
             if len(valleys) > 1:
                 for valley in valleys:
                     for k in mine:
-                        most = min(wide[k], valley.most)
+                        most = min(wide[k], int(valley.there.most))
                         valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.numbers}")
                     self._hold(valley)
                 for k, literal in mine.items():
                     model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)
             self.pools.append(valleys)
         if len(machine.pools) > 1:  # implied
-            self._hold(Room(self._pieces(machine.total), wide))
+            self._hold(Room(self._whole(machine.total), wide))
 
     def _resource(self, name: str, there: Steps) -> None:
         job_of, jobs = self.schedule._job_of, self.night.jobs
@@ -187,20 +169,22 @@ class Moving:
             unit = Fraction(LARGEST, ceil(there.most))
             self.schedule.exact = False
         asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
-        self._hold(Room(self._pieces(there, unit), dict(asked)))
+        self._hold(Room(self._whole(there, unit), dict(asked)))
 
     def _hold(self, room: Room) -> None:
         """State that concurrent tasks take no more than there is."""
         if not room.asked:
             return
         self.rooms.append(room)
-        model = self.schedule.model
+        model, most, last = self.schedule.model, room.there.most, self.grid.horizon + 1
         spans = [self._interval(k, room.literals.get(k)) for k in room.asked]
-        spans += [
-            model.new_fixed_size_interval_var(a, b - a, f"away[{a}]") for a, b, _ in room.away
-        ]
-        sizes = [*room.asked.values(), *(gone for _, _, gone in room.away)]
-        model.add_cumulative(spans, sizes, room.most)
+        sizes = [*room.asked.values()]
+        for start, end, amount in room.there.spans():
+            if amount < most:
+                long = int((last if end is None else end) - start)
+                spans.append(model.new_fixed_size_interval_var(int(start), long, f"away[{start}]"))
+                sizes.append(int(most - amount))
+        model.add_cumulative(spans, sizes, int(most))
 
     def _job(self, k: int) -> Variable:
         """Return whether a task's job is run."""
@@ -234,7 +218,7 @@ class Moving:
                     yield literal, float(sum(taken) > 0)
                 for valley, many in zip(valleys, taken, strict=True):
                     if len(valleys) > 1:
-                        yield valley.asked[k], float(min(many, valley.most))
+                        yield valley.asked[k], float(min(many, int(valley.there.most)))
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, with tasks moved forward where possible."""
@@ -243,20 +227,21 @@ class Moving:
         begin = [s if isinstance(s, int) else round(value(s)) for s in schedule._starts]
         order = [k for k in range(len(self.tasks)) if schedule._job_of[k] in set(run)]
         order.sort(key=lambda k: (begin[self.tasks[k]], self.tasks[k]))
-        if len(order) <= SHIFTED and not schedule.changed:
-            begin = _forward(self, begin, order, [room.taken(value) for room in self.rooms])
+        taken = [room.taken(value) for room in self.rooms]
+        if len(order) * sum(len(room.there.times) for room in self.rooms) <= SHIFTED:
+            begin = begin if schedule.changed else self._forward(begin, order, taken)
         on: dict[int, tuple[int, ...]] = {}
         for valley in chain(*self.pools):
-            taken = valley.taken(value)
+            part = valley.taken(value)
             tasks = [
-                Task(begin[i], begin[i] + int(self.grid.lengths[i]), taken[k], i)
-                for k, i in ((k, self.tasks[k]) for k in order if k in taken)
+                Task(begin[i], begin[i] + int(self.grid.lengths[i]), part[k], i)
+                for k, i in ((k, self.tasks[k]) for k in order if k in part)
             ]
-            for i, numbers in _numbered(valley.pieces, tasks).items():
+            for i, numbers in _numbered(valley.there, tasks).items():
                 on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
-        opens = self._opens(run, begin)
+        ended = self._ended(begin, (self.tasks[k] for k in order))
         for i in np.flatnonzero(self.grid.lengths == 0).tolist():
-            begin[i] = opens.get(int(night.tasks.stage_of[i]), 0)
+            begin[i] = self._opens(int(night.tasks.stage_of[i]), ended)
         places = np.zeros(len(begin), dtype=np.int64)
         for i, taken_by in on.items():
             places[i] = taken_by[0]
@@ -264,21 +249,52 @@ class Moving:
         several = {i: taken_by for i, taken_by in on.items() if len(taken_by) > 1}
         return scheduled(night, run, starts, places, several=several)
 
-    def _opens(self, run: Sequence[int], begin: Sequence[int]) -> dict[int, int]:
-        """Return when each stage opens: after its predecessor, the release, and other jobs."""
-        tasks, lengths = self.night.tasks, self.grid.lengths
-        opens: dict[int, int] = {}
-        done: dict[int, int] = {}
-        for j in self.schedule.in_order:
-            if j not in set(run):
-                continue
-            at = max([int(self.grid.releases[j]), *(done[a] for a in self.schedule.before[j])])
-            for s in range(int(tasks.first_stage[j]), int(tasks.first_stage[j + 1])):
-                opens[s] = at
-                for i in range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])):
-                    at = max(at, begin[i] + int(lengths[i])) if lengths[i] else at
-            done[j] = at
-        return opens
+    def _ended(self, begin: Sequence[int], tasks: Iterable[int]) -> dict[int, int]:
+        """Return when each stage with some of these tasks ends."""
+        ended: dict[int, int] = {}
+        for i in tasks:
+            stage, end = int(self.night.tasks.stage_of[i]), begin[i] + int(self.grid.lengths[i])
+            ended[stage] = max(ended.get(stage, end), end)
+        return ended
+
+    def _opens(self, stage: int, ended: Mapping[int, int]) -> int:
+        """Return when a stage opens: after its job's release, stages before it, and other jobs."""
+        j = int(self.night.tasks.job_of_stage[stage])
+        first = int(self.night.tasks.first_stage[j])
+        before = [ended[s] for s in range(first, stage) if s in ended]
+        done = () if before else (self._done(other, ended) for other in self.schedule.before[j])
+        return max(int(self.grid.releases[j]), 0, *before, *done)
+
+    def _done(self, j: int, ended: Mapping[int, int]) -> int:
+        """Return when a job completes; where all its tasks have no length, when it is opened."""
+        first, after = map(int, self.night.tasks.first_stage[j : j + 2])
+        ends = [ended[s] for s in range(first, after) if s in ended]
+        return max(ends) if ends else self._opens(first, ended)
+
+    def _forward(
+        self, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
+    ) -> list[int]:
+        """Return starts no later than those given, each the earliest at which the task fits.
+
+        Tasks are placed in the order of their starts: those before one are placed no later than
+        they were, so where one of them still runs at its start, it did before; so there it fits.
+        """
+        names = [self.night.jobs[j].name for j in self.schedule._job_of]
+        seats = self.schedule.seats
+        there = [room.there for room in self.rooms] + [Steps.of(rule.capacity) for rule in seats]
+        needs = [*taken, *({k: r.use.get(n, 0) for k, n in enumerate(names)} for r in seats)]
+        begin, ended = list(begin), dict[int, int]()
+        for k in order:
+            i = self.tasks[k]
+            stage, length = int(self.night.tasks.stage_of[i]), int(self.grid.lengths[i])
+            mine = [(u, need) for u, asked in enumerate(needs) if (need := asked.get(k, 0))]
+            asks = [(there[u], Fraction(need)) for u, need in mine]
+            start = earliest(asks, Fraction(self._opens(stage, ended)), Fraction(length))
+            begin[i] = begin[i] if start is None else min(begin[i], int(start))
+            for u, need in mine:
+                there[u] = there[u].less(Fraction(need), begin[i], begin[i] + length)
+            ended[stage] = max(ended.get(stage, 0), begin[i] + length)
+        return begin
 
 
 def _cuts(amounts: Iterable[int]) -> list[int]:
@@ -300,17 +316,17 @@ def _cuts(amounts: Iterable[int]) -> list[int]:
     return cuts
 
 
-def _numbered(pieces: Sequence[Piece], tasks: Sequence[Task]) -> dict[int, list[int]]:
+def _numbered(there: Steps, tasks: Sequence[Task]) -> dict[int, list[int]]:
     """Return the processors of each task on a valley, from 0: they stay until it ends.
 
     Whatever runs at the bottom comes first. After it there are ever more processors: each task
     takes the lowest idle ones; before it too, seen backwards in time.
     """
     on: dict[int, list[int]] = {}
-    for _, parts in groupby(pieces, lambda piece: piece.amount > 0):
+    for _, parts in groupby(there.spans(), lambda span: span.amount > 0):
         stretch = list(parts)
-        bottom = min(stretch, key=lambda piece: piece.amount).start
-        mine = [task for task in tasks if stretch[0].start <= task.start < stretch[-1].end]
+        bottom, last = int(min(stretch, key=lambda span: span.amount).start), stretch[-1].end or inf
+        mine = [task for task in tasks if stretch[0].start <= task.start < last]
         at_bottom = [task for task in mine if task.start < bottom < task.end]
         after = sorted(task for task in mine if task.start >= bottom)
         mirrored = [task._replace(start=-task.end, end=-task.start) for task in at_bottom]
@@ -332,59 +348,3 @@ def _in_turn(tasks: Iterable[Task]) -> dict[int, list[int]]:
         for number in on[position]:
             heappush(busy, (end, number))
     return on
-
-
-def _forward(
-    moving: Moving, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
-) -> list[int]:
-    """Return starts no later than those given, each the earliest at which the task fits.
-
-    Tasks are placed in the order of their starts: those before one are placed no later than they
-    were, so where one of them still runs at its start, it did before; so there it finds room.
-    """
-    tasks, lengths = moving.night.tasks, moving.grid.lengths
-    uses = [(room, asked) for room, asked in zip(moving.rooms, taken, strict=True)]
-    names = [moving.night.jobs[j].name for j in moving.schedule._job_of]
-    for rule in moving.schedule.seats:
-        seats = {k: rule.use.get(name, 0) for k, name in enumerate(names)}
-        uses.append((Room([Piece(0, moving.last, rule.capacity)]), seats))
-    held: list[list[tuple[int, int, int]]] = [[*room.away] for room, _ in uses]
-    begin = list(begin)
-    ended: dict[int, int] = defaultdict(int)
-
-    def done(a: int) -> int:
-        stages = range(int(tasks.first_stage[a]), int(tasks.first_stage[a + 1]))
-        before = (done(b) for b in moving.schedule.before[a])
-        return max([int(moving.grid.releases[a]), *(ended[t] for t in stages), *before])
-
-    for k in order:
-        i, j = moving.tasks[k], moving.schedule._job_of[k]
-        length, s = int(lengths[i]), int(tasks.stage_of[i])
-        first = int(tasks.first_stage[j])
-        at = int(moving.grid.releases[j])
-        at = max([at, *(ended[t] for t in range(first, s))])
-        at = max([at, *(done(a) for a in moving.schedule.before[j])])
-        mine = [
-            (room.most, held[u], asked[k]) for u, (room, asked) in enumerate(uses) if k in asked
-        ]
-        times = {end for _, spans, _ in mine for _, end, _ in spans if at < end < begin[i]}
-        for time in sorted({int(at), *times}):
-            if time <= begin[i] and all(
-                _most(spans, time, time + length) + need <= most
-                for most, spans, need in mine
-                if need
-            ):
-                begin[i] = time
-                break
-        for _, spans, need in mine:
-            if need:
-                spans.append((begin[i], begin[i] + length, need))
-        ended[s] = max(ended[s], begin[i] + length)
-    return begin
-
-
-def _most(spans: Sequence[tuple[int, int, int]], start: int, end: int) -> int:
-    """Return the most held at any time between two times."""
-    inside = [span for span in spans if span[0] < end and span[1] > start]
-    moments = {start, *(span[0] for span in inside if span[0] > start)}
-    return max(sum(use for a, b, use in inside if a <= time < b) for time in moments)

@@ -12,7 +12,7 @@ import msgspec
 from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.dssp.machine import Machine, in_order
+from schedopt.instances.dssp.machine import Machine, Steps, in_order
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
 from schedopt.instances.times import SPELLED
@@ -152,7 +152,8 @@ def _check_needs(night: Instance, job: Job) -> None:
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"
         expect(amount <= most, expected, amount, f"holds.{name}")
-    most = max(machine.pools[name].most for name in machine.of_job(job))
+    pools = night.pools or {"": night.changes}  # one night's `down` is not another's
+    most = max(Steps.of(pools[name], night.processors).most for name in machine.of_job(job))
     expected = f"at most {float(most):g}, all that there ever are"
     expect(job.processors <= most, expected, job.processors, "processors")
     if job.max_processors is not None:

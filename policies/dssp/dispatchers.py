@@ -1,7 +1,5 @@
 """The dispatchers: which runnable task an idle processor takes.
 
-Jobs that hold more seats than there are cannot run: no dispatcher runs them.
-
 A dispatcher is a key, by job or by task: of all runnable tasks the one of the least key goes first,
 and the file's order decides ties. Keys of jobs use what planning knows (predictions, where the file
 has them); keys of tasks need task lengths, which only a clairvoyant has.
@@ -19,7 +17,7 @@ import numpy as np
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
-from schedopt.policies.dssp.dispatch import Held, Played, play, schedule_of
+from schedopt.policies.dssp.dispatch import Played, play, schedule_of
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
@@ -51,7 +49,7 @@ def dispatcher(
     def decorate(key: Key) -> Key:
         def run(instance: Instance, *, seed: int = 0, after: Any = None) -> Scheduled:
             chosen = (job.name for job in instance.jobs) if after is None else after.selected
-            jobs = Held.of(instance).able(positions(instance, list(chosen)))
+            jobs = positions(instance, list(chosen))
             fill = 1.0 if after is None else after.capacity / instance.capacity()
             return schedule_of(instance, jobs, simulated(instance, name, jobs, seed), fill)
 

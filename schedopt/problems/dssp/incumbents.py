@@ -16,7 +16,7 @@ import numpy as np
 
 from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances.constraints import Forbid, Seats
-from schedopt.instances.dssp import Scheduled, Selected
+from schedopt.instances.dssp import Scheduled, Selected, scheduled
 from schedopt.solvers import door
 from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
@@ -83,8 +83,6 @@ class Search:
     """The best schedule of all dispatchers in which nobody is late and all rules hold."""
 
     def __init__(self, model: Schedule, limits: Limits) -> None:
-        from schedopt.policies.dssp.dispatch import Held
-
         self.model, self.limits = model, limits
         self.chosen: Selected | None = None
         added = [rule for rule in model.added if isinstance(rule, Seats)]
@@ -92,7 +90,6 @@ class Search:
         self.night = (
             msgspec.structs.replace(own, constraints=(*own.constraints, *added)) if added else own
         )
-        self.held = Held.of(self.night)
         self.choice = Selection(own).add(*model.added)
         self.bare = not self.choice.stated and not any(job.after for job in own.jobs)
         self.value = -1.0
@@ -150,10 +147,10 @@ class Search:
             yield chosen
 
     def able(self, names: Iterable[str]) -> Ints:
-        """Return the positions of jobs that can be in time and find their seats."""
+        """Return the positions of jobs that can be in time."""
         night = self.night
         at = np.array(sorted(night.index[name] for name in names), dtype=np.int64)
-        return self.held.able(at[night.in_time[at]])
+        return np.asarray(at[night.in_time[at]], dtype=np.int64)
 
     def _selected(self, choice: Selection) -> Ints | None:
         limit = self.limits.time_limit
@@ -203,12 +200,11 @@ class Search:
 
     def schedule(self) -> Scheduled | None:
         """Return the record of the best schedule."""
-        from schedopt.policies.dssp.dispatch import Played, schedule_of
+        from schedopt.policies.dssp.dispatch import schedule_of
 
         if self.who is None:
             return None
-        tasks = len(self.night.tasks.lengths)
-        none = Played(
-            np.full(tasks, np.nan), np.full(tasks, -1), np.full(len(self.night.jobs), np.nan)
-        )
-        return schedule_of(self.night, self.jobs, self.played or none)
+        if self.played is None:
+            count = len(self.night.tasks.lengths)
+            return scheduled(self.night, (), np.zeros(count), np.zeros(count, dtype=np.int64))
+        return schedule_of(self.night, self.jobs, self.played)

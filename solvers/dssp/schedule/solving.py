@@ -171,17 +171,18 @@ def searched(
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
     from schedopt.solvers.dssp.schedule.search import search as by_trials
+    from schedopt.solvers.dssp.schedule.trial import Trials
 
     if not model.instance.jobs:
         return None, False
     run = Run(limits)
+    trials = Trials(model.instance, model.seats, worthless=bool(model.ruled))
     best = by_trials(
-        model.instance,
+        trials,
         run,
         starts=[*_starts(model, relaxed), *_ruled_starts(model, limits)],
         keeps=_keeper(model),
         caps=_caps(model),
-        seats=model.seats,
         target=target,
         seconds=seconds,
         patience=patience,
@@ -189,7 +190,7 @@ def searched(
     )
     if best is None:
         return None, run.interrupted
-    return model.replayed(best.jobs.tolist(), best.starts), run.interrupted
+    return best.played.schedule(model.instance, best.jobs.tolist()), run.interrupted
 
 
 def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:

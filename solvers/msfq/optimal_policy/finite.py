@@ -38,7 +38,7 @@ States = NDArray[np.intp]
 
 
 def solve(model: OptimalPolicy, given: Given) -> Result:
-    """Return the optimum on which systems of two sizes agree, or that of the largest."""
+    """Return the optimum on which systems of two sizes agree; what others cost is below it."""
     limits = given.limits
     patience = PATIENCE if limits.time_limit is None else limits.time_limit
     return searched(model, FiniteSearch(model), replace(limits, time_limit=patience))
@@ -64,13 +64,13 @@ class FiniteSearch(QueueSearch):
 
     @property
     def value(self) -> float | None:
-        """What the optimum costs on the largest system so far."""
-        return None if self._best is None else self._best[0]
+        """What the optimum costs once two sizes agree: a system that loses arrivals costs less."""
+        return self._best[0] if self._best is not None and self._agreed else None
 
     @property
     def bound(self) -> float | None:
-        """The same once two sizes agree."""
-        return self.value if self._agreed else None
+        """The same."""
+        return self.value
 
     @property
     def unproven(self) -> bool:
@@ -78,8 +78,8 @@ class FiniteSearch(QueueSearch):
         return not self._agreed
 
     def solution(self) -> OptimalTable | None:
-        """Return the policy on the largest system so far."""
-        if self._best is None:
+        """Return the policy on the largest system, once two sizes agree."""
+        if self._best is None or not self._agreed:
             return None
         system, (_, numbers, goes) = self._model.system, self._best
         times = (numbers / [system.l1, system.lk]).tolist()
@@ -90,9 +90,9 @@ class FiniteSearch(QueueSearch):
         large = most_large(k) or 0
         for part in SIZES:
             shape = k + 2, round(part * max(2, k) * large), round(part * large)
-            before = self.value
+            before = self._best
             self._best = yield from least(process, shape)
-            if before is not None and abs(self._best[0] - before) <= SAME * self._best[0]:
+            if before is not None and abs(self._best[0] - before[0]) <= SAME * self._best[0]:
                 self._agreed = True
                 return
 
