@@ -292,7 +292,7 @@ class Moving:
             start = earliest(asks, Fraction(self._opens(stage, ended)), Fraction(length))
             begin[i] = begin[i] if start is None else min(begin[i], int(start))
             for u, need in mine:
-                there[u] = there[u].less(Fraction(need), begin[i], begin[i] + length)
+                there[u] = there[u].less([(need, begin[i], begin[i] + length)])
             ended[stage] = max(ended.get(stage, 0), begin[i] + length)
         return begin
 

@@ -83,12 +83,15 @@ class Steps:
         """Yield each time with what is added there; at the first all that there is."""
         return zip(self.times, map(sub, self.amounts, (NONE, *self.amounts)), strict=False)
 
-    def less(self, away: Sequence[Down]) -> Steps:
-        """Return the amount less what is reserved, which is all of it where there is no more."""
+    def less(self, away: Sequence[tuple[int, float, float]]) -> Steps:
+        """Return the amount less what is away from a time to another: all where there is no more.
+
+        ``away``: how many, from when, to when.
+        """
         if not away:
             return self
-        gone = [(as_written(down.start), Fraction(-down.processors)) for down in away]
-        back = [(as_written(down.end), Fraction(down.processors)) for down in away]
+        gone = [(as_written(start), Fraction(-count)) for count, start, _ in away]
+        back = [(as_written(end), Fraction(count)) for count, _, end in away]
         left = Steps.summed(chain(self.changes(), gone, back))
         return left.mapped(lambda amount: max(NONE, amount))
 
@@ -177,10 +180,10 @@ class Machine:
         pools = {name: Steps.of(given) for name, given in night.pools.items()}
         if not pools:
             pools = {"": Steps.of(night.changes, night.processors)}
-        away: dict[str, list[Down]] = defaultdict(list)
+        away: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
         for down in night.down:
             if down.night in (None, n) or night.nights == 1:
-                away[down.pool or ""].append(down)
+                away[down.pool or ""].append((down.processors, down.start, down.end))
         pools = {name: there.less(away[name]) for name, there in pools.items()}
         resources = {name: Steps.of(given) for name, given in night.resources.items()}
         return cls(
