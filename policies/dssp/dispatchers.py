@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
@@ -90,7 +91,10 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
         night.tasks  # noqa: B018 - raises where a job has none
     except InputError as error:
         raise NotApplicableError(f"{name} needs the tasks of every job: {error}") from error
-    tasks = len(night.tasks.lengths)
+    tasks, seats = len(night.tasks.lengths), [r for r in night.constraints if isinstance(r, Seats)]
+    more = {job for rule in seats for job, use in rule.use.items() if use > rule.capacity}
+    if more:  # that no task of theirs may hold: not even those of no length are run
+        jobs = jobs[[night.jobs[j].name not in more for j in jobs]]
     if name in DRAWN:
         draws = returned(KEYS[name](night, seed), name, "task", float, tasks)
         return play(night, jobs, draws=draws)
