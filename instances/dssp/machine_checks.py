@@ -72,7 +72,7 @@ def check_machine(night: Instance) -> None:
     expect(
         night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights, "nights"
     )
-    for n in {None, *(down.night for down in night.down)}:
+    for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
         expect(work > 0, "some processor before the deadline", shown(found), place)
