@@ -115,7 +115,10 @@ def _check_times(night: Instance) -> None:
         pick(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
         with placed("start"):
-            dates_of(night.start, night.unit)
+            dates = dates_of(night.start, night.unit)
+        with placed("deadline"):
+            for end in (0.0, night.deadline, *(job.deadline or 0.0 for job in night.jobs)):
+                dates.at(end)
 
 
 def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:

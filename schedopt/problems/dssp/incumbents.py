@@ -47,7 +47,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     relaxed = relaxed_of(model, left(limits, began))
     search.bounded(relaxed)
     with suppress(KeyboardInterrupt):
-        search.run(None if limit is None else max(0.0, SHARE * limit - (now() - began)))
+        search.run(None if limit is None else max(FEW * limit, SHARE * limit - (now() - began)))
     result = told(model, limits, search.schedule(), relaxed.bound, "time-limit")
     infeasible = relaxed.termination == "infeasible"
     if infeasible:
