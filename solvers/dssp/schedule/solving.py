@@ -37,30 +37,33 @@ RULED = 2.0
 PATIENCE = 0.25
 """Share of the time limit for the bound."""
 
-MANY = 5_000
-"""Tasks beyond which, under a time limit, CP-SAT is not asked."""
+WRITING = 3e-4
+"""Seconds that writing the model for CP-SAT takes for each task."""
 
 SHARE = 0.3
-"""The part of the time limit that the search may take where CP-SAT follows."""
+"""The part of the time limit that the search may take where CP-SAT follows, and writing for it."""
 
 
 def search(model: Schedule, given: Given) -> Result | HandOn:
     """Search for a schedule, bounded by the selection that no schedule is better than.
 
     In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
-    to search. CP-SAT goes on where there are few enough tasks, or no time limit.
+    to search. CP-SAT goes on where there is time to write its model.
     """
     began, limits = now(), given.limits
-    relaxed = relaxed_of(model, limits)
+    relaxed = given.more if isinstance(given.more, Result) else relaxed_of(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
         result = told(model, limits, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
-    few = len(model.instance.tasks.lengths) <= MANY
-    most = min(8_000, max(200, 40 * len(model.instance.tasks.lengths))) if few else 3_200
-    target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
-    seconds = seconds_of(model, limits, began, few=few)
+    tasks = len(model.instance.tasks.lengths)
+    few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
     best, interrupted = searched(
-        model, limits, relaxed, seconds=seconds, patience=most, target=target
+        model,
+        limits,
+        relaxed,
+        seconds=seconds_of(model, limits, began, few=few),
+        patience=min(8_000, max(200, 40 * tasks)) if few else 10**9,
+        target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
     )
     result = told(model, limits, best, relaxed.bound, "completed")
     enough = result.gap is not None and result.gap <= limits.gap
@@ -69,7 +72,7 @@ def search(model: Schedule, given: Given) -> Result | HandOn:
         return msgspec.structs.replace(
             result, termination="interrupted" if interrupted and not enough else "optimal"
         )
-    if late or not (few or limits.time_limit is None):
+    if late or not few:
         return msgspec.structs.replace(result, termination="time-limit")
     return HandOn(result, relaxed.bound)
 
