@@ -4,15 +4,8 @@
 """
 
 import random
-import time
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from benchmarks.tables import Measured, measurement, row
-from schedopt import convert, solve
 from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Down, Instance, Job
 

@@ -12,6 +12,7 @@ import numpy as np
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice
 from schedopt.instances.constraints import Seats
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
@@ -36,6 +37,9 @@ RULED = 2.0
 
 PATIENCE = 0.25
 """Share of the time limit for the bound."""
+
+LONGEST = 20.0
+"""Seconds for the bound where there is no limit."""
 
 WRITING = 3e-4
 """Seconds that writing the model for CP-SAT takes for each task."""
@@ -143,9 +147,8 @@ def relaxed_of(model: Schedule, limits: Limits) -> Result:
     from schedopt.formulations.dssp import Selection
 
     selection = bounding_selection(model)
-    if limits.time_limit is not None:
-        limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
-    limits = replace(limits, gap=0.0, watch=None)
+    seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
+    limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     result = door.solve(selection, limits)
     if result.bound is None and result.termination == "time-limit":  # without rules it is quick
         bare = msgspec.structs.replace(selection.instance, constraints=())
@@ -158,7 +161,7 @@ def seconds_of(model: Schedule, limits: Limits, began: float, *, few: bool) -> f
     """Return the seconds for the search: a share of those left where CP-SAT follows."""
     if limits.time_limit is None:
         return None
-    written = 0.05 + 2e-5 * len(model.instance.tasks.lengths)  # what writing the result takes
+    written = 0.05 + 3e-6 * len(model.instance.tasks.lengths)  # what writing the result takes
     left = limits.time_limit - (now() - began) - written
     return max(0.0, min(left, SHARE * limits.time_limit) if few else left)
 
@@ -203,7 +206,8 @@ def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
         yield night.in_time.copy()
         return
     chosen = np.array([night.index[name] for name in relaxed.solution.selected], dtype=np.int64)
-    demands, room = night.tasks.demands, night.processors * night.horizon
+    demands = night.tasks.demands * [job.processors for job in night.jobs]
+    room = float(night.machine.total.until(as_written(night.horizon)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.nan_to_num(night.rewards / demands, nan=np.inf, posinf=np.inf)
     by_ratio = chosen[np.argsort(-ratio[chosen], kind="stable")]
