@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
-from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decoding import convert, no_collection
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown
@@ -64,6 +64,12 @@ def check(
     result = structs.replace(result, options=_judged_by(checker, instance, result, report))
     if result.termination == "infeasible":
         report.bound = f"believed, from {result.solver}"
+        rules = {label(rule, i) for i, rule in enumerate(together)}
+        for name in result.conflict:
+            report.expect(name in rules, f"conflict: {shown(name)}, which is no side constraint")
+        report.expect(result.certificate is UNSET, "a certificate, which nobody re-proves")
+    elif result.solution_status == "none":
+        _judge_bound(instance, result, together, report)
     if result.solution_status != "none":
         began = time.perf_counter()
         plain = _of_fields(checker, instance, result) if report.until is None else None
@@ -94,6 +100,7 @@ def _asked(
     """
     question = getattr(result, "question", UNSET)
     if not question:
+        report.asked = False
         report.differences += _further(rules, instance.constraints)
         return rules
     formulation = result.formulation or None

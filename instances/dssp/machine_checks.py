@@ -72,7 +72,7 @@ def check_machine(night: Instance) -> None:
     expect(
         night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights, "nights"
     )
-    for n in {None, *(down.night for down in night.down)}:
+    for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
         expect(work > 0, "some processor before the deadline", shown(found), place)
@@ -115,7 +115,10 @@ def _check_times(night: Instance) -> None:
         pick(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
         with placed("start"):
-            dates_of(night.start, night.unit)
+            dates = dates_of(night.start, night.unit)
+        with placed("deadline"):
+            for end in (0.0, night.deadline, *(job.deadline or 0.0 for job in night.jobs)):
+                dates.at(end)
 
 
 def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from datetime import UTC
 from pathlib import Path
 
 import highspy
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.instances.times import moment_of
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.script import script, templates
 from schedopt.verbs.write import Labels
@@ -236,6 +238,34 @@ def test_a_start_without_a_zone_or_with_two_is_refused(start: str) -> None:
     with pytest.raises(InputError) as caught:
         Instance(name="n", processors=1, deadline=9, jobs=(), start=start)
     assert caught.value.place == "start"
+
+
+@pytest.mark.parametrize(
+    ("start", "deadline"),
+    [
+        ("2026-01-01T00:00Z", 1e9),
+        ("9999-12-31T23:00Z", 9),
+        ("9999-12-31T23:30-02:00", 9),
+        ("0001-01-01T00:00+02:00", 9),
+        ("0001-01-01T00:00[Europe/Berlin]", 9),
+    ],
+)
+def test_times_that_no_calendar_holds_are_refused(start: str, deadline: float) -> None:
+    job = Job(name="a", reward=1, stages=((1.0,),))
+    with pytest.raises(InputError, match="from the year 1 to the year 9999") as caught:
+        Instance(name="n", processors=1, deadline=deadline, unit="h", jobs=(job,), start=start)
+    assert caught.value.place == "deadline"
+
+
+def test_a_plan_that_ends_after_the_last_year_is_refused() -> None:
+    jobs = (Job(name="a", reward=1, stages=((30.0,),)),)
+    night: dict = {"name": "n", "processors": 1, "unit": "h", "jobs": jobs}
+    late = Instance(**night, deadline=20, late=((0.0, 1.0), (99.0, 0.5)), start="9999-12-31T00:00Z")
+    with pytest.raises(InputError, match="from the year 1 to the year 9999"):
+        schedopt.plan_table(late, schedopt.solve(late, formulation="schedule"))
+    for seconds in (-1e17, 1e17):
+        with pytest.raises(InputError, match="from the year 1 to the year 9999"):
+            moment_of(seconds, UTC)
 
 
 def test_two_plans_are_drawn_with_what_changed(tmp_path: Path) -> None:

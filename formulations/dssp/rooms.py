@@ -1,31 +1,29 @@
-"""Schedules on a machine that changes: piles of processors, and what running tasks hold.
+"""The machine of a schedule: piles of processors, and what running tasks hold.
 
-Where a profile never rises before it falls, but for times at which it is 0, a cumulative says which
-tasks find processors that stay until they end. Any profile is a pile of such valleys: each is a
-cumulative of its own, and a task takes its processors from some of them. For the proof see
-``docs/problems/dssp.md``.
+Each valley of a pool's profile is a cumulative of its own, and a task takes its processors from
+some of them: see `valleys`. Nearly always there is one.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from heapq import heappop, heappush
-from itertools import chain, count, groupby, pairwise
-from math import ceil, floor, inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, pairwise
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from schedopt.formulations.dssp.grid import LARGEST, whole_rows
 from schedopt.formulations.dssp.selection import Selection
+from schedopt.formulations.dssp.valleys import Task, cuts, numbered
 from schedopt.instances.decimals import as_written, lowest
-from schedopt.instances.dssp import Scheduled, bounding, scheduled
-from schedopt.instances.dssp.machine import Steps, earliest
+from schedopt.instances.dssp import Scheduled, bounding
+from schedopt.instances.dssp.machine import Steps
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -36,15 +34,6 @@ Schedule = Any
 """`schedule.Schedule`, which this states a part of."""
 SHIFTED = 100_000
 """Most tasks, times the changes of all amounts, for which each is moved to its earliest start."""
-
-
-class Task(NamedTuple):
-    """A task that takes some processors of a valley, by its position."""
-
-    start: int
-    end: int
-    takes: int
-    position: int
 
 
 @dataclass
@@ -73,8 +62,8 @@ class Room:
         return {k: number for k, number in numbers.items() if number and k not in absent}
 
 
-class Moving:
-    """States the constraints of a machine that changes on a schedule, and decodes the schedule."""
+class Rooms:
+    """States the constraints of the machine on a schedule, and decodes the schedule."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid
@@ -141,10 +130,10 @@ class Moving:
             asked = {k: wide[k] for k in mine}
             whole = Room(self._whole(there), asked, mine)
             whole.there = whole.between(0, sum(asked.values()))
-            cuts = [*_cuts(map(int, whole.there.amounts)), int(whole.there.most)]
+            levels = [*cuts(map(int, whole.there.amounts)), int(whole.there.most)]
             valleys = [
                 Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
-                for low, high in pairwise(cuts)
+                for low, high in pairwise(levels)
             ]
             first += int(there.most)
             valleys[-1].numbers = range(valleys[-1].numbers.start, first)
@@ -222,14 +211,14 @@ class Moving:
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, with tasks moved forward where possible."""
-        schedule, night = self.schedule, self.night
+        schedule = self.schedule
         run = [j for j, x in enumerate(schedule._x) if value(x) > 0.5]
         begin = [s if isinstance(s, int) else round(value(s)) for s in schedule._starts]
         order = [k for k in range(len(self.tasks)) if schedule._job_of[k] in set(run)]
         order.sort(key=lambda k: (begin[self.tasks[k]], self.tasks[k]))
-        taken = [room.taken(value) for room in self.rooms]
-        if len(order) * sum(len(room.there.times) for room in self.rooms) <= SHIFTED:
-            begin = begin if schedule.changed else self._forward(begin, order, taken)
+        changes = sum(len(room.there.times) for room in self.rooms)
+        if len(order) * changes <= SHIFTED and not schedule.changed:
+            begin = self._forward(begin, order, [room.taken(value) for room in self.rooms])
         on: dict[int, tuple[int, ...]] = {}
         for valley in chain(*self.pools):
             part = valley.taken(value)
@@ -237,114 +226,45 @@ class Moving:
                 Task(begin[i], begin[i] + int(self.grid.lengths[i]), part[k], i)
                 for k, i in ((k, self.tasks[k]) for k in order if k in part)
             ]
-            for i, numbers in _numbered(valley.there, tasks).items():
+            for i, numbers in numbered(valley.there, tasks).items():
                 on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
-        ended = self._ended(begin, (self.tasks[k] for k in order))
-        for i in np.flatnonzero(self.grid.lengths == 0).tolist():
-            begin[i] = self._opens(int(night.tasks.stage_of[i]), ended)
-        places = np.zeros(len(begin), dtype=np.int64)
-        for i, taken_by in on.items():
-            places[i] = taken_by[0]
-        starts = np.array(begin, dtype=float) / self.grid.scale
-        several = {i: taken_by for i, taken_by in on.items() if len(taken_by) > 1}
-        return scheduled(night, run, starts, places, several=several)
-
-    def _ended(self, begin: Sequence[int], tasks: Iterable[int]) -> dict[int, int]:
-        """Return when each stage with some of these tasks ends."""
-        ended: dict[int, int] = {}
-        for i in tasks:
-            stage, end = int(self.night.tasks.stage_of[i]), begin[i] + int(self.grid.lengths[i])
-            ended[stage] = max(ended.get(stage, end), end)
-        return ended
-
-    def _opens(self, stage: int, ended: Mapping[int, int]) -> int:
-        """Return when a stage opens: after its job's release, stages before it, and other jobs."""
-        j = int(self.night.tasks.job_of_stage[stage])
-        first = int(self.night.tasks.first_stage[j])
-        before = [ended[s] for s in range(first, stage) if s in ended]
-        done = () if before else (self._done(other, ended) for other in self.schedule.before[j])
-        return max(int(self.grid.releases[j]), 0, *before, *done)
-
-    def _done(self, j: int, ended: Mapping[int, int]) -> int:
-        """Return when a job completes; where all its tasks have no length, when it is opened."""
-        first, after = map(int, self.night.tasks.first_stage[j : j + 2])
-        ends = [ended[s] for s in range(first, after) if s in ended]
-        return max(ends) if ends else self._opens(first, ended)
+        found: Scheduled = schedule.placed(run, begin, on)
+        return found
 
     def _forward(
         self, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
     ) -> list[int]:
-        """Return starts no later than those given, each the earliest at which the task fits.
+        """Return starts no later than those given, each the earliest that keeps their order.
 
-        Tasks are placed in the order of their starts: those before one are placed no later than
-        they were, so where one of them still runs at its start, it did before; so there it fits.
+        None of those before a task starts later than it did, so where it started it finds room.
         """
         names = [self.night.jobs[j].name for j in self.schedule._job_of]
         seats = self.schedule.seats
         there = [room.there for room in self.rooms] + [Steps.of(rule.capacity) for rule in seats]
         needs = [*taken, *({k: r.use.get(n, 0) for k, n in enumerate(names)} for r in seats)]
-        begin, ended = list(begin), dict[int, int]()
+        times = [[*map(int, steps.times)] for steps in there]
+        begin, ended, running, now = list(begin), dict[int, int](), list[tuple[int, int]](), 0
+
+        def fits(u: int, need: int, end: int) -> bool:
+            first = bisect_right(times[u], now) - 1
+            for at, amount in zip(times[u][first:], there[u].amounts[first:], strict=True):
+                if at >= end:
+                    break
+                held = sum(needs[u].get(k, 0) for until, k in running if until > max(at, now))
+                if held + need > amount:
+                    return False
+            return True
+
         for k in order:
             i = self.tasks[k]
             stage, length = int(self.night.tasks.stage_of[i]), int(self.grid.lengths[i])
             mine = [(u, need) for u, asked in enumerate(needs) if (need := asked.get(k, 0))]
-            asks = [(there[u], Fraction(need)) for u, need in mine]
-            start = earliest(asks, Fraction(self._opens(stage, ended)), Fraction(length))
-            begin[i] = begin[i] if start is None else min(begin[i], int(start))
-            for u, need in mine:
-                there[u] = there[u].less(Fraction(need), begin[i], begin[i] + length)
-            ended[stage] = max(ended.get(stage, 0), begin[i] + length)
+            now = max(now, self.schedule.opens(stage, ended))
+            while now < begin[i] and not all(fits(u, need, now + length) for u, need in mine):
+                later = [time for time, _ in running if time > now]
+                later += [t for u, _ in mine for t in times[u][bisect_right(times[u], now) :][:1]]
+                now = min([begin[i], *later])
+            begin[i], ended[stage] = now, max(ended.get(stage, 0), now + length)
+            running = [(until, other) for until, other in running if until > now]
+            running.append((now + length, k))
         return begin
-
-
-def _cuts(amounts: Iterable[int]) -> list[int]:
-    """Return the fewest levels, from 0 up, that cut a profile into valleys.
-
-    A bump, between its nearest lower amounts before and after it, needs a cut between these two.
-    """
-    bumps, rising = [], [0]
-    for amount in (*amounts, 0):
-        while rising[-1] > amount:
-            rising.pop()
-            bumps.append(sorted((rising[-1], amount)))
-        if rising[-1] < amount:
-            rising.append(amount)
-    cuts = [0]
-    for low, high in sorted(bumps, key=lambda bump: bump[1]):
-        if low > cuts[-1]:
-            cuts.append(high)
-    return cuts
-
-
-def _numbered(there: Steps, tasks: Sequence[Task]) -> dict[int, list[int]]:
-    """Return the processors of each task on a valley, from 0: they stay until it ends.
-
-    Whatever runs at the bottom comes first. After it there are ever more processors: each task
-    takes the lowest idle ones; before it too, seen backwards in time.
-    """
-    on: dict[int, list[int]] = {}
-    for _, parts in groupby(there.spans(), lambda span: span.amount > 0):
-        stretch = list(parts)
-        bottom, last = int(min(stretch, key=lambda span: span.amount).start), stretch[-1].end or inf
-        mine = [task for task in tasks if stretch[0].start <= task.start < last]
-        at_bottom = [task for task in mine if task.start < bottom < task.end]
-        after = sorted(task for task in mine if task.start >= bottom)
-        mirrored = [task._replace(start=-task.end, end=-task.start) for task in at_bottom]
-        before = sorted(
-            task._replace(start=-task.end, end=-task.start) for task in mine if task.end <= bottom
-        )
-        on |= _in_turn([*at_bottom, *after]) | _in_turn([*mirrored, *before])
-    return on
-
-
-def _in_turn(tasks: Iterable[Task]) -> dict[int, list[int]]:
-    """Return the processors of each task, which takes the lowest idle ones."""
-    on: dict[int, list[int]] = {}
-    idle, busy, fresh = list[int](), list[tuple[int, int]](), count()
-    for start, end, takes, position in tasks:
-        while busy and busy[0][0] <= start:
-            heappush(idle, heappop(busy)[1])
-        on[position] = [heappop(idle) if idle else next(fresh) for _ in range(takes)]
-        for number in on[position]:
-            heappush(busy, (end, number))
-    return on
