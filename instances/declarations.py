@@ -15,6 +15,7 @@ import msgspec
 import msgspec.inspect
 from typing_extensions import dataclass_transform
 
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -114,7 +115,7 @@ def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
             raise InputError("a finite number", found=shown(value), place=key)
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     try:
-        data = msgspec.json.encode({names.get(key, key): value for key, value in given.items()})
+        data = to_json({names.get(key, key): value for key, value in given.items()})
     except (TypeError, ValueError, OverflowError, RecursionError) as failure:
         raise InputError("values that a file can hold", found=str(failure)) from None
     read = decode(data, record)
@@ -123,7 +124,10 @@ def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _shape(record: Any) -> tuple[Any, list[str]]:
-    """Return a type with a record's fields but not its checks, and the fields that hold records."""
+    """Return a type with a record's fields but not its checks, and the fields that hold records.
+
+    What a ``plain`` record stands for is no record: whoever holds it writes it out.
+    """
     fields, holders = list[tuple[str, Any, Any]](), list[str]()
     for field in msgspec.structs.fields(record):
         kind: Any = tuple[Any, ...] if field.name == "constraints" else field.type
@@ -140,7 +144,7 @@ def _holds_records(info: Any) -> bool:
     parts = [getattr(info, part, None) for part in ("type", "types", "item_type", "item_types")]
     parts.append(getattr(info, "value_type", None))
     inner = [one for part in parts for one in (part if isinstance(part, tuple) else [part])]
-    own = isinstance(info, msgspec.inspect.StructType)
+    own = isinstance(info, msgspec.inspect.StructType) and not getattr(info.cls, "plain", False)
     return own or any(_holds_records(one) for one in inner if one is not None)
 
 

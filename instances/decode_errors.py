@@ -31,6 +31,9 @@ _WORDS = {
 }
 
 
+_ARRAYS = inspect.VarTupleType, inspect.TupleType, inspect.ListType
+
+
 class _Step(NamedTuple):
     """A place on the way into a document: its key, its value, and msgspec's word on its type."""
 
@@ -241,7 +244,10 @@ def _chosen(info: Any, value: Any) -> Any:
         info = info.type
     if not isinstance(info, inspect.UnionType):
         return info
-    members: list[Any] = [t for t in info.types if not isinstance(t, inspect.NoneType)]
+    plain = (t.type if isinstance(t, inspect.Metadata) else t for t in info.types)
+    members: list[Any] = [t for t in plain if not isinstance(t, inspect.NoneType)]
+    if isinstance(value, list):
+        members = [t for t in members if isinstance(t, _ARRAYS)] or members
     for member in members if isinstance(value, dict) else ():
         if isinstance(member, inspect.StructType) and value.get(member.tag_field) == member.tag:
             return member
@@ -278,11 +284,17 @@ def _worded(what: str, value: Any, info: Any) -> tuple[str, str]:
     elif "out of range" in what:
         expected = "a number in range"
     elif plain := re.match(r"Expected (.*?)(?:, got .*)?$", what):
-        words = re.sub(r"`([a-z]+)( \| null)?`", lambda m: _WORDS.get(m[1], m[1]), plain[1])
+        words = re.sub(r"`([a-z]+(?: \| [a-z]+)*)`", _either, plain[1])
         expected = re.sub(r"(\d)\.0\b", r"\1", words)
     else:
         expected = what
     return expected, shown(value)
+
+
+def _either(found: re.Match[str]) -> str:
+    """Return in words what types may stand at a place; that it may be null is left out."""
+    kinds = [kind for kind in found[1].split(" | ") if kind != "null"] or ["null"]
+    return " or ".join(_WORDS.get(kind, kind) for kind in kinds)
 
 
 def _choices(info: Any) -> list[str]:

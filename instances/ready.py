@@ -180,6 +180,7 @@ def _kinds(numbers: Floats) -> tuple[Floats, Positions]:
 
 NAME = "name"
 MOST = 2**52  # largest number of a column, in its common unit
+ROOM = 2**60  # upper limit of the sum of a column
 
 
 class Jobs(NamedTuple):
@@ -334,7 +335,8 @@ def capacity_of(given: Mapping[str, object]) -> dict[str, float]:
             or not isinstance(amount, int | float)
             or not 0 <= amount < MOST
         ):
-            raise InputError("a number >= 0", found=shown(amount), place=f"capacity {name}")
+            expected = f"a number >= 0 and less than {MOST:.6g}"
+            raise InputError(expected, found=shown(amount), place=f"capacity {name}")
         amounts[str(name)] = float(amount)
     return amounts
 
@@ -358,6 +360,6 @@ def whole(numbers: Floats, column: str) -> tuple[Integers, int]:
 
 
 def room_of(amount: float, scale: int) -> int:
-    """Return how many units of 1/scale fit into an amount."""
+    """Return how many units of 1/scale fit into an amount, at most as many as any sum has."""
     exact = as_written(amount) * scale
-    return exact.numerator // exact.denominator
+    return min(exact.numerator // exact.denominator, ROOM)

@@ -61,7 +61,7 @@ class Grid:
         if night.late:  # what is paid late depends on the deadlines' exact places
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
-        scale = float(scale_of(times, min(FINEST / max(night.horizon, 1e-300), 1e6)))
+        scale = float(scale_of(times, FINEST / max(night.horizon, 1e-300)))
         exact = scale > 0
         step = int(np.gcd.reduce(np.rint(times * scale).astype(np.int64))) if exact else 1
         if not exact:
@@ -123,7 +123,7 @@ def whole_rows(row: Row) -> list[GridRow]:
     """Return a row in integers: one row if its coefficients are, else one for each bound."""
     body: dict[int, Number] = {}
     for j, c in zip(row.jobs, row.coefficients, strict=True):
-        body[j] = body.get(j, Fraction(0)) + exact(c)
+        body[j] = body[j] + exact(c) if j in body else exact(c)
     lowest = whole_row(row.what, "", body, row.lower, row.upper)
     jobs, coefficients = lowest.columns, lowest.coefficients
     total = sum(map(abs, coefficients))

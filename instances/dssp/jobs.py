@@ -4,17 +4,20 @@ Source: Anderson et al., "Value-Maximizing Deadline Scheduling and its Applicati
 Rendering", SPAA 2005, section 2; section 5.1 for rewards where a trace has only ordinal priorities.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from math import fsum, inf, isfinite
-from typing import Annotated
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
 from schedopt.instances.decimals import WHOLE, expect_held
 from schedopt.instances.declarations import Given, Name, NonNegative
-from schedopt.instances.errors import InputError, expect, shown
+from schedopt.instances.errors import InputError, expect, placed, shown
 
 Reward = Callable[[float | None, float], float]
+N = TypeVar("N", bound=Any)
 
 
 def linear(priority: float | None, demand: float) -> float:
@@ -52,14 +55,51 @@ def _given(priority: float | None, name: str) -> float:
     return priority
 
 
+MOST_TASKS = 10_000_000
+"""Most tasks of stages that a file writes as a number of tasks: a few bytes would fill memory."""
+FEW_TASKS = 3
+"""Up to so many equal tasks of a stage are written one by one."""
+
+
+class EqualTasks(Given, kw_only=True):
+    """A stage whose tasks are equal, as files write it; in memory it is a tuple of their lengths.
+
+    Attributes
+    ----------
+    tasks : int
+        How many tasks there are.
+    time : float
+        The length of each.
+    """
+
+    plain: ClassVar[bool] = True
+    tasks: Annotated[int, msgspec.Meta(ge=1, le=MOST_TASKS)]
+    time: NonNegative
+
+
 Stage = Annotated[tuple[NonNegative, ...], msgspec.Meta(min_length=1)]
-Stages = Annotated[tuple[Stage, ...], msgspec.Meta(min_length=1)]
+if TYPE_CHECKING:
+    Stages = tuple[Stage, ...]
+else:
+    Stages = Annotated[tuple[Stage | EqualTasks, ...], msgspec.Meta(min_length=1)]
 Deadline = Annotated[float, msgspec.Meta(gt=0, extra_json_schema={"minimum": 1e-290})]
 MOST_NIGHTS = 10_000
 Night = Annotated[int, msgspec.Meta(ge=1, le=MOST_NIGHTS)]
 Within = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 Processors = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Ratio = Annotated[float, msgspec.Meta(ge=1e-6, le=1000)]
+
+
+ITS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
+        {
+            "required": ["demand", "critical_path"],
+            "properties": {"demand": {"type": "number"}, "critical_path": {"type": "number"}},
+        },
+    ]
+}
+"""What the JSON Schema says of a job beyond the types of fields."""
 
 
 class Lognormal(Given, kw_only=True, tag="lognormal", tag_field="kind"):
@@ -107,7 +147,8 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
     groups : dict of str to str
         Its group in each grouping, such as ``{"team": "fx"}``.
     stages : tuple of tuple of float, optional
-        Task lengths, stage by stage; every task of a stage ends before the next stage begins.
+        Task lengths, stage by stage; every task of a stage ends before the next stage begins. In a
+        file a stage of equal tasks may be ``{"tasks": 120, "time": 2.5}``.
     demand : float, optional
         The predicted total processing demand T_1(j), in processor time.
     critical_path : float, optional
@@ -187,6 +228,12 @@ class Job(Given, kw_only=True, omit_defaults=True, gc=False):  # it can be in no
             raise InputError(expected, found=shown(self.last_night), place="last_night")
 
     def _check_stages(self, stages: Stages) -> None:
+        kinds = set(map(type, stages))
+        if dict in kinds:  # in Python; of files an instance does it, which knows of all
+            msgspec.structs.force_setattr(self, "stages", msgspec.convert(stages, Stages))
+            written_out((self,))
+        if not kinds.isdisjoint((dict, EqualTasks)):
+            return  # `written_out` comes back to it
         if not stages or not all(stages):
             raise InputError("stages with a task or more each", found=shown(stages), place="stages")
         shortest = min(map(min, stages))
@@ -229,3 +276,51 @@ def check_deadline(deadline: float) -> None:
     expect(0 < deadline < inf, "a finite number > 0", deadline, "deadline")
     expect(deadline >= 1e-290, "no less than 1e-290", deadline, "deadline")
     expect_held(deadline, "deadline")
+
+
+def written_out(jobs: Sequence[Job]) -> None:
+    """Write out, in place, stages that a file gave as a number of equal tasks.
+
+    `InputError` if there are more than `MOST_TASKS` of these in all.
+    """
+    room = MOST_TASKS
+    for j, stages in enumerate(map(attrgetter("stages"), jobs)):
+        if stages is None or EqualTasks not in map(type, stages):
+            continue
+        made: list[Stage] = []
+        for s, stage in enumerate(stages):
+            if isinstance(stage, EqualTasks):
+                if (room := room - stage.tasks) < 0:
+                    expected = f"at most {MOST_TASKS:,} such tasks in a file"
+                    place = f"jobs[{j}].stages[{s}].tasks"
+                    raise InputError(expected, found="more in all", place=place)
+                stage = (stage.time,) * stage.tasks  # noqa: PLW2901
+            made.append(stage)
+        job = jobs[j]
+        msgspec.structs.force_setattr(job, "stages", tuple(made))
+        with placed(f"jobs[{j}]"):
+            job._check_stages(tuple(made))
+
+
+def with_counts(night: N) -> N:
+    """Return a night as files write it, with the number of tasks where those of a stage are equal.
+
+    It is for writing alone: nothing that is worked out from it holds.
+    """
+    found = copy(night)
+    msgspec.structs.force_setattr(found, "jobs", tuple(map(_with_counts, found.jobs)))
+    return found
+
+
+def _with_counts(job: Job) -> Job:
+    stages: tuple[Any, ...] = tuple(
+        EqualTasks(tasks=len(stage), time=stage[0])
+        if len(stage) > FEW_TASKS and stage[0] and stage.count(stage[0]) == len(stage)
+        else stage
+        for stage in job.stages or ()
+    )
+    if EqualTasks not in map(type, stages):
+        return job
+    found = copy(job)
+    msgspec.structs.force_setattr(found, "stages", stages)
+    return found

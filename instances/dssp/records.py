@@ -35,12 +35,15 @@ from schedopt.instances.decimals import as_written, rounded_total, whole_total
 from schedopt.instances.declarations import Count, Name
 from schedopt.instances.dssp.answers import Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.jobs import (
+    ITS_SCHEMA,
     MOST_NIGHTS,
     Deadline,
     Job,
     Night,
     Processors,
     check_deadline,
+    with_counts,
+    written_out,
 )
 from schedopt.instances.dssp.machine import Down, Machine, completions
 from schedopt.instances.dssp.machine_checks import Counts, Profile, beyond, check_machine
@@ -63,15 +66,7 @@ SCHEMA: Mapping[str, Mapping[str, object]] = {
             "pools": {"not": {"maxProperties": 0}},
         },
     },
-    "Job": {
-        "anyOf": [
-            {"required": ["stages"], "properties": {"stages": {"type": "array"}}},
-            {
-                "required": ["demand", "critical_path"],
-                "properties": {"demand": {"type": "number"}, "critical_path": {"type": "number"}},
-            },
-        ]
-    },
+    "Job": ITS_SCHEMA,
 }
 """What the JSON Schema says beyond the types of fields: see `instances.schema`."""
 SideConstraint = (
@@ -142,8 +137,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     end: Deadline | None = None
     start: str | None = None
     unit: str = "s"
+    as_filed = with_counts
 
     def __post_init__(self) -> None:
+        written_out(self.jobs)
         check_deadline(self.deadline)
         check_machine(self)
         if not isfinite(
@@ -366,7 +363,8 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
     def worth(self, j: int, completion: float) -> float:
         """Return U_D(C)/R: the fraction of its reward that a job earns by completing at C.
 
-        1 by its deadline, whose 1e-11th is forgiven as the rounding of sums of lengths.
+        1 by its deadline, whose 1e-11th is forgiven as the rounding of sums of lengths, as is that
+        of the other times of ``late``.
 
         Parameters
         ----------
@@ -381,7 +379,9 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             return 1.0
         delay = completion - deadline
         for (start, high), (end, low) in pairwise(self.late):
-            if delay <= end:
+            if abs(completion - deadline - end) <= 1e-11 * completion:
+                return low
+            if delay < end:
                 return high + (low - high) * (delay - start) / (end - start)
         return 0.0
 

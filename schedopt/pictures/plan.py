@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 
 MOST = 60  # jobs that are drawn, the earliest; bars of more could not be read
 OUT = 20  # jobs that are left out and named
+BESIDE: Any = {
+    "xytext": (4, 0),
+    "textcoords": "offset points",
+    "va": "center",
+    "fontsize": 7,
+    "zorder": 3,
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5},  # no line crosses the words
+}
 WORDS = {"never": "it cannot be in time", "late": "it would end too late to pay"}
 
 
@@ -67,8 +75,8 @@ def plan(table: pl.DataFrame, deadline: float | None = None) -> Figure:
         axes.barh(row, end - start, 0.7, left=start, color=colour)
         if late:
             axes.barh(row, min(late, end - start), 0.7, left=max(start, end - late), color=RED)
-        wide = f" {counted(job['processors'], 'processor')}"
-        axes.annotate(wide, (end, row), va="center", fontsize=7)
+        wide = counted(job["processors"], "processor")
+        axes.annotate(wide, (end, row), **BESIDE)
     _left_out(axes, named.to_dicts(), len(shown), last / unit)
     names = [*map(label, [*shown["job"], *named["job"]])]
     if several:

@@ -12,7 +12,15 @@ from rich.table import Table
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem, problem_of
-from schedopt.problems.shown import CAUTION, Explanation, Replanned, ShownTable, cell, explained
+from schedopt.problems.shown import (
+    CAUTION,
+    Column,
+    Explanation,
+    Replanned,
+    ShownTable,
+    cell,
+    explained,
+)
 from schedopt.solvers.result import Result
 from schedopt.terminal.console import out, say, show, text
 
@@ -93,13 +101,14 @@ def planned(made: NightPlan) -> None:
     say(made.line, style)
     if made.result.violations:
         result(made.instance, made.result)
-    columns = [column for column in made.columns if column.title not in ("run", "reason", "rank")]
-    if any(column.title == "start_time" for column in columns):
-        columns = [column for column in columns if column.title not in ("start", "end")]
+    titles = [column.title for column in made.columns]
+    hidden = {"run", "reason", "rank", "late"}
+    hidden |= {"start", "end"} if "start_time" in titles else set()
+    columns = [column for column in made.columns if column.title not in hidden]
     order = sorted((row["rank"] or 0, n) for n, row in enumerate(made.rows) if row["run"])
-    rows = [tuple(cell(column.cells[n]) for column in columns) for _, n in order]
+    rows = [tuple(_by_clock(column, n) for column in columns) for _, n in order]
     if rows:
-        heads = tuple(column.title for column in columns)
+        heads = tuple(column.title.removesuffix("_time") for column in columns)
         out.print()
         show(ShownTable(title="", heads=heads, rows=tuple(rows[:ROWS])).filled())
         if len(rows) > ROWS:
@@ -108,6 +117,12 @@ def planned(made: NightPlan) -> None:
     if dropped is not None and rows:
         out.print()
         show(msgspec.structs.replace(dropped, rows=dropped.rows[:DROPPED]).filled())
+
+
+def _by_clock(column: Column, n: int) -> str:
+    """Return a cell; of a time its hours and minutes, and seconds where there are some."""
+    value = cell(column.cells[n])
+    return value[11:19].removesuffix(":00") if column.title.endswith("_time") else value
 
 
 def replanned(made: Replanned) -> None:

@@ -22,7 +22,7 @@ from schedopt.instances.ready import (
 from schedopt.solvers.clock import now
 from schedopt.solvers.columns.ordered import Chosen, best_in_order
 
-LARGEST = 2.0**60  # largest value of an objective, in units of its last digit
+LARGEST = 2.0**60  # largest sum of a column, in units of its last digit
 LEAST = 1024  # places for jobs to begin with
 
 
@@ -92,14 +92,14 @@ def ready(
     at = {column: i for i, column in enumerate(columns)}
     numbers = {column: whole(jobs.numbers[:, at[column]], column) for column in columns}
     counts = np.bincount(jobs.kind, minlength=len(jobs.numbers))
-    for goal in goals:
-        _check_sum(goal, numbers[goal][0], counts)
+    for column in columns:
+        _check_sum(column, numbers[column][0], counts)
     found = best_in_order(
         np.array([numbers[goal][0] for goal in goals]).reshape(len(goals), -1),
         np.array([numbers[name][0] for name in room]).reshape(len(room), -1),
         np.array([room_of(amount, numbers[name][1]) for name, amount in room.items()]),
         counts,
-        stop=_stop(began, time_limit),
+        until=_end(began, time_limit),
     )
     return _starts(_named(jobs, found.x), found, [numbers[goal][1] for goal in goals], began)
 
@@ -126,22 +126,23 @@ def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began:
     )
 
 
-def _check_sum(goal: str, numbers: Integers, counts: Integers) -> None:
-    """Refuse an objective whose sum 64 bits do not hold."""
+def _check_sum(column: str, numbers: Integers, counts: Integers) -> None:
+    """Refuse a column whose sum 64 bits do not hold."""
     top = max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
     if top * int(counts.sum()) < LARGEST:
         return
     most = float((np.abs(numbers).astype(float) * counts).sum())
     if most >= LARGEST:
         found = f"a sum of {most:.3g} units of the last digit"
-        raise InputError(f"an objective of less than {LARGEST:.3g}", found=found, place=goal)
+        raise InputError(f"one of less than {LARGEST:.3g}", found=found, place=column)
 
 
-def _stop(began: float, time_limit: float | None) -> Any:
-    if time_limit is not None:
-        expect(0 <= time_limit < inf, "seconds >= 0", time_limit, "time_limit")
-    end = inf if time_limit is None else began + time_limit
-    return lambda: now() >= end
+def _end(began: float, time_limit: float | None) -> float:
+    """Return when time is over."""
+    if time_limit is None:
+        return inf
+    expect(0 <= time_limit < inf, "seconds >= 0", time_limit, "time_limit")
+    return began + time_limit
 
 
 class Ready:
@@ -236,14 +237,14 @@ class Ready:
             raise InputError("a resource of the capacity", found=shown(unknown[0]))
         at = {column: i for i, column in enumerate(self._columns)}
         goals = [self._numbers[at[goal]] for goal in self.order]
-        for goal, row in zip(self.order, goals, strict=True):
-            _check_sum(goal, row, self._counts)
+        for column, row in zip(self._columns, self._numbers, strict=True):
+            _check_sum(column, row, self._counts)
         found = best_in_order(
             goals,
             [self._numbers[at[name]] for name in free],
             np.array([room_of(amount, self._scales[name]) for name, amount in free.items()]),
             self._counts,
-            stop=_stop(began, time_limit),
+            until=_end(began, time_limit),
             start=self._prices,
         )
         self._prices = found.prices[:1]

@@ -21,8 +21,8 @@ class Relaxed(NamedTuple):
     feasible: bool
 
 
-def relax(cost: Floats, rows: Floats, room: Floats, most: Floats) -> Relaxed:
-    """Solve a relaxation; where HiGHS does not know, all prices are 0."""
+def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: float) -> Relaxed:
+    """Solve a relaxation; where HiGHS does not know in so many seconds, all prices are 0."""
     import highspy
 
     from schedopt.solvers.mip.passing import passed
@@ -39,7 +39,7 @@ def relax(cost: Floats, rows: Floats, room: Floats, most: Floats) -> Relaxed:
         (np.zeros(n), most),
         (np.arange(n) * m, np.tile(np.arange(m), n), (rows / size[:, None]).T.ravel()),
         by_rows=False,
-        options=OPTIONS,
+        options=OPTIONS | {"time_limit": seconds},
     )
     engine.run()
     status = engine.getModelStatus()

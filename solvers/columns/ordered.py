@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.alike import alike
+from schedopt.instances.arithmetic import summed
+from schedopt.solvers.clock import now
+from schedopt.solvers.columns.dominance import useful
+from schedopt.solvers.columns.greedy import filled
 from schedopt.solvers.columns.linear import Floats
 from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
 from schedopt.solvers.columns.whole import Bound, Columns, Integers
-
-MANY = 30_000
-"""Most columns among which equal ones are looked for; beyond, the caller has done so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ def best_in_order(
     room: Integers,
     counts: Integers,
     *,
-    stop: Callable[[], bool] = lambda: False,
+    until: float = inf,
     start: Sequence[Floats] = (),
 ) -> Chosen:
     """Choose the best by the first objective, of these the best by the second, and so on.
@@ -48,53 +50,70 @@ def best_in_order(
     room : ndarray of int64, shape (resources,)
     counts : ndarray of int64, shape (columns,)
         How many there are of each column.
-    stop : callable
-        Says whether to give up: then the best is returned that was found.
+    until : float, optional
+        When to give up, by the clock of `now`: then the best is returned that was found.
     start : sequence of ndarray, optional
         Prices that are near those looked for, such as those of a problem much like it.
     """
-    count = len(counts)
-    kinds = alike([*objectives, *uses]) if 1 < count <= MANY else None
+    most = counts.copy()
+    for row, amount in zip(uses, room.tolist(), strict=True):
+        most[row > amount] = 0
+        often = np.flatnonzero(row * most > amount)
+        most[often] = amount // row[often]
+    x = np.zeros(len(counts), dtype=np.int64)
+    at = np.flatnonzero(most)
+    goals, asked = [row[at] for row in objectives], [row[at] for row in uses]
+    most = most[at]
+    if len(at) > 2 * NEAR:
+        most = useful(goals, asked, room, most)
+    keep = np.flatnonzero(most)
+    at, most = at[keep], most[keep]
+    goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]
+    kinds = alike([*goals, *asked])
     if kinds is None:
-        return _best(objectives, _Open.of(objectives, uses, room, counts), stop, start)
+        found = _best(_Open.of(goals, asked, room, most), until, start)
+        x[at] = found.x
+        return replace(found, x=x)
     first, kind = kinds
-    goals = np.array([row[first] for row in objectives])
-    asked = np.array([row[first] for row in uses], dtype=np.int64).reshape(len(uses), len(first))
-    every = np.bincount(kind, weights=counts, minlength=len(first)).astype(np.int64)
-    found = _best(goals, _Open.of(goals, asked, room, every), stop, start)
+    every = np.bincount(kind, weights=most, minlength=len(first)).astype(np.int64)
+    goals, asked = [row[first] for row in goals], [row[first] for row in asked]
+    found = _best(_Open.of(goals, asked, room, every), until, start)
     order = np.argsort(kind, kind="stable")
-    before = np.cumsum(counts[order]) - counts[order]
+    before = np.cumsum(most[order]) - most[order]
     before -= before[np.searchsorted(kind[order], kind[order])]
-    x = np.zeros(count, dtype=np.int64)
-    x[order] = np.clip(found.x[kind[order]] - before, 0, counts[order])
+    x[at[order]] = np.clip(found.x[kind[order]] - before, 0, most[order])
     return replace(found, x=x)
 
 
-def _best(
-    objectives: Sequence[Integers] | Integers,
-    open_: _Open,
-    stop: Callable[[], bool],
-    start: Sequence[Floats],
-) -> Chosen:
+def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
     """Choose the best, of columns that differ."""
+    objectives = open_.goals
+    open_.x = filled(objectives, open_.rows, open_.free, open_.most)
     values: list[int] = []
     bounds: list[int] = []
     prices: list[Floats] = []
     lean: Lean | None = None
     for k in range(len(objectives)):
-        look = True
+        if k and now() >= until:
+            values.append(int(objectives[k] @ open_.base + open_.goals[k] @ open_.x))
+            rest = summed(np.maximum(open_.goals[k], 0) * open_.most)
+            bounds.append(int(objectives[k] @ open_.base) + rest)
+            continue
+        look, known = True, None
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
             bound, x, look = narrowed(
-                columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, stop=stop
+                columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, until=until
             )
-            open_.x = x
+            open_.x, known = x, bound.prices / bound.scale
             open_.settle(bound, bound.spare(columns.worth(x)))
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
-        search = Best(columns, open_.goals[k + 1 :], open_.x, stop)
-        root = search.run(lean, look=look)
+        search = Best(columns, open_.goals[k + 1 :], open_.x, until)
+        if known is not None:
+            known = known * common / step
+        root = search.run(lean, start=known, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)
@@ -129,27 +148,18 @@ class _Open:
     @classmethod
     def of(
         cls,
-        goals: Sequence[Integers] | Integers,
-        uses: Sequence[Integers] | Integers,
+        goals: Sequence[Integers],
+        uses: Sequence[Integers],
         room: Integers,
-        counts: Integers,
+        most: Integers,
     ) -> _Open:
-        """Open every column that fits by itself."""
-        able = counts > 0
-        for row, amount in zip(uses, room, strict=True):
-            able &= row <= amount
-        at, rows, most = np.flatnonzero(able), np.asarray(uses, dtype=np.int64), counts
-        if len(at) < len(counts):
-            rows = np.array([row[at] for row in uses], dtype=np.int64).reshape(len(uses), len(at))
-            goals = [row[at] for row in goals]
-            most = counts[at]
-        if (most > 1).any():
-            most = most.copy()
-            for row, amount in zip(rows, room, strict=True):
-                some = row > 0
-                most[some] = np.minimum(most[some], amount // row[some])
-        nothing = np.zeros(len(counts), dtype=np.int64)
-        return cls(at, rows, room.copy(), most, np.asarray(goals), nothing[at], nothing)
+        """Open every column."""
+        count = len(most)
+        rows = np.array(uses, dtype=np.int64).reshape(len(uses), count)
+        nothing = np.zeros(count, dtype=np.int64)
+        return cls(
+            np.arange(count), rows, room.copy(), most, np.array(goals), nothing, nothing.copy()
+        )
 
     def columns(self, k: int, step: int) -> tuple[Columns, Integers]:
         """Return the columns with an objective, in units of ``step``, and each row's divisor."""

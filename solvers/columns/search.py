@@ -5,13 +5,14 @@ through (see `ways`): all ways to differ from the bound's own solution that lose
 is to lose. Where these are too many, the relaxation's most undecided column is split.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.solvers.clock import now
 from schedopt.solvers.columns.linear import Floats, Relaxed, relax
 from schedopt.solvers.columns.ways import ways
 from schedopt.solvers.columns.whole import (
@@ -24,6 +25,8 @@ from schedopt.solvers.columns.whole import (
 NEAR = 1_500
 """Columns near their price that are searched together; more than twice as many are narrowed
 first."""
+MANY = 20_000
+"""Columns of which the relaxation is solved."""
 ROUNDS = 8
 """How often columns are narrowed to those near their price; each time the price moves."""
 
@@ -56,9 +59,16 @@ def _leaning(columns: Columns, prices: Floats, root: Bound, lean: Lean) -> Bound
     return root
 
 
-def _relaxed(columns: Columns) -> Relaxed:
-    parts = (columns.cost, columns.rows, columns.room, columns.most)
-    return relax(*(part.astype(float) for part in parts))
+def _relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
+    """Solve the relaxation; of more than ``most`` columns that of a sample, for its prices."""
+    count, seconds = len(columns.cost), until - now()
+    if seconds <= 0:
+        return Relaxed(np.zeros(len(columns.room)), np.zeros(count), True)
+    every = slice(None, None, 1 + count // most if count > most else 1)
+    room = columns.room // every.step
+    parts = (columns.cost[every], columns.rows[:, every], room, columns.most[every])
+    found = relax(*(part.astype(float) for part in parts), seconds=seconds)
+    return found if every.step == 1 else Relaxed(found.prices, np.zeros(count), True)
 
 
 @dataclass
@@ -66,14 +76,14 @@ class Best:
     """A search: what is maximized, then what decides between equals, and the best found so far.
 
     ``later``: what decides between solutions of the same worth, in order (shape (objectives,
-    columns)); ``x``: a solution that keeps the rows; ``stop``: says whether to give up; ``bound``:
+    columns)); ``x``: a solution that keeps the rows; ``until``: when to give up; ``bound``:
     no solution is worth more.
     """
 
     columns: Columns
     later: Integers
     x: Integers
-    stop: Callable[[], bool] = field(default=lambda: False)
+    until: float = inf
     bound: int = 0
     prices: Floats = field(default_factory=lambda: np.zeros(0))
 
@@ -94,19 +104,30 @@ class Best:
         if (value, tied) > (self.value, self.tied):
             self.x, self.value, self.tied = x.copy(), value, tied
 
-    def run(self, lean: Lean | None = None, *, look: bool = True, deep: bool = True) -> Bound:
-        """Search to the end, or until `stop` says so; return the bound at the root.
+    def run(
+        self,
+        lean: Lean | None = None,
+        *,
+        start: Floats | None = None,
+        look: bool = True,
+        deep: bool = True,
+    ) -> Bound:
+        """Search to the end, or until time is over; return the bound at the root.
 
-        `lean` is what the objective before says of the columns; `look` says whether to look at the
-        core, `deep` whether to branch where that is not enough.
+        `lean` is what the objective before says of the columns; `start` are prices that are known;
+        `look` says whether to look at the core, `deep` whether to branch where that is not enough.
         """
         columns = self.columns
         most = int(np.maximum(columns.cost, 0) @ columns.most)
         if self.value >= most:  # as where an objective says nothing
             self.prices = np.zeros(len(columns.room))
         else:
-            self.prices = _relaxed(columns).prices
+            self.prices = _relaxed(columns, self.until).prices
         root = bound_of(columns, self.prices)
+        if start is not None:
+            known = bound_of(columns, start)
+            if known.value < root.value:  # as where time was over
+                root, self.prices = known, start
         if self.value >= root.value:
             self.bound = self.value
             return root
@@ -136,6 +157,7 @@ class Best:
                 limit=limit,
                 pairs=pairs,
                 cut=True,
+                until=self.until,
             )
             if found.x is not None:
                 self.offer(found.x)
@@ -144,7 +166,7 @@ class Best:
             elif found.reach >= 0:
                 self.bound = min(self.bound, (root.total - found.reach - 1) // root.scale)
                 self.bound = max(self.bound, self.value)
-            if self.proven:
+            if self.proven or now() >= self.until:
                 return
 
     def _branch(self, root: Bound) -> None:
@@ -155,7 +177,7 @@ class Best:
         while waiting:
             top = max(value for value, *_ in waiting)
             self.bound = max(self.value, top)
-            if self.proven or self.stop():
+            if self.proven or now() >= self.until:
                 return
             known, low, high = waiting.pop()
             if known <= self.value:
@@ -173,7 +195,7 @@ class Best:
         if at.size == 0:
             self.offer(low)
             return []
-        relaxed = _relaxed(own)
+        relaxed = _relaxed(own, self.until)
         bound = bound_of(own, relaxed.prices)
         if not relaxed.feasible:
             ray = Columns(own.cost * 0, own.rows, own.room, own.most)
@@ -184,7 +206,14 @@ class Best:
         if spare < 0:
             return []
         found = ways(
-            own, bound, target=target, later=self.later[:, at], limit=WAYS, pairs=MATCHES, cut=False
+            own,
+            bound,
+            target=target,
+            later=self.later[:, at],
+            limit=WAYS,
+            pairs=MATCHES,
+            cut=False,
+            until=self.until,
         )
         if found.x is not None:
             x = low.copy()
@@ -194,7 +223,9 @@ class Best:
             return []
         size = np.abs(bound.reduced)
         low, high = low.copy(), high.copy()
-        least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
+        least = own.most
+        if spare < 2**62:
+            least = np.where(size > 0, spare // np.maximum(size, 1), own.most)
         up = bound.reduced > 0
         high[at] = np.where(up, high[at], low[at] + np.minimum(least, own.most))
         low[at] = np.where(up, low[at] + np.maximum(own.most - least, 0), low[at])
@@ -232,7 +263,7 @@ def narrowed(
     *,
     start: Floats | None,
     lean: Lean | None,
-    stop: Callable[[], bool],
+    until: float,
 ) -> tuple[Bound, Integers, bool]:
     """Return a bound for many columns, and a solution found among those near their price.
 
@@ -242,25 +273,22 @@ def narrowed(
     prices that are near those looked for; by default those of a sample.
     """
     if start is None or len(start) != len(columns.room):
-        every = len(columns.cost) // NEAR + 1
-        rows, room = columns.rows[:, ::every], columns.room // every
-        sample = Columns(columns.cost[::every], rows, room, columns.most[::every])
-        start = _relaxed(sample).prices
-    value, width = columns.worth(x), 2 * NEAR
+        start = _relaxed(columns, until, NEAR).prices
+    value, width = columns.worth(x), NEAR
     best: Bound | None = None
-    enough = False
+    enough = True
     for _ in range(ROUNDS):
         bound = bound_of(columns, start)
         if best is None or bound.total * best.scale < best.total * bound.scale:
             best = bound
         size = np.abs(best.reduced)
-        if (size <= best.spare(value)).sum() <= 2 * NEAR or stop():
+        if (size <= best.spare(value)).sum() <= 2 * NEAR or now() >= until:
             break
         near = np.argpartition(np.abs(bound.reduced), width)[:width]
         far = bound.at(columns.most)
         far[near] = 0
         own = columns.take(near, far, columns.most[near])
-        part = Best(own, later[:, near], np.zeros(width, dtype=np.int64), stop)
+        part = Best(own, later[:, near], np.zeros(width, dtype=np.int64), until)
         before = columns.worth(far)
         part.value = value - before
         part.run(lean, deep=False)

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.instances.alike import mixed
+from schedopt.solvers.clock import now
 from schedopt.solvers.columns.whole import Bound, Columns, Integers
 
 MOST = 1 << 58
@@ -23,35 +25,31 @@ SAMPLE = 256
 """Sample of ways by which the most selective row is chosen."""
 PAIRS = 1 << 15
 """Matches that are examined together."""
-ONCE = np.ones(1, dtype=np.int64)
 
 
 class Step(NamedTuple):
-    """Ways that a column adds: the first's number, what each extends, how often it changes."""
+    """Ways that a change adds: the first's number, and what each extends."""
 
     first: int
-    column: int
+    change: int
     origin: Integers
-    times: Integers
 
 
 class Half(NamedTuple):
-    """Ways to change some columns: all that lose no more than ``cutoff``, which may be -1."""
+    """Ways to make some changes: all that lose no more than ``cutoff``, which may be -1."""
 
     ways: Integers  # by row: what is lost, asked of each row, cost, taken of what is later, number
     trail: list[Step]
     cutoff: int
 
-    def changes(self, number: int, width: int) -> Integers:
-        """Return how often a way changes each column."""
-        x = np.zeros(width, dtype=np.int64)
-        starts = [step.first for step in self.trail]
+    def made(self, number: int) -> list[int]:
+        """Return the changes that a way makes."""
+        found, starts = [], [step.first for step in self.trail]
         while number:
             step = self.trail[bisect_right(starts, number) - 1]
-            at = number - step.first
-            x[step.column] = step.times[at] if len(step.times) > 1 else step.times[0]
-            number = int(step.origin[at])
-        return x
+            found.append(step.change)
+            number = int(step.origin[number - step.first])
+        return found
 
 
 class BestWay(NamedTuple):
@@ -70,24 +68,24 @@ def ways(
     limit: int,
     pairs: int,
     cut: bool,
+    until: float,
 ) -> BestWay:
     """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
     Of each half at most ``limit`` ways are kept, and at most so many ``pairs`` looked at. Where
-    there are more, ``cut`` says to go on with those that lose least.
+    there are more, ``cut`` says to go on with those that lose least; ``until`` says when to stop.
     """
     spare = min(bound.spare(target), MOST)
-    loss = np.abs(bound.reduced)
-    near = np.flatnonzero(loss <= spare)
-    near = near[np.argsort(loss[near], kind="stable")]
+    near, times = _pieces(np.abs(bound.reduced), columns.most, spare)
     base = bound.at(columns.most)
-    sign = np.where(base[near] > 0, -1, 1)
-    change = np.vstack([columns.rows[:, near], -columns.cost[near], later[:, near]]) * sign
-    moves = np.vstack([loss[near], change])
-    times = columns.most[near]
+    times = np.where(base[near] > 0, -times, times)
+    change = np.vstack([columns.rows[:, near], -columns.cost[near], later[:, near]]) * times
+    moves = np.vstack([np.abs(bound.reduced[near] * times), change])
+    rows = moves[1 : 1 + len(columns.rows), :SAMPLE]
+    row = 1 + max(range(len(rows)), key=lambda r: len(np.unique(rows[r])), default=-1)
     halves = []
     for first in (0, 1):
-        half = _half(moves[:, first::2], times[first::2], spare, limit, cut=cut)
+        half = _half(moves[:, first::2], spare, limit, row, until, cut=cut)
         if half is None:
             return BestWay(None, -1)
         halves.append(half)
@@ -100,75 +98,77 @@ def ways(
         return BestWay(None, reach)
     x = base.copy()
     for first, half, number in zip((0, 1), halves, best, strict=True):
-        at = near[first::2]
-        x[at] += half.changes(number, len(at)) * sign[first::2]
+        made = first + 2 * np.array(half.made(number), dtype=np.intp)
+        np.add.at(x, near[made], times[made])
     return BestWay(x, reach)
 
 
-def _half(moves: Integers, most: Integers, spare: int, limit: int, *, cut: bool) -> Half | None:
-    """List the ways to change columns, those that lose least first; None where there are too many.
+def _pieces(loss: Integers, most: Integers, spare: int) -> tuple[NDArray[np.intp], Integers]:
+    """Return columns that may change, and how often at once: 1, 2, 4, ... and the rest of ``most``.
 
-    What is cut off is what loses most, so that it is known what is complete.
+    What loses least comes first.
     """
-    cutoff = _cutoff(moves[0], most, spare, limit)
-    if cutoff < spare and not cut:
-        return None
-    least = max(cutoff, 0)
-    table = np.empty((len(moves) + 1, limit), dtype=np.int64)
-    table[:, 0] = 0
+    near = np.flatnonzero(loss <= spare)
+    often = np.minimum(most[near], spare // np.maximum(loss[near], 1))
+    often = np.where(loss[near] > 0, often, most[near])
+    parts, piece = [(near, np.ones_like(often))], 1
+    while len(near):
+        near, often, piece = near[often > piece], (often - piece)[often > piece], 2 * piece
+        parts.append((near, np.minimum(often, piece)))
+    near, times = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(loss[near] * times, kind="stable")
+    return near[order], times[order]
+
+
+def _half(
+    moves: Integers, spare: int, limit: int, row: int, until: float, *, cut: bool
+) -> Half | None:
+    """List the ways to make changes, those that lose least first; None where there are too many.
+
+    Ways that differ in one ``row`` alone are one. What is cut off is what loses most, so that it is
+    known what is complete.
+    """
+    cutoff = spare
+    table = np.zeros((len(moves) + 1, 1), dtype=np.int64)
     trail: list[Step] = []
-    count = number = 1
-    for k, (loss, often) in enumerate(zip(moves[0].tolist(), most.tolist(), strict=True)):
-        if loss > least or count == limit:
+    number = 1
+    for k, loss in enumerate(moves[0].tolist()):
+        least = max(cutoff, 0)
+        if loss > least:
             break
-        if often == 1:
-            made, times = np.flatnonzero(table[0, :count] <= least - loss), ONCE
-        else:
-            made, times = _repeated(table[0, :count], loss, often, least, limit)
-        made = made[: limit - count]  # there is room, but for ways that lose nothing
-        if not (more := len(made)):
-            continue
-        times = times if often == 1 else times[:more]
+        if now() >= until:
+            return None
+        made = np.flatnonzero(table[0] <= least - loss)
         fresh = table.take(made, axis=1)
-        trail.append(Step(number, k, fresh[-1].copy(), times))
-        fresh[:-1] += moves[:, k, None] * times
-        fresh[-1] = np.arange(number, number + more)
-        table[:, count : count + more] = fresh
-        count, number = count + more, number + more
-    return Half(table[:, :count], trail, cutoff)
+        trail.append(Step(number, k, fresh[-1].copy()))
+        fresh[:-1] += moves[:, k, None]
+        fresh[-1] = np.arange(number, number + len(made))
+        number += len(made)
+        table = np.concatenate((table, fresh), axis=1)
+        if table.shape[1] <= 2 * limit:
+            continue
+        table = _undominated(table, row)
+        if table.shape[1] > limit:
+            if not cut:
+                return None
+            order = np.argpartition(table[0], limit)
+            cutoff = min(cutoff, int(table[0, order[limit]]) - 1)
+            table = table[:, np.sort(order[:limit])] if cutoff < 0 else table[:, table[0] <= cutoff]
+    return Half(table, trail, cutoff)
 
 
-def _cutoff(losses: Integers, most: Integers, spare: int, limit: int) -> int:
-    """Return the largest loss, at most ``spare``, that no more than ``limit`` ways stay within.
-
-    The losses are sorted.
-    """
-    ways_, cutoff = np.zeros(1, dtype=np.int64), spare
-    for loss, often in zip(losses.tolist(), most.tolist(), strict=True):
-        if loss > cutoff:
-            break
-        if often == 1:
-            more = ways_ + loss
-        else:
-            made, times = _repeated(ways_, loss, often, cutoff, limit)
-            more = ways_[made] + loss * times
-        ways_ = np.concatenate((ways_, more[more <= cutoff]))
-        if len(ways_) > limit:
-            cutoff = int(np.partition(ways_, limit)[limit]) - 1
-            if cutoff < 0:
-                return -1
-            ways_ = ways_[ways_ <= cutoff]
-    return cutoff
-
-
-def _repeated(
-    ways_: Integers, loss: int, often: int, cutoff: int, limit: int
-) -> tuple[NDArray[np.intp], Integers]:
-    """Return the ways that a column extends, and how often, within the loss ``cutoff``."""
-    often = min(often, limit + 1)
-    steps = np.minimum((cutoff - ways_) // loss, often) if loss else np.full(len(ways_), often)
-    made = np.repeat(np.arange(len(ways_)), steps)
-    return made, np.arange(1, len(made) + 1) - np.repeat(np.cumsum(steps) - steps, steps)
+def _undominated(table: Integers, row: int) -> Integers:
+    """Leave out ways that another is like but for asking less of a row."""
+    like = [values for i, values in enumerate(table[:-1]) if i not in {0, row}]
+    mark = np.zeros(table.shape[1], dtype=np.uint64)
+    for values in like:
+        mark = mixed(mark, values.view(np.uint64))
+    order = np.lexsort((table[row], mark)) if row else np.argsort(mark)
+    again = np.ones(len(order) - 1, dtype=np.bool_)
+    for values in like:
+        sorted_ = values[order]
+        again &= sorted_[1:] == sorted_[:-1]
+    return table[:, order[np.append(True, ~again)]]
 
 
 class Match(NamedTuple):

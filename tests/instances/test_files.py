@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 from builders import swf
@@ -30,14 +31,15 @@ from schedopt.instances.files import MOST_READ, load, read_bytes
 from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs
 from schedopt.instances.msfq.traces import read_trace
+from schedopt.instances.protocol import identity
 from schedopt.instances.swf import read_log
 
 # Bounded so that no sum of them overflows; all the digits of a double may occur.
 lengths = st.floats(0, 1e15, allow_subnormal=True)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
-stages = st.lists(st.lists(lengths, min_size=1, max_size=4), min_size=1, max_size=3).map(
-    lambda found: tuple(map(tuple, found))
-)
+equal = st.builds(lambda length, tasks: [length] * tasks, lengths, st.integers(1, 9))
+stage = st.lists(lengths, min_size=1, max_size=4) | equal
+stages = st.lists(stage, min_size=1, max_size=3).map(lambda found: tuple(map(tuple, found)))
 
 
 @st.composite
@@ -94,8 +96,21 @@ def test_round_trips_are_exact(
     files.dump(instance, first, indent=indent)
     back = files.load(first)
     assert back == instance
+    assert identity(back) == identity(instance)
+    assert back == files.parse(msgspec.json.encode(instance))  # task by task
     files.dump(back, second, indent=indent)
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_equal_tasks_are_written_as_their_number_and_have_one_digest() -> None:
+    job = Job(name="a", reward=1.0, stages=({"tasks": 120, "time": 120}, (1, 2)))
+    assert job.stages == ((120.0,) * 120, (1.0, 2.0))
+    night = msgspec.structs.replace(small(), jobs=(job,), deadline=999.0)
+    text = files.encode(night)
+    assert b'"stages":[{"tasks":120,"time":120.0},[1.0,2.0]]' in text
+    long = text.replace(b'{"tasks":120,"time":120.0}', b"[" + b"120," * 119 + b"120.0]")
+    assert files.parse(long) == files.parse(text) == night
+    assert identity(files.parse(long)) == identity(night)
 
 
 def small() -> Instance:

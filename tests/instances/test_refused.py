@@ -99,6 +99,7 @@ DOWN = {"start": 0, "end": 1, "processors": 1}
 WAITING: dict[str, Any] = {
     "jobs": [OTHER | {"after": ["b"]}, OTHER | {"name": "b", "after": ["a"]}]
 }
+ALIKE = {"tasks": 10_000_000, "time": 1}
 HOLDING = {"jobs": [OTHER | {"holds": {"gpu": 2}}], "resources": {"gpu": [[0, 1]]}}
 
 # key, value, what is said: @ stands for the place of the key
@@ -144,6 +145,12 @@ BAD: dict[str, list[tuple[str, Any, str]]] = {
         ("jobs.0.stages", [[1], [2, -2]], "@[1][1]: found -2; expected a number >= 0"),
         ("jobs.0.stages", [[True]], "@[0][0]: found true; expected a number"),
         ("jobs.0.stages", [[1e308], [1e308]], "@: found an overflow; expected lengths whose sum"),
+        ("jobs.0.stages", [[1], 3], "@[1]: found 3; expected an object or a list"),
+        ("jobs.0.stages", [[1], ALIKE | {"tasks": 0}], "@[1].tasks: found 0; expected a whole"),
+        ("jobs.0.stages", [ALIKE | {"time": -1}], "@[0].time: found -1; expected a number >= 0"),
+        ("jobs.0.stages", [{"tasks": 3, "tim": 1}], "@[0]: found key 'tim'; expected only keys of"),
+        ("jobs.0.stages", [{"tasks": 9, "time": 1e308}], "@: found an overflow; expected lengths"),
+        ("jobs.0.stages", [ALIKE] * 2, "@[1].tasks: found more in all; expected at most 10,000"),
         ("jobs", [OTHER | {"reward": 1e308}] * 2, "@: found an overflow; expected finite"),
         ("jobs.0.groups", {"team": "fx", "show": 3}, "@.show: found 3; expected a string"),
         ("jobs.0.groups", {"": "fx"}, "@: found an empty key; expected a string of length >= 1"),

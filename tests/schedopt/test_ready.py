@@ -10,6 +10,7 @@ from builders.cli import process, refused, run, started
 from builders.refusals import refusal
 
 import schedopt
+from benchmarks.ready_jobs import KINDS, tying_jobs
 from schedopt.instances.errors import InputError
 from schedopt.instances.ready import _carefully, quickly
 
@@ -125,6 +126,9 @@ def test_sums_that_are_too_large_are_refused() -> None:
     queue = schedopt.Ready({"cores": 9}, ["p"])
     queue.add(table)
     assert "p: found a sum of" in str(refusal(queue.select))
+    fine = {"name": range(3), "p": [1e-9, 1, 2], "cores": [1e-14, 1, 2]}
+    assert schedopt.ready(fine, {"cores": 4e15}, ["p"]).start == ("0", "1", "2")
+    assert "less than 4.5036e+15" in str(refusal(schedopt.ready, fine, {"cores": 1e16}, ["p"]))
 
 
 def test_bad_capacities_and_orders_are_refused() -> None:
@@ -160,6 +164,43 @@ def test_what_is_kept_between_calls_answers_as_a_fresh_call_does() -> None:
     assert len(queue) == len(jobs)
     assert "that is there" in str(refusal(queue.remove, ["nobody"]))
     assert "not there yet" in str(refusal(queue.add, [more[0]]))
+
+
+def plain_greedy(goals: np.ndarray, uses: np.ndarray, room: np.ndarray) -> tuple[int, ...]:
+    """Return what is reached by taking jobs by the objectives, and of equal ones the smallest."""
+    left, reached = room.copy(), np.zeros(len(goals), dtype=int)
+    for j in np.lexsort((uses[-1], *-goals[::-1])):
+        if (uses[:, j] <= left).all():
+            left, reached = left - uses[:, j], reached + goals[:, j]
+    return tuple(reached.tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_jobs_that_tie_are_proven_and_no_worse_than_greedy_without_time(kind: str) -> None:
+    for count in (400, 20_000):
+        goals, uses, room = tying_jobs(kind, count, count)
+        table = {"name": range(count), "priority": goals[0]}
+        table |= {f"r{i}": use for i, use in enumerate(uses)}
+        order = ["priority", *(f"r{i}" for i in range(len(goals) - 1))]
+        free = {f"r{i}": amount for i, amount in enumerate(room.tolist())}
+        found = schedopt.ready(table, free, order)
+        assert found.proven
+        used = uses[:, [int(name) for name in found.start]].sum(axis=1)
+        assert (used <= room).all()
+        least = plain_greedy(goals, uses, room)
+        assert found.objectives >= least
+        at_once = schedopt.ready(table, free, order, time_limit=0)
+        assert least <= at_once.objectives <= found.objectives <= at_once.bounds
+
+
+def test_numbers_whose_slack_64_bits_do_not_hold_are_answered() -> None:
+    rows = [
+        {"name": "j0", "g0": 4, "g2": 2e-09, "r0": 3, "r1": 4},
+        {"name": "j1", "g0": 3, "g2": 2e-09, "r0": 64, "r1": 1},
+        {"name": "j3", "g0": 3, "g2": 1, "r0": 40, "r1": 3},
+    ]
+    found = schedopt.ready(rows, {"r0": 73.0, "r1": 4.666666667}, ["g0", "g2"])
+    assert (found.start, found.objectives, found.proven) == (("j0",), (4.0, 2e-9), True)
 
 
 def test_time_that_is_over_gives_the_best_so_far() -> None:

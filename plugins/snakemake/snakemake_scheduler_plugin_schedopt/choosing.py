@@ -147,7 +147,7 @@ class Call:
             uses = np.zeros((1, len(self.names)), dtype=np.int64)
         room = np.array([max(row.room, 0) for row in rows] or [0], dtype=np.int64)
         end = now() + (np.inf if seconds is None else seconds)
-        chosen, proven = self._searched(uses, room, lambda: now() >= end)
+        chosen, proven = self._searched(uses, room, end)
         return chosen or self.best_alone(rules), proven
 
     def best_alone(self, rules: Sequence[Row]) -> list[int]:
@@ -158,9 +158,7 @@ class Call:
         able = np.flatnonzero(fits).tolist()
         return [max(able, key=lambda j: self.worth([j]))] if able else []
 
-    def _searched(
-        self, uses: np.ndarray, room: np.ndarray, stop: Callable[[], bool]
-    ) -> tuple[list[int], bool]:
+    def _searched(self, uses: np.ndarray, room: np.ndarray, until: float) -> tuple[list[int], bool]:
         """Solve, and split by a file that is deletable in part as long as there is one."""
         best: list[int] = []
         most, number = -np.inf, count()
@@ -171,14 +169,14 @@ class Call:
             known, _, whole_, never = heapq.heappop(waiting)
             if best and -known <= most * (1 + 1e-12):
                 break
-            found = self._relaxed(uses, room, whole_, never, stop)
+            found = self._relaxed(uses, room, whole_, never, until)
             if found is None:
                 continue
             chosen, bound, proven = found
             worth = self.worth(chosen)
             if worth > most or not best:
                 best, most = chosen, worth
-            if stop() or not proven:
+            if now() >= until or not proven:
                 return best, False
             taken = set(chosen)
             parts = [
@@ -198,7 +196,7 @@ class Call:
         room: np.ndarray,
         whole_: frozenset[int],
         never: frozenset[int],
-        stop: Callable[[], bool],
+        until: float,
     ) -> tuple[list[int], float, bool] | None:
         """Return the best where files count by the share of their consumers that is chosen."""
         linear = self.linear.copy()
@@ -215,7 +213,7 @@ class Call:
         rest = goals.pop()
         scale = FINE / max(float(np.abs(rest).max()), 1e-300)
         fine = np.rint(rest * scale).astype(np.int64)
-        found = best_in_order(np.array([*goals, fine]), uses, left, counts, stop=stop)
+        found = best_in_order(np.array([*goals, fine]), uses, left, counts, until=until)
         chosen = sorted([*forced, *np.flatnonzero(found.x).tolist()])
         bound = linear[chosen].sum() + self.unit * float(self.priority[chosen].sum())
         bound += sum(self.files[k].worth for k in whole_)

@@ -32,7 +32,7 @@ PREFIXES = {"seats": SEATS, "resources": HOLDS, "pools": POOL}
 """Keys for things with names, and what stands before these in options."""
 SAID = {"start": "from", "deadline": "until", "end": "until", "holds": "resource"}
 """Options that `plan` calls otherwise."""
-_OPTION = re.compile(r"(?:`?convert )?(?:--option |option )'?(\w+)(?:([:=])([^\s',;]*))?'?`?")
+_OPTION = re.compile(r"(?:`?convert )?(?:--option |option )'?(\w+)(?:([:=])([^\s',;`]*))?'?`?")
 
 
 class Farm(
@@ -154,7 +154,8 @@ def flags() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        error.place, error.expected = in_flags(error.place), in_flags(error.expected)
+        place = "" if error.place == "option" else error.place
+        error.place, error.expected = in_flags(place), in_flags(error.expected)
         raise
 
 

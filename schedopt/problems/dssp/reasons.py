@@ -201,9 +201,8 @@ class _Judge:
     def _words(self, name: str, dropped: Sequence[int]) -> str:
         if not dropped:
             return f"there is room for it, but it would break {shown(name)}"
-        how = "dropping them" if len(dropped) > 1 else "dropping it"
         fewer = self._fewer(dropped)
-        return f"worth more than {fewer} in its place, but {how} would break {shown(name)}"
+        return f"worth more than {fewer} in its place, but that would break {shown(name)}"
 
     def _fewer(self, dropped: Sequence[int]) -> str:
         return self.names[dropped[0]] if len(dropped) == 1 else f"{len(dropped)} jobs"

@@ -9,7 +9,7 @@ from schedopt.formats import counted, number
 from schedopt.formulations.dssp import Schedule
 from schedopt.instances.dssp import Instance, Selected
 from schedopt.instances.errors import InputError, placed
-from schedopt.problems.dssp.farm import SAID, farm_of, for_tonight, pairs, read, shares
+from schedopt.problems.dssp.farm import SAID, farm_of, flags, for_tonight, pairs, read, shares
 from schedopt.problems.dssp.incumbents import Search
 from schedopt.problems.dssp.planning import as_run
 from schedopt.problems.shown import Solve, Tonight
@@ -29,7 +29,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
     if isinstance(what, Instance):
         for key in (key for key, value in given.items() if value and key != "template"):
             flag = f"--{SAID.get(key, key).rstrip('_')}"
-            raise InputError("it of a table alone: an instance says that itself", place=flag)
+            raise InputError("a table: an instance says that itself", place=flag)
         night = what
     else:
         night = read(what, farm, tell)
@@ -40,7 +40,8 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
     farm.constraints = (*(rule for rule in farm.constraints if rule.name not in before), *own)
     together = [*(rule for rule in lasting if rule.name not in before), *own, *rules(night)]
     kind = "selection" if risk else "schedule"
-    result = solve(night, formulation=kind, risk=risk, constraints=together)
+    with flags():
+        result = solve(night, formulation=kind, risk=risk, constraints=together)
     run = None
     if result.solution is not None:
         run = punctual(night, result) if risk else result

@@ -81,9 +81,7 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
     if seconds is None:
         seconds = np.inf if patient else PATIENCE
     counts = np.ones(len(read.at), dtype=np.int64)
-    found = best_in_order(
-        read.goals, read.rows, read.room, counts, stop=lambda: now() - began >= seconds
-    )
+    found = best_in_order(read.goals, read.rows, read.room, counts, until=began + seconds)
     run = Run(limits)
     names = model.instance.objectives or ("reward",)
     known = [v == b for v, b in zip(found.values, found.bounds, strict=True)]

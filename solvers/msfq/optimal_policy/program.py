@@ -65,7 +65,7 @@ def solve(model: OptimalPolicy, given: Given) -> Result:
             ceil(GROWTH * most) if more else most for most, more in zip(room, full, strict=True)
         )
     enough = known and not any(full)
-    solution = flows.table(model, solved) if known else None
+    solution = flows.table(model, solved) if enough else None
     message = changes_in(model, flows.cost(solved) if known else None)
     if known and not enough:
         message = "there is not enough room for jobs that wait"

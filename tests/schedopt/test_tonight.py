@@ -1,0 +1,215 @@
+"""The verb plan: tables of jobs, farms, rules, files; what it says, and what it refuses."""
+
+import re
+from datetime import date, timedelta
+from inspect import signature
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+from builders.cli import refused, run
+from builders.dssp_moving import EVERY, nights
+from builders.effort import tried
+from builders.jobs_of_a_night import csv
+from builders.jobtable import FARM
+from hypothesis import strategies as st
+
+import schedopt
+from schedopt.cli.planning import plan as command
+from schedopt.formulations.dssp import Schedule
+from schedopt.instances.dssp import jobtable
+from schedopt.instances.errors import InputError
+from schedopt.problems.dssp import incumbents
+from schedopt.problems.dssp.farm import PREFIXES, SAID
+from schedopt.solvers.result import Limits
+from schedopt.validation.documents import check
+
+WORDS = ["--reward", "priority:urgent=8,high=4,normal=2,low=1"]
+HOURS = ["--processors", 30, "--from", "20:00", "--until", "06:00", "--seats", "houdini=8"]
+RULES = ["--cap", "team:fx=0.4", "--floor", "show:orca=0.2"]
+CHANGES = ["--capacity", "02:00=20", "--capacity", "03:00=30"]
+EVENING: dict[str, Any] = {"processors": 3, "from_": "2026-11-22T20:00", "until": "10h"}
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("night") / "jobs.csv"
+    path.write_text(csv(jobs=14))
+    return path
+
+
+def test_a_table_becomes_a_plan_in_which_nobody_is_late(jobs: Path, tmp_path: Path) -> None:
+    """The second night takes from the farm's file what the first was told."""
+    outputs = [tmp_path / f"plan.{end}" for end in ("csv", "json", "sh", "png", "xlsx", "parquet")]
+    words = [word for path in outputs for word in ("-o", path)]
+    page, farm = tmp_path / "night.html", tmp_path / "farm.json"
+    words += ["--report", page, "--save-farm", farm, "--template", "slurm", "--json"]
+    done = run("plan", jobs, *HOURS, *WORDS, *RULES, *CHANGES, *words)
+    document = msgspec.json.decode(done.stdout)
+    assert document["checked"]
+    assert not document["violations"]
+    rows = {row["job"]: row for row in document.pop("plan")}
+    assert all(row["late"] == 0 for row in rows.values() if row["run"])
+    due = {row["name"]: row["deadline"] for row in pl.read_csv(jobs).to_dicts()}
+    for name, row in rows.items():
+        if row["run"] and row["end_time"][11:16] < "12:00":  # in the morning
+            assert row["end_time"][11:16] <= (due[name] or "06:00")
+    assert {row["job"] for row in rows.values() if row["run"]} == {
+        *document["solution"]["selected"]
+    }
+    shares = document["solution"]["shares"]
+    assert shares["team"]["fx"] <= 0.4
+    assert outputs[0].read_text().splitlines()[0].split(",") == [*next(iter(rows.values()))]
+    for path in (outputs[4], outputs[5]):
+        assert path.stat().st_size > 0
+    assert outputs[2].read_text().count("sbatch") == len(document["solution"]["selected"])
+    assert outputs[3].read_bytes().startswith(b"\x89PNG")
+    assert "Every task on its processor" in page.read_text()
+    assert msgspec.json.decode(outputs[1].read_bytes())["objective"] == document["objective"]
+    again = run("plan", jobs, "--farm", farm, "--json", "--time-limit", "none")
+    assert msgspec.json.decode(again.stdout)["solution"]["shares"] == shares
+    said = run("plan", jobs, "--farm", farm, "--cap", "team:fx=0.01").stdout
+    assert re.match(r"\d+ of 14 jobs, reward \d+; no plan earns more", said)
+
+
+def test_a_frame_in_python() -> None:
+    frame = pl.read_csv(FARM.encode())
+    made = schedopt.plan(frame, **EVENING, seats={"houdini": 2}, time_limit=None)
+    assert made.line == "3 of 3 jobs, reward 12; no plan earns more"
+    assert made.result.proven
+    assert made.frame().to_dicts() == made.rows
+    assert "echo 1" in made.script()
+    assert made.line in repr(made)
+    with pytest.raises(InputError, match="did you mean 'seats'"):
+        schedopt.plan(frame, **EVENING, seat={"houdini": 2})
+
+
+def test_dates_of_a_table_are_of_tonight_and_plain_hours_are_enough(tmp_path: Path) -> None:
+    """Without a date the night is today's, where the machine is, and so are stamps without one."""
+    tomorrow = date.today() + timedelta(days=1)
+    path = tmp_path / "dated.csv"
+    path.write_text(f"name,reward,tasks,deadline\na,2,1x1h,{tomorrow}T05:00\nb,1,1x1h,\n")
+    made = schedopt.plan(path, processors=1, from_="20:00", until="06:00")
+    assert made.instance.jobs[0].deadline == 9 * 3600
+    assert made.rows[0]["start_time"].startswith(f"{date.today()}T20:00")
+    made = schedopt.plan(path.with_name("dated.csv"), processors=1, from_="20:00", until="22:00")
+    assert made.line == "2 of 2 jobs, reward 3; no plan earns more"
+    assert max(row["end"] for row in made.rows) <= 7200  # nothing runs after it
+
+
+def test_rules_that_cannot_hold_together_are_named(jobs: Path) -> None:
+    words = ["--cap", "team:fx=0.01", "--floor", "team:fx=0.05"]
+    said = run("plan", jobs, *HOURS, *WORDS, *words, status=3).stdout
+    assert said == "no plan: these rules cannot hold together: cap team:fx, floor team:fx\n"
+
+
+def test_what_a_night_is_worth_in_a_line() -> None:
+    night = schedopt.load("example:evening")
+    made = schedopt.plan(night)
+    line = made.line
+    assert "no plan earns more" in line
+    from schedopt.problems.dssp.tonight import praise
+
+    for bound, said in ((None, "not known"), (2 * made.result.objective, "(100.0% more)")):
+        result = msgspec.structs.replace(made.result, bound=bound, solution_status="feasible")
+        assert said in praise(night, result, result)
+
+
+def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:
+    table = "name,reward,tasks,spread\na,5,4x1h,0.5\nb,4,2x2h,0.3\nc,3,8x1h,0.2\n"
+    (tmp_path / "jobs.csv").write_text(table)
+    words = ["--processors", 3, "--until", "5h", "--risk", "chance:0.9", "--json"]
+    done = run("plan", tmp_path / "jobs.csv", *words, "--report", tmp_path / "page.html")
+    document = msgspec.json.decode(done.stdout)
+    run_ = [row for row in document["plan"] if row["run"]]
+    assert run_
+    assert all(0 <= row["chance"] <= 1 for row in run_)
+    assert all(row["late"] == 0 for row in run_)
+
+
+def test_every_option_of_the_converter_is_a_flag() -> None:
+    flags = {name.rstrip("_") for name in signature(command).parameters}
+    own = {SAID.get(key, key) for key in jobtable.OPTIONS} - {"name"}
+    assert own <= flags
+    assert {key.removesuffix("s") if key != "seats" else key for key in PREFIXES} <= flags
+    assert set(map(str, PREFIXES.values())) == {*jobtable.OPTIONS.prefix}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seats", "houdini=all"], "--seats houdini"),
+        (["--seats", "mari=2"], "a column seats:mari"),
+        (["--cap", "team:fx=0"], "--cap team:fx: found 0; expected a share above 0 and up to 1"),
+        (["--floor", "team:fx=1.1"], "--floor team:fx: found 1.1"),
+        (["--cap", "taem:fx=0.2"], "(did you mean 'team'?)"),
+        (["--cap", "team:lightning=0.2"], "(did you mean 'lighting'?)"),
+        (["--cap", "team:fx"], "--cap: found 'team:fx'; expected GROUPING:GROUP=SHARE"),
+        (["--capacity", "02:00=few"], "--capacity: found '02:00=few'"),
+        (["--capacity", "02:00"], "--capacity: found '02:00'; expected TIME=N"),
+        (["--from", "2026-11-22T20:00", "--until", "2026-11-22T19:00"], "a time after the start"),
+        (["--until", "soon"], "--until: found 'soon'"),
+        (["--reward", "priority:urgent"], "--reward: found 'urgent'; expected words"),
+        (["--reward", "priority:urgent=1"], "column 'priority': found"),
+        (["--risk", "often"], "--risk: found 'often'"),
+        (["--template", "slurm"], "--template: found none; expected --output FILE.sh"),
+        (["-o", "gone/plan.csv"], "expected a folder that exists"),
+        (["-o", "plan.csv", "-o", "plan.csv"], "found plan.csv twice"),
+        (["-o", "plan.txt"], "a name ending in"),
+    ],
+    ids=lambda words: "" if isinstance(words, str) else " ".join(words),
+)
+def test_what_is_wrong_is_said_before_anything_is_solved(
+    words: list[str], said: str, jobs: Path
+) -> None:
+    given = [*HOURS, *WORDS]
+    for flag in words[::2]:
+        if flag in given and flag != "--seats":
+            del given[given.index(flag) : given.index(flag) + 2]
+    if said.startswith("--seats h"):
+        given = given[: given.index("--seats")] + WORDS
+    assert said in refused("plan", jobs, *given, *words)
+
+
+def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path: Path) -> None:
+    assert "expected --seats houdini=N" in refused("plan", jobs, *HOURS[:-2], *WORDS)
+    assert "--reward priority:urgent=8" in refused("plan", jobs, *HOURS)
+    assert "expected --processors N" in refused("plan", jobs, *HOURS[2:], *WORDS)
+    assert "expected --until TIME" in refused("plan", jobs, *HOURS[:4], *WORDS)
+    assert "as --from 2026" in refused("plan", jobs, *HOURS[:2], *HOURS[4:], *WORDS)
+    said = run("plan", jobs, "--processors", "many", status=2).stderr
+    assert "found 'many'; expected a whole number" in said
+    assert "another file than what is read" in refused("plan", jobs, *HOURS, "-o", jobs)
+    assert "a table: an instance" in refused("plan", "example:evening", "--processors", 3)
+    farm = tmp_path / "farm.json"
+    for text, said in (
+        ('{"untill": "06:00"}', "found key 'untill'; expected only keys of the format (did you"),
+        ('{"processors": "x"}', "processors: found 'x'"),
+        ('{"constraints": [{"kind": "fair"}]}', "constraints[0]"),
+    ):
+        farm.write_text(text)
+        assert said in refused("plan", jobs, "--farm", farm)
+    rule = '{"kind": "fair-share", "by": "team", "at_most": {"roto": 0.1}, "name": "roto"}'
+    farm.write_text(f'{{"constraints": [{rule}]}}')
+    words = [*HOURS, *WORDS, "--farm", farm]
+    assert "no job tonight of team roto" in run("plan", jobs, *words).stderr
+
+
+@tried(25, st.integers(0, 10**6))
+def test_first_schedules_keep_all_rules_and_nobody_is_late(seed: int) -> None:
+    draw = Random(seed)  # noqa: S311
+    keys = draw.choice(EVERY)
+    (night,) = nights(keys, 1, seed)
+    model = Schedule(night)
+    handed, _ = incumbents.first(model, Limits(time_limit=5))
+    result = handed.result
+    if result.solution is None:
+        assert result.termination == "infeasible"
+        return
+    assert result.termination != "error"
+    assert not check(night, result.written(question=False), []).violations
+    due = {job.name: job.deadline or night.deadline for job in night.jobs}
+    assert all(end <= due[name] * (1 + 1e-11) for name, end in result.solution.completion.items())
