@@ -17,6 +17,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.driving import plain_version
+from schedopt.solvers.dssp.selection.in_order import LARGE, InOrder
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
@@ -118,10 +119,8 @@ class Search:
     @property
     def closed(self) -> bool:
         """Whether the bound is met, up to the gap that is good enough."""
-        near = max(self.limits.gap, 1e-9)
-        return self.best is not None and self.bound - self.value <= near * max(
-            1e-10, abs(self.value)
-        )
+        near = max(self.limits.gap, 1e-9) * abs(self.value)
+        return self.best is not None and self.bound - self.value <= near
 
     def _late(self) -> bool:
         return left(self.limits, self.began).time_limit == 0
@@ -144,6 +143,20 @@ class Search:
                 break
         if self.alone and not chance and not self.model.instance.windowed:
             self._serve()
+        self._branch()
+
+    def _branch(self) -> None:
+        """Decide jobs in the order in which they are served, where they are few enough."""
+        if self.closed or self._late() or not np.isfinite(self.bound):
+            return
+        size = SMALL if self.limits.time_limit is None else LARGE
+        if self.relaxation.fits.size * len(self.relaxation.crowded) > size:
+            return
+        search = InOrder(self.sample, self.relaxation, self.prices, self.weights)
+        if search.pays:
+            gap = max(self.limits.gap, SLIP)
+            found = search.run(lambda: self.value, self._offer, self._late, gap)
+            self.bound = min(self.bound, found + SLIP * abs(self.bound))
 
     def _try(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
