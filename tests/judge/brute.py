@@ -7,7 +7,7 @@ JSON of a file, each number as the decimal that is written, and shares nothing w
 import json
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import chain, combinations, pairwise, product
 from typing import Any
 
@@ -186,7 +186,8 @@ class Night:
 
     # --- selections -------------------------------------------------------------------------------
 
-    def fits(self, n: int, chosen: frozenset[str], fill: Fraction) -> bool:
+    @cache  # noqa: B019 - a night is looked at and forgotten
+    def _fits(self, n: int, chosen: frozenset[str], fill: Fraction) -> bool:
         """Tell whether jobs fit between every release and every deadline, on one night."""
         machine, jobs = self.machines[n], [self.jobs[name] for name in chosen]
         for a, b in product({job.release for job in jobs}, {job.due for job in jobs}):
@@ -207,25 +208,25 @@ class Night:
 
     def best_selection(self, fill: Fraction = Fraction(1)) -> Fraction | None:
         """Return the most that a selection earns, or a season; None where no rules are kept."""
-        fits = lru_cache(None)(lambda n, chosen: self.fits(n, chosen, fill))
-        open_nights = [
-            [0, *(n for n in self.nights if name in self.able[n] and self._may(job, n))]
-            for name, job in self.jobs.items()
-        ]
         best = None
-        for nights in product(*open_nights):
+        for nights in product(range(len(self.nights) + 1), repeat=len(self.jobs)):
             plan = dict(zip(self.jobs, nights, strict=True))
             earned = sum((self.jobs[name].reward for name in plan if plan[name]), NONE)
-            if (
-                (best is None or earned > best)
-                and all(
-                    plan[other] for name in plan if plan[name] for other in self.jobs[name].after
-                )
-                and all(fits(n, frozenset(x for x in plan if plan[x] == n)) for n in self.nights)
-                and all(self.keeps(rule, plan, fill) for rule in self.rules)
-            ):
+            if (best is None or earned > best) and self.allows(plan, fill):
                 best = earned
         return best
+
+    def allows(self, plan: Plan, fill: Fraction = Fraction(1)) -> bool:
+        """Tell whether a plan is a selection, or a season, and keeps all side constraints."""
+        run = {name: n for name, n in plan.items() if n}
+        return (
+            all(name in self.able[n] and self._may(self.jobs[name], n) for name, n in run.items())
+            and all(other in run for name in run for other in self.jobs[name].after)
+            and all(
+                self._fits(n, frozenset(x for x in run if run[x] == n), fill) for n in self.nights
+            )
+            and all(self.keeps(rule, plan, fill) for rule in self.rules)
+        )
 
     def _may(self, job: Job, n: int) -> bool:
         return job.given.get("first_night", 1) <= n <= job.given.get("last_night", len(self.nights))

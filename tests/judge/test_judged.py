@@ -2,14 +2,22 @@
 
 import json
 from collections import Counter
+from random import Random
 from typing import Any
 
 import pytest
-from builders.effort import ALL
+from builders.effort import ALL, examples
+from msgspec.structs import replace
 
+import schedopt
 from judge.brute import Night
 from judge.nights import drawn
 from judge.verdicts import judged, judged_file
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.instances import files
+from schedopt.instances.dssp import selected_nights
+from schedopt.validation.documents import check
+from schedopt.validation.dssp.bound import reproved
 
 PARTS, PART = 20, 50
 KINDS = ("schedule", "selection", "schedule", "season")
@@ -32,6 +40,46 @@ def test_the_best_selection_bounds_every_schedule() -> None:
         assert best is None or (most is not None and best <= most), seed
         between += best is not None and 0 < best < sum(job.reward for job in night.jobs.values())
     assert between > 50  # or nothing would be asked of whoever is judged
+
+
+@pytest.mark.parametrize("nights", [1, 2, 3])
+def test_rows_and_checkers_judge_every_plan_as_trial_does(nights: int) -> None:
+    draw, verdicts = Random(nights), Counter[bool]()  # noqa: S311
+    for seed in range(examples(160)):
+        text = drawn(seed, ("after",) if nights > 1 else (), nights)
+        instance, night = files.parse(text), Night(text)
+        model = (Season if nights > 1 else Selection)(instance)
+        program = model.program()
+        claim = schedopt.solve(instance, threads=1)
+        for _ in range(10):
+            plan = {name: draw.choice((0, *night.nights)) for name in night.jobs}
+            run = [[j for j, n in enumerate(plan.values()) if n == m] for m in night.nights]
+            solution = selected_nights(instance, run) if nights > 1 else model.selected(run[0])
+            worth = instance.objective_of(solution)
+            told = replace(claim, solution=solution, objective=worth, bound=worth, gap=0.0)
+            right = night.allows(plan)
+            assert (not check(instance, told.document()).violations) == right, (seed, plan)
+            if all(n in (0, *model.columns_of(j)) for j, n in enumerate(plan.values())):
+                columns = [*model.columns(solution)]
+                stated = program.broken(program.completed(columns)) is None
+                assert (stated and all(program.open[j] for j in columns)) == right, (seed, plan)
+            verdicts[right] += 1
+    assert min(verdicts.values()) > examples(160)
+
+
+@pytest.mark.parametrize("nights", [1, 2])
+def test_bounds_are_re_proved_and_lower_ones_are_not(nights: int) -> None:
+    for seed in range(examples(120)):
+        instance = files.parse(drawn(seed, ("after", "down") if nights > 1 else (), nights))
+        result = schedopt.solve(instance, certificate=True, threads=1)
+        if result.termination == "infeasible":
+            continue
+        assert schedopt.check(instance, result).bound == "re-proved", seed
+        claim = result.document()
+        for lower in (result.objective - 1, result.objective / 2):
+            forged = replace(claim, bound=lower, objective=lower)
+            shown = reproved(instance, instance.constraints, claim.certificate, forged)
+            assert (shown is None) == (lower == result.objective == 0), seed
 
 
 def file(jobs: list[Any], **given: Any) -> bytes:
