@@ -243,7 +243,15 @@ class Machine:
     def _starts(self, pool: Steps, job: Job, at: Fraction, length: Fraction) -> Fraction | None:
         asks = [(pool, Fraction(job.processors))]
         asks += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
-        return earliest(asks, at, length)
+        while True:
+            begin = at
+            for steps, need in asks:
+                if (found := steps.fits(begin, length, need)) is None:
+                    return None
+                begin = found
+            if begin == at:
+                return at
+            at = begin
 
     def completes(
         self, job: Job, at: Fraction, demand: Fraction, longer: Fraction = ONE
@@ -267,21 +275,6 @@ class Machine:
                 begin = self.starts(job, end, length)
                 end = None if begin is None else begin + length
         return None if worked is None or end is None else max(worked, end)
-
-
-def earliest(
-    asks: Sequence[tuple[Steps, Fraction]], at: Fraction, length: Fraction
-) -> Fraction | None:
-    """Return the earliest time from which all amounts asked for last for some time; or None."""
-    while True:
-        begin = at
-        for steps, need in asks:
-            if (found := steps.fits(begin, length, need)) is None:
-                return None
-            begin = found
-        if begin == at:
-            return at
-        at = begin
 
 
 def in_order(jobs: Sequence[Job], index: dict[str, int]) -> tuple[list[int], list[int]]:

@@ -143,7 +143,7 @@ class There:
         ``longer``: jobs, and how many times as long they take; whoever is late ends all the same.
         """
         found: dict[str, Fraction] = {}
-        waiting = [job for job in self.jobs.values() if longer is None or job.name in longer]
+        waiting = [self.jobs[name] for name in (self.jobs if longer is None else longer)]
         while waiting:
             ready = [job for job in waiting if all(name in found for name in job.after)]
             for job in ready:

@@ -93,6 +93,7 @@ class _Served:
     def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
         self.facts, jobs = facts, facts.night.jobs
         at = [j for j, job in enumerate(jobs) if job.name in chosen]
+        self.longest = longest(facts.night)
         self.limits = {j: self._limit(j) for j in at}
         fitting = {j: int(self._fits(j, drawn).sum()) for j in at}
         left = {jobs[j].name: j for j in by_density(jobs, fitting)}
@@ -101,7 +102,7 @@ class _Served:
             free = (name for name, j in left.items() if not left.keys() & {*jobs[j].after})
             self.at.append(left.pop(next(free)))
         self.jobs = [jobs[j] for j in self.at]
-        self.windows = list(self._windows(longest(facts.night)))
+        self.windows = list(self._windows(self.longest))
 
     def _limit(self, j: int) -> int:
         """Return the largest factor by which a job's path fits, in millionths.
@@ -110,9 +111,11 @@ class _Served:
         """
         job = self.facts.night.jobs[j]
         if self.facts.night.beyond:
-            last, count = longest(self.facts.night), len(self._chain(j))
+            last, count = self.longest, len(self._chain(j))
+            if not self._late(j, [last] * count):
+                return last
             late = partial(self._late, j)
-            return bisect_left(range(1, last + 1), True, key=lambda f: late([f] * count))
+            return bisect_left(range(1, last), True, key=lambda f: late([f] * count))
         path = self.facts.critical_path[job.name]
         length = self.facts.due[job.name] - self.facts.release[job.name]
         if length < 0:

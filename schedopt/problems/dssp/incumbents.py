@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatch import Played
 
 SOON = ("lcpf", "edf", "density", "cpa", "least-slack", "reward")  # dispatchers that go first
-FEW, SHARE = 0.1, 0.5  # parts of the time limit, for the first few of these schedules, and for all
+FEW, SHARE = 0.1, 0.15  # parts of the time limit, for the first few of these schedules, and for all
 CHOOSING = 1.0  # most seconds of a selection among jobs that are in time
 
 
@@ -47,7 +47,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     relaxed = relaxed_of(model, left(limits, began))
     search.bounded(relaxed)
     with suppress(KeyboardInterrupt):
-        search.run(None if limit is None else max(FEW * limit, SHARE * limit - (now() - began)))
+        search.run(None if limit is None else SHARE * limit)
     result = told(model, limits, search.schedule(), relaxed.bound, "time-limit")
     infeasible = relaxed.termination == "infeasible"
     if infeasible:
@@ -64,7 +64,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     result = credited(result, search.who, "selection", proves=enough or result.solution is None)
     if enough or (stopped() and not infeasible):
         result = msgspec.structs.replace(result, termination="optimal" if enough else "interrupted")
-    return HandOn(result, relaxed.bound), enough or infeasible or stopped()
+    return HandOn(result, relaxed.bound, relaxed), enough or infeasible or stopped()
 
 
 def credited(result: Result, found: str | None, bounded: str, *, proves: bool) -> Result:
@@ -90,15 +90,16 @@ class Search:
         self.night = (
             msgspec.structs.replace(own, constraints=(*own.constraints, *added)) if added else own
         )
-        self.choice = Selection(own).add(*model.added)
-        self.bare = not self.choice.stated and not any(job.after for job in own.jobs)
+        choice = Selection(own).add(*model.added)
+        self.program = choice.program()
+        self.bare = not choice.stated and not any(job.after for job in own.jobs)
         self.value = -1.0
         self.who: str | None = None
         self.jobs: Ints = np.zeros(0, dtype=np.int64)
         self.played: Played | None = None
         self.target = float("inf")
         self.until: float | None = None
-        if self.bare or self.choice.program().broken(()) is None:
+        if self.bare or self.program.broken(()) is None:
             self._keep("nobody", self.jobs, None)
 
     def bounded(self, relaxed: Result[Selected]) -> None:
@@ -132,7 +133,7 @@ class Search:
 
     def _over(self) -> bool:
         late = self.until is not None and now() > self.until
-        return stopped() or self.value >= self.target or (late and self.played is not None)
+        return stopped() or self.value >= self.target or late
 
     def _sets(self) -> Iterator[Ints]:
         """Yield the jobs to dispatch: the best selection, all, the best for smaller machines."""
@@ -189,8 +190,7 @@ class Search:
         """Return these jobs, or the best of them that rules and predecessors allow."""
         if self.bare:
             return jobs
-        program = self.choice.program()
-        if program.broken(program.completed(jobs.tolist())) is None:
+        if self.program.broken(self.program.completed(jobs.tolist())) is None:
             return jobs
         night, run = self.model.instance, set(jobs.tolist())
         out = tuple(job.name for j, job in enumerate(night.jobs) if j not in run)

@@ -1,9 +1,8 @@
 """The dispatch simulator of jobs that ask for processors alone, which are there all the time.
 
 It plays as `simulation_kernels` does, several times as fast where few tasks are equal. Processors
-that work
-are a tournament by (time of release, processor), and jobs with runnable tasks one by (key of their
-next task, job): see `tournament`.
+that work are a tournament by (time of release, processor), and jobs with runnable tasks one by (key
+of their next task, job): see `tournament`.
 """
 
 from typing import NamedTuple

@@ -36,6 +36,15 @@ WARM, COLD = 2e-3, 1e-5
 PLANNED, REPEATED = 0.5, 6
 """Share of moves that dispatch the best set of some room, and how often each set is repeated."""
 
+PUSH = 0.3
+"""The largest part of the night by which a job that was late is moved earlier in the order."""
+
+PUSHED = 0.05
+"""Share of moves that begin such a row of dispatches from the best."""
+
+TURNS, AGAIN = 30, 3
+"""Dispatches of a set, each with late jobs sooner, without success; and those of a move."""
+
 UNDER, OVER = -0.002, 0.012
 """How much less or more capacity a move asks for than was completed in time before.
 
@@ -52,6 +61,7 @@ class Incumbent:
     order: int = 0
     shift: Floats | None = None
     played: Played | None = None  # with jobs that were late
+    asked: Mask | None = None  # these too
 
 
 class Annealing:
@@ -87,12 +97,13 @@ class Annealing:
         self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
         self.frontier = None if caps else Frontier(night, trials.demands, trials.able)
         self._opening = self._opened(starts)
+        self._pushing: Iterator[bool] = iter(())
         self._planned: list[Incumbent] = []
         self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
 
     def move(self) -> None:
         """Make one move: dispatch once."""
-        if next(self._opening, False):
+        if next(self._opening, False) or next(self._pushing, False):
             return
         step = self.moves % ROUND
         if step == 0 and self.best is not None:
@@ -102,6 +113,13 @@ class Annealing:
         if self._planned or (self.frontier and self.draw.random() < PLANNED / REPEATED):
             self._plan()
             return
+        if self.best is not None and self.best.asked is not None and self.draw.random() < PUSHED:
+            jobs = self.best.asked
+            if self.draw.random() < 0.5:
+                jobs = self._changed(jobs)
+            moved = self._shifted(jobs, self.best.shift)
+            self._pushing = self._pushed(jobs, self.best.order, moved)
+            return
         jobs = self._changed(self.now.jobs)
         order, shift = self.now.order, self.now.shift
         if self.draw.random() < 0.05:
@@ -109,7 +127,12 @@ class Annealing:
         if self.draw.random() < 0.5:
             shift = self._shifted(jobs, shift)
         warmth = WARM * (COLD / WARM) ** (step / ROUND)
-        self._try(Incumbent(0.0, jobs, order, shift), warmth)
+        for _ in range(AGAIN):
+            now = self.now
+            late = self._try(Incumbent(0.0, jobs, order, shift), warmth)
+            if self.now is not now or not late.any():
+                return
+            shift = self._sooner(late, shift)
 
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
         """Try sets to start from, then bisect the demand of the best set that is in time."""
@@ -144,10 +167,28 @@ class Annealing:
                 self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
 
     def _each(self, jobs: Mask) -> Iterator[bool]:
-        """Dispatch some jobs in every order."""
+        """Dispatch some jobs in every order, and then with those first that were late."""
         for order in range(self.trials.orders):
-            self._try(Incumbent(0.0, jobs, order), 0.0)
+            yield from self._pushed(jobs, order)
+
+    def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
+        """Dispatch some jobs again and again, with those sooner that were late, if few."""
+        most, idle = -1.0, 0
+        while idle < TURNS:
+            tried = Incumbent(0.0, jobs, order, shift)
+            late = self._try(tried, 0.0)
             yield True
+            idle = 0 if tried.worth > most else idle + 1
+            most = max(most, tried.worth)
+            if not late.any() or 4 * late.sum() > jobs.sum():
+                return
+            shift = self._sooner(late, shift)
+
+    def _sooner(self, late: Mask, shift: Floats | None) -> Floats:
+        """Move jobs earlier in the order, each by some part of the night."""
+        shifted = np.zeros(len(late)) if shift is None else shift.copy()
+        shifted[late] -= PUSH * self.span * self.draw.random(int(late.sum()))
+        return shifted
 
     def _plan(self) -> None:
         """Dispatch a set worth more than the incumbent, some of them in several orders."""
@@ -216,23 +257,28 @@ class Annealing:
             shifted[some] *= self.span
         return shifted
 
-    def _try(self, tried: Incumbent, warmth: float) -> None:
-        """Dispatch; keep the jobs in time if they are good enough."""
+    def _try(self, tried: Incumbent, warmth: float) -> Mask:
+        """Dispatch, keep the jobs in time if they are good enough, and return those that were late.
+
+        The worth of what was tried is set.
+        """
         outcome = self.trials.run(tried.jobs, tried.order, tried.shift)
         tried.worth, done = float(outcome.earned.sum()), outcome.done
+        late = tried.jobs & ~done
         least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))
         better = self.best is None or tried.worth > self.best.worth * (1 + 1e-12)
         if tried.worth < least and not better:
-            return
+            return late
         changed = not np.array_equal(done, self.now.jobs)
         sound = (self.best is None or changed) and self.keeps(done)
         if changed and not sound and self.best is not None:
-            return
-        tried.jobs = done
+            return late
+        kept = Incumbent(tried.worth, done, tried.order, tried.shift)
         if better and sound:
-            tried.played = outcome.played
-            self.best, self.fruitless = tried, 0
-        self.now = tried
+            kept.played, kept.asked = outcome.played, tried.jobs
+            self.best, self.fruitless = kept, 0
+        self.now = kept
+        return late
 
 
 class FoundSchedule(NamedTuple):

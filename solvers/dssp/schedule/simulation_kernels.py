@@ -13,11 +13,13 @@ import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.dssp.schedule.dispatch_kernels import SMALL, sort
+from schedopt.solvers.dssp.schedule.dispatch_kernels import sort
 from schedopt.solvers.dssp.schedule.site import NEAR, Kinds, Site
 from schedopt.solvers.kernels.heap import before, pop, push
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
+FEW = 8_000
+"""Most numbers of what is simulated in plain Python."""
 IN_THE_CLASS, IN_THE_JOB, IN_LENGTH = -3, -2, -1
 """Why a task waits: so would any of its class, any of its job; or it is too long."""
 FRESH, OPENED, EARLY, DRAWN, LINES, RUNNING, CHANGED, COMING = range(8)
@@ -515,7 +517,7 @@ def _play(sim: Simulation) -> None:
         _dispatch(sim, now)
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(FEW))
 def simulate(
     site: Site, kinds: Kinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
 ) -> History:
