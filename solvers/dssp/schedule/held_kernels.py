@@ -78,7 +78,7 @@ def by_least_key(of: Dispatch, keys: Floats, jobs: Ints, record: Record) -> None
         by_key(of, keys, jobs, record)
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(SMALL, 4))
 def by_key_until(
     of: Dispatch, keys: Floats, jobs: Ints, record: Record, until: float, main: Ints
 ) -> Floats:
@@ -136,7 +136,7 @@ def by_key_until(
     return idle_from
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(SMALL, 4))
 def by_draw(of: Dispatch, draws: Floats, jobs: Ints, record: Record) -> None:
     """Simulate a dispatcher that draws each task from the runnable ones that find their seats.
 

@@ -10,7 +10,8 @@ QUANTITIES = 5
 """Of a cycle from n: its length, the areas under small and large jobs, E[A] and E[A²]."""
 NEAR = 1e-19
 MOST_STEPS = 2_000_000
-FEW_SERVERS = 64
+STEPS = 20
+"""Steps of Python for each server."""
 
 
 class Point(NamedTuple):
@@ -145,7 +146,7 @@ def _wait_for_large(point: Point, beta: Any, above: Any, work: Work) -> None:
         at[n] = offset[n] + ratio[n] * at[n + 1]
 
 
-@njit(cache=True, error_model="numpy", plain=lambda point: point.k <= FEW_SERVERS)
+@njit(cache=True, error_model="numpy", plain=lambda point: STEPS * point.k)
 def rewards(point: Point) -> Any:
     """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
 
