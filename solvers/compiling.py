@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast, overload
 import numpy as np
 
 from schedopt.instances.extras import installed, missing
+from schedopt.solvers.clock import compiling
 from schedopt.solvers.kernel_store import Names, Source, home
 from schedopt.solvers.stopping import undivided
 
@@ -73,15 +74,16 @@ class Kernel(Source):
         if self.plain is None or "dispatcher" in vars(self):
             return False
         steps = self.plain(*args)
-        if steps > LOADING or _spent.steps + steps > self.patience:
+        after = _spent.steps + steps
+        if steps > LOADING or after > COMPILING or (after > LOADING and self.kept):
             return False
-        _spent.steps += steps
+        _spent.steps = after
         return True
 
     @cached_property
-    def patience(self) -> float:
-        """Steps for which this process may run kernels as Python rather than have this one."""
-        return LOADING if home(self.py_func, self.py_func.__globals__).is_dir() else COMPILING
+    def kept(self) -> bool:
+        """Whether its code is on disk."""
+        return home(self.py_func, self.py_func.__globals__).is_dir()
 
     @cached_property
     def python(self) -> Callable[..., Any]:
@@ -97,8 +99,11 @@ class Kernel(Source):
     @cached_property
     def dispatcher(self) -> Any:
         """The kernel as numba dispatches it; nothing is compiled before its first call."""
-        from schedopt.solvers.machine_code import dispatcher
-
+        compiling.start()  # loading numba is not solving either
+        try:
+            from schedopt.solvers.machine_code import dispatcher
+        finally:
+            compiling.stop()
         return dispatcher(self)
 
 
