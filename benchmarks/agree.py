@@ -1,12 +1,13 @@
 """Do two methods agree? Random instances of every kind of side constraint, solved twice each.
 
-``python -m benchmarks.agree [COUNT [FILE]]``: so many instances in all, in parts that are written
-to a file (build/agree.jsonl) as they are done; run again, it goes on where it stopped, and says how
-much was there. Other parts of the file are not counted. Exit 1 if any two methods disagree.
+``python -m benchmarks.agree [COUNT [FILE [KIND]]]``: so many instances in all, of all kinds or of
+those that begin so, in parts that are written to a file (build/agree.jsonl) as they are done; run
+again, it goes on where it stopped, and says how much was there. Other parts of the file are not
+counted. Exit 1 if any two methods disagree.
 
 Every other selection goes through HiGHS first, however small it is; those of 60 to 200 jobs are
 solved by SCIP, too. Other formulations are drawn and solved as the contract suite does. Bounds of
-queues of several classes are held below what policies get.
+optimal policies are held below what policies get.
 """
 
 import os
@@ -38,14 +39,15 @@ CONTRACT = {
     "dssp/season": 50,
 }
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
-MANY, CLASSES = "60 to 200 jobs", "bounds of classes"
+MANY, CLASSES = "60 to 200 jobs", "bounds of policies"
 RARE = {**CONTRACT, MANY: 50, CLASSES: 50}
 """Kinds that take long: one part of theirs to so many of another."""
 NEAR = 1e-6  # what optima in floating point may differ by
 SECONDS, FEW_SECONDS = 60.0, 10.0
 """What either method may take, the second for many jobs; what is not proven then is withheld."""
 WORDS = ("agreed", "infeasible", "withheld", "disagreed")
-KINDS = ("none", *agreeing.RULES, "windows", *RARE)
+JUDGED = ("judged/schedule", "judged/selection", "judged/season")
+KINDS = ("none", *agreeing.RULES, "windows", *JUDGED, *RARE)
 BLIND = (
     "adaptive-quickswap",
     "class-thresholds",
@@ -68,6 +70,9 @@ def verdict(kind: str, seed: int) -> str:
 
     if kind == CLASSES:
         return _bounded(seed)
+    if kind in JUDGED:
+        said: str = _tested("judge.verdicts").judged(kind.partition("/")[2], seed)
+        return said
     if kind in CONTRACT:
         first, second = (
             solve(drawn(kind, seed), threads=1, time_limit=SECONDS, solver=name)
@@ -92,10 +97,15 @@ def verdict(kind: str, seed: int) -> str:
 
 def drawn(kind: str, seed: int) -> Any:
     """Draw a formulation as the contract suite does."""
+    draws = _tested(f"contract.{kind.partition('/')[0]}").FORMULATIONS
+    return draws[kind](Random(seed))  # noqa: S311
+
+
+def _tested(module: str) -> Any:
+    """Import a module of the tests."""
     if TESTS not in sys.path:
         sys.path.insert(0, TESTS)
-    draws = import_module(f"contract.{kind.partition('/')[0]}").FORMULATIONS
-    return draws[kind](Random(seed))  # noqa: S311
+    return import_module(module)
 
 
 def _compared(one: Any, other: Any, worth: dict[str, Fraction] | None = None) -> str:
@@ -130,16 +140,15 @@ def _same(one: Any, other: Any, worth: dict[str, Fraction] | None) -> bool:
 
 
 def _bounded(seed: int) -> str:
-    """Hold the bound of a queue of two to five classes below what policies are simulated to get."""
+    """Hold the bound of a one-or-all queue below what policies are simulated to get."""
     from schedopt import evaluate, solve
 
     draw = np.random.default_rng(seed)
-    servers, count = int(draw.integers(2, 9)), int(draw.integers(2, 6))
-    needs = sorted({1, servers, *draw.integers(1, servers + 1, count - 2).tolist()})
-    load, parts = float(draw.uniform(0.2, 0.8)), draw.dirichlet(np.ones(len(needs)))
+    servers, load = int(draw.integers(2, 9)), float(draw.uniform(0.2, 0.8))
+    parts = draw.dirichlet(np.ones(2)) * load * servers
     classes = tuple(
         JobClass(need=need, service_rate=1.0, arrival_rate=max(1e-3, part / need))
-        for need, part in zip(needs, (parts * load * servers).tolist(), strict=True)
+        for need, part in zip((1, servers), parts.tolist(), strict=True)
     )
     queue = Instance(name=f"classes-{seed}", servers=servers, classes=classes)
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=FEW_SECONDS / 20)
@@ -169,11 +178,11 @@ def part(kind: str, start: int, count: int = PART) -> dict[str, Any]:
     return {"kind": kind, "start": start, "count": count, **counts, "quarrels": quarrels}
 
 
-def todo(total: int) -> Iterator[tuple[str, int]]:
-    """Yield parts, one of each kind in turn."""
+def todo(total: int, begins: str = "") -> Iterator[tuple[str, int]]:
+    """Yield parts, one of each kind in turn, of the kinds that begin so."""
     made, turn = 0, 0
     while made < total:
-        for kind in KINDS:
+        for kind in (kind for kind in KINDS if kind.startswith(begins)):
             if turn % RARE.get(kind, 1) == 0:
                 yield kind, turn // RARE.get(kind, 1) * PART
                 made += PART
@@ -187,7 +196,8 @@ def agreed(done: Sequence[dict[str, Any]]) -> Measured:
     for kind in (*KINDS, "all"):
         parts = [part for part in done if kind in (part["kind"], "all")]
         counts = {word: sum(part.get(word, 0) for part in parts) for word in WORDS}
-        yield row(kind, sum(part["count"] for part in parts), "instances", **counts)
+        if parts:
+            yield row(kind, sum(part["count"] for part in parts), "instances", **counts)
 
 
 def told(done: Sequence[dict[str, Any]]) -> int:
@@ -209,7 +219,10 @@ def main() -> None:
     file = Path(sys.argv[2] if len(sys.argv) > 2 else "build/agree.jsonl")
     key = lambda one: (one["kind"], one["start"])  # noqa: E731
     jobs = os.cpu_count() or 1
-    asked = [*todo(total)]
+    begins = sys.argv[3] if len(sys.argv) > 3 else ""
+    if not any(kind.startswith(begins) for kind in KINDS):
+        sys.exit(f"found {begins!r}; expected the beginning of one of {', '.join(KINDS)}")
+    asked = [*todo(total, begins)]
     held = len({key(one) for one in kept(file, dict[str, Any])}.intersection(asked))
     if held:
         out.print(f"{held} of {len(asked)} parts were in {file}: remove it to solve them again")

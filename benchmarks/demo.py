@@ -1,4 +1,4 @@
-"""The README's demo: a render night under a fair share, then every selector against the optimum."""
+"""The README's demo: tonight's plan, a fair share, then every selector against the optimum."""
 
 import shlex
 import shutil
@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+FARM = Path("instances") / "dssp" / "farm.csv"
 NIGHT = Path("instances") / "dssp" / "night.json.gz"
+TONIGHT = "--processors 6 --from 20:00 --until 06:00 --seats houdini=3 --cap team:fx=0.4"
 HERE = Path("build") / "demo"
 REPORT = Path("build") / "report.html"
 
@@ -18,7 +20,9 @@ def main() -> None:
     """Run the demo's commands one after the other, showing each."""
     shutil.rmtree(HERE, ignore_errors=True)
     HERE.mkdir(parents=True)
-    nights, result = HERE / "nights", HERE / "result.json"
+    nights, result, page = HERE / "nights", HERE / "result.json", HERE / "night.html"
+    show("Eight jobs, six processors, three seats, a cap: what runs tonight, and is it the best?")
+    run("plan", FARM, *shlex.split(TONIGHT), "--output", HERE / "plan.csv", "--report", page)
     show("A render night asks for more than the farm has, and no team may take over 30% of it.")
     run("solve", NIGHT, "--output", result)
     show("The checker recomputes that result from the instance file alone.")

@@ -1,12 +1,14 @@
-"""Mutation tests of the checkers: one change at a time, and the tests run again.
+"""Mutation tests of checkers and declared models: one change at a time, and the tests run again.
 
-``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--file FILE]``: so
-many changes (20) drawn for each module of a room of ``validation`` (dssp, epoch, hesrpt, msfq, or
-documents for what they share): comparisons, signs, operators, constants, conditions and calls. A
-change is killed if a test of the room that runs the function fails, or takes far longer. What
-becomes of changes is written to a file; run again, those that were killed are not tried again. A
-change is made in the process, by giving functions another code; what stands outside of functions is
-not changed. Exit 1 below 95%.
+``python -m benchmarks.mutation [ROOM...] [--each N] [--seed S] [--only WORD] [--file FILE]
+[--probes N]``: so many changes (20) drawn for each module of a room of ``validation`` (dssp, epoch,
+hesrpt, msfq, or documents for what they share) or of ``formulations`` (formulations/dssp and so
+on): comparisons, signs, operators, constants, conditions and calls. A change is killed if a test of
+the room that runs the function fails, or takes far longer. What becomes of changes is written to a
+file; run again, those that were killed are not tried again. A change is made in the process, by
+giving functions another code; what stands outside of functions is not changed. A change of a model
+that survives is tried on so many random instances (1,000) of each formulation: it does not count
+where no optimum of the declared model is another. Exit 1 below 95%.
 """
 
 import argparse
@@ -31,7 +33,8 @@ import pytest
 from benchmarks.tables import kept, out
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("documents", "dssp", "epoch", "hesrpt", "msfq")
+ROWS = ("dssp", "epoch", "hesrpt", "msfq")
+ROOMS = ("documents", *ROWS, *(f"formulations/{row}" for row in ROWS))
 FORGERIES = "tests/validation/test_forged.py"
 FORGED = (
     "test_no_field_of_a_solution_may_be_another",
@@ -44,11 +47,14 @@ SHARED = ("questions", "forged", "dssp_selection_checker", "msfq_checker")
 FURTHER = {
     "dssp": (
         "tests/formulations/test_dssp_season.py",
+        "tests/judge/test_judged.py",
         "tests/schedopt/test_plan.py",
         "tests/solvers/test_dssp_objectives.py",
     )
 }
 """Tests of a checker that do not name it."""
+JUDGES = ("tests/contract/test_engines.py", "tests/judge")
+"""Tests of all declared models, and of those of nights."""
 ENOUGH = 0.95
 PAIRS: tuple[tuple[type, type], ...] = (
     (ast.Lt, ast.LtE),
@@ -64,6 +70,7 @@ PAIRS: tuple[tuple[type, type], ...] = (
 SWAPPED = dict(PAIRS) | {b: a for a, b in PAIRS} | {ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult}
 NAMES = {"min": "max", "any": "all", "maximum": "minimum", "floor": "ceil"}
 CALLED = NAMES | {b: a for a, b in NAMES.items()}
+TURNED: dict[type, type] = {ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 Codes = dict[tuple[str, int], CodeType]  # by qualified name and first line
 
 
@@ -93,8 +100,11 @@ def changed(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what may stand in the place of a node."""
     other: Any = deepcopy(node)
     if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
-        other.ops[0] = SWAPPED[type(node.ops[0])]()
-        yield other
+        for table in (SWAPPED, TURNED):
+            if made := table.get(type(node.ops[0])):
+                other = deepcopy(node)
+                other.ops[0] = made()
+                yield other
     elif isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPPED:
         other.op = SWAPPED[type(node.op)]()
         yield other
@@ -188,9 +198,10 @@ class SlowError(BaseException):
 
 
 class First:
-    """A plugin that runs first what failed last, and notes what each test runs of validation."""
+    """A plugin that runs first what failed last, and notes what each test runs of a layer."""
 
-    def __init__(self) -> None:
+    def __init__(self, layer: str) -> None:
+        self.layer = layer
         self.killers: list[str] = []
         self.seconds: dict[str, float] = {}
         self.ran: dict[str, set[CodeType]] = {}
@@ -215,7 +226,7 @@ class First:
         yield
         sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - began
-        self.ran[item.nodeid] = {code for code in seen if "validation" in code.co_filename}
+        self.ran[item.nodeid] = {code for code in seen if self.layer in code.co_filename}
 
     def of(self, kept: list[tuple[FunctionType, CodeType]]) -> list[str]:
         """Return the tests that run some of these functions, the quickest first."""
@@ -235,10 +246,23 @@ class First:
             self.killers.append(report.nodeid)
 
 
+def layer_of(room: str) -> str:
+    """Return the layer that a room is in."""
+    return "formulations" if "/" in room else "validation"
+
+
 def tests(room: str) -> list[str]:
     """Return the tests of a room: forgeries, and those of its own, or that import it."""
     if room == "documents":
         return [f"tests/validation/test_{name}.py" for name in SHARED]
+    if layer_of(room) == "formulations":
+        row = room.partition("/")[2]
+        some = [
+            file for part in ("formulations", "solvers") for file in ROOT.glob(f"tests/{part}/*.py")
+        ]
+        others = " or ".join(other for other in ROWS if other != row)
+        own = sorted(str(file) for file in some if f"formulations.{row}" in file.read_text())
+        return ["-k", f"not ({others})", *JUDGES[: 1 + (row == "dssp")], *own]
     forged = [f"{FORGERIES}::{test}[{room}]" for test in FORGED]
     files = [
         file
@@ -281,9 +305,11 @@ def fails(some: list[str], first: First, seconds: float) -> bool:
 
 
 def _forget() -> None:
-    """Empty what checkers remember."""
+    """Empty what checkers and models remember, and what tests do."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("schedopt.validation"):
+        if str(getattr(module, "__file__", "")).startswith(str(ROOT / "tests")):
+            del sys.modules[name]
+        if name.startswith(("schedopt.validation", "schedopt.formulations")):
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()
@@ -293,11 +319,43 @@ def _forget() -> None:
 
 def modules(room: str) -> list[ModuleType]:
     """Return the modules of a room that have functions."""
+    layer, row = layer_of(room), room.rpartition("/")[2]
     names = ["documents", "report"]
     if room != "documents":
-        files = sorted((ROOT / "validation" / room).glob("*.py"))
-        names = [f"{room}.{file.stem}" if file.stem != "__init__" else room for file in files]
-    return [importlib.import_module(f"schedopt.validation.{name}") for name in names]
+        files = sorted((ROOT / layer / row).glob("*.py"))
+        names = [f"{row}.{file.stem}" if file.stem != "__init__" else row for file in files]
+    return [importlib.import_module(f"schedopt.{layer}.{name}") for name in names]
+
+
+class Probes:
+    """Optima of the declared models of a row on random instances, with and without a change."""
+
+    def __init__(self, row: str, count: int) -> None:
+        self.row, self.count = row, count
+        self.asked: list[tuple[Any, int]] = []
+        self.right: list[str] = []
+
+    def find(self) -> None:
+        """Find the optima without a change, once; tests are imported by then."""
+        if not self.asked:
+            draws = importlib.import_module(f"contract.{self.row}").FORMULATIONS.values()
+            self.asked = [(draw, seed) for seed in range(self.count) for draw in draws]
+            self.right = [*map(self._optimum, range(len(self.asked)))]
+
+    def changed(self) -> bool:
+        """Tell whether some optimum is not what it was without a change."""
+        return any(right not in (self._optimum(i), "") for i, right in enumerate(self.right))
+
+    def _optimum(self, i: int) -> str:
+        draw, seed = self.asked[i]
+        try:
+            solve = importlib.import_module("schedopt").solve
+            found = solve(draw(Random(seed)), solver="model", threads=1, time_limit=10.0)  # noqa: S311
+        except Exception as error:  # noqa: BLE001 - a change may raise anything
+            return type(error).__name__
+        if found.termination not in ("optimal", "infeasible"):
+            return self.right[i] if self.right else ""  # it is not known
+        return f"{found.termination} {found.objective and float(f'{found.objective:.6g}')}"
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -306,51 +364,63 @@ class Tried(msgspec.Struct, frozen=True):
     module: str
     change: str
     killed: bool
+    same: bool = False  # no optimum is another
 
 
 def measured(room: str, words: argparse.Namespace) -> tuple[int, int]:
     """Print what becomes of changes in a room, by module; return how many, and how many killed."""
-    first = First()
+    first = First(layer_of(room))
+    probes = Probes(room.partition("/")[2], words.probes) if "/" in room else None
     if fails(tests(room), first, 3_600.0):
         sys.exit(f"{room}: tests fail without a change: {first.killers}")
-    gone = {(line.module, line.change) for line in kept(words.file, Tried) if line.killed}
+    gone = {(line.module, line.change): line for line in kept(words.file, Tried)}
     tried = killed = 0
     for module in modules(room):
-        name = module.__name__.removeprefix("schedopt.validation.")
+        name = module.__name__.removeprefix("schedopt.").removeprefix("validation.")
         if words.only not in module.__name__:
             continue
         count, sample = sampled(module, words.each, words.seed)
-        made, survivors = functions(module), []
+        made, survivors, same = functions(module), [], 0
         for change, after in sample:
-            if (name, change) in gone:
-                continue
-            line = Tried(name, change, _killed(first, made, after))
-            survivors += [change] * (not line.killed)
-            if words.file:
-                with words.file.open("ab") as lines:
-                    lines.write(msgspec.json.encode(line) + b"\n")
-        tried, killed = tried + len(sample), killed + len(sample) - len(survivors)
-        of = f"{len(sample) - len(survivors)} of {len(sample)} killed ({count} in all)"
-        out.print(f"{name}: {of}", markup=False)
+            line = gone.get((name, change))
+            if line is None or not (line.killed or line.same):
+                line = _tried(name, change, (first, made, after), probes)
+                if words.file:
+                    with words.file.open("ab") as lines:
+                        lines.write(msgspec.json.encode(line) + b"\n")
+            same += line.same
+            survivors += [change] * (not line.killed and not line.same)
+        tried, killed = tried + len(sample) - same, killed + len(sample) - same - len(survivors)
+        of = (
+            f"{len(sample) - same - len(survivors)} of {len(sample) - same} killed ({count} in all)"
+        )
+        out.print(f"{name}: {of}" + f", {same} change no optimum" * bool(same), markup=False)
         for change in survivors:
             out.print(f"  {change}", markup=False, soft_wrap=True)
     return tried, killed
 
 
-def _killed(first: First, made: dict[tuple[str, int], list[FunctionType]], after: Codes) -> bool:
-    """Tell whether a test of those that run a changed function fails."""
+Made = dict[tuple[str, int], list[FunctionType]]
+
+
+def _tried(name: str, change: str, made: tuple[First, Made, Codes], probes: Probes | None) -> Tried:
+    """Change functions, and return whether a test of those that run them fails, or else nothing."""
+    first, functions, after = made
     changed = [
         (function, function.__code__)
         for key, code in after.items()
-        for function in made.get(key, [])
+        for function in functions.get(key, [])
         if function.__code__ != code
     ]
     some = first.of(changed)
+    if probes:
+        probes.find()
     for function, before in changed:
         function.__code__ = after[before.co_qualname, before.co_firstlineno]
     try:
         patience = 5 + 3 * sum(map(first.seconds.__getitem__, some))
-        return bool(some) and fails(some, first, patience)
+        killed = bool(some) and fails(some, first, patience)
+        return Tried(name, change, killed, not killed and bool(probes and not probes.changed()))
     finally:
         for function, before in changed:
             function.__code__ = before
@@ -364,6 +434,7 @@ def main() -> None:
     given.add_argument("--seed", type=int, default=0)
     given.add_argument("--only", default="")
     given.add_argument("--file", type=Path)
+    given.add_argument("--probes", type=int, default=1000)
     words = given.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
     tried = killed = 0

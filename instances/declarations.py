@@ -15,6 +15,7 @@ import msgspec
 import msgspec.inspect
 from typing_extensions import dataclass_transform
 
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -114,7 +115,7 @@ def _as_in_a_file(record: Any, given: dict[str, Any]) -> dict[str, Any]:
             raise InputError("a finite number", found=shown(value), place=key)
     names = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))
     try:
-        data = msgspec.json.encode({names.get(key, key): value for key, value in given.items()})
+        data = to_json({names.get(key, key): value for key, value in given.items()})
     except (TypeError, ValueError, OverflowError, RecursionError) as failure:
         raise InputError("values that a file can hold", found=str(failure)) from None
     read = decode(data, record)

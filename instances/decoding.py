@@ -10,6 +10,7 @@ import msgspec
 
 from schedopt.instances.decimals import may_lose_whole
 from schedopt.instances.decode_errors import explained, lost_number, repeated_key
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import placed
 
 T = TypeVar("T")
@@ -68,7 +69,7 @@ def convert(raw: object, wanted: object, place: str, *, file: str | None = None)
 def convert(raw: object, wanted: Any, place: str, *, file: str | None = None) -> Any:
     """Convert what JSON or TOML was decoded to into a type; errors are placed below ``place``."""
     with placed(place, file):
-        data = msgspec.json.encode(raw)
+        data = to_json(raw)
         record = _decoded(data, wanted)
         if may_lose_whole(data) and (lost := lost_number(data, wanted)):
             raise lost
@@ -113,7 +114,7 @@ def _rewritten(data: bytes) -> bytes | None:
         return value
 
     try:
-        return msgspec.json.encode(whole(msgspec.json.decode(data)))
+        return to_json(whole(msgspec.json.decode(data)))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None  # what is left out by the type may hold anything
 
@@ -130,7 +131,7 @@ def _may_repeat(data: bytes) -> bool:
     if b"\\" in data and b"\\u003" in data:  # one byte is found ten times as fast as several
         return True
     try:
-        once = msgspec.json.encode(msgspec.json.decode(data))
+        once = to_json(msgspec.json.decode(data))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return True  # what the record skips may hold anything
     return once.count(b":") < data.count(b":")

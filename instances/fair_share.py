@@ -59,8 +59,8 @@ class FairShare(Constraint, frozen=True, omit_defaults=True, tag="fair-share"):
     of : {"capacity", "selected"}
         On dssp: a share of r·P·D, or of the demand that is selected.
     each : Each, optional
-        On dssp: ``{"at_most": ..., "at_least": ...}`` for every group that neither ``at_most`` nor
-        ``at_least`` names.
+        On dssp: ``{"at_most": ..., "at_least": ...}`` for every group that some job has and neither
+        ``at_most`` nor ``at_least`` names; what a group without a job used before binds nobody.
     past : dict of str to float
         On dssp: the demand that groups used before the first night, each 0 where it is not given.
         It counts as theirs tonight. Groups that have no job now may be among them, and may then

@@ -18,6 +18,7 @@ import msgspec
 
 from schedopt.instances import plugins
 from schedopt.instances.decoding import decode, decode_part
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.examples import PREFIX, located
 from schedopt.instances.protocol import AnyInstance
@@ -295,7 +296,7 @@ def _record(problem: str) -> type[Any]:
 def encode(record: Any, *, indent: int = 0) -> bytes:
     """Encode a record as JSON, as files hold it; keys that hold their default may be left out."""
     filed = getattr(record, "as_filed", None)
-    data = msgspec.json.encode(record if filed is None else filed())
+    data = to_json(record if filed is None else filed())
     return msgspec.json.format(data, indent=indent) + b"\n" if indent else data + b"\n"
 
 

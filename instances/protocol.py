@@ -11,6 +11,7 @@ from typing_extensions import TypeIs
 
 from schedopt.instances.constraints import Ruled
 from schedopt.instances.declarations import Given, Name
+from schedopt.instances.encoding import to_json
 from schedopt.instances.naming import Codes, codes_of, groups_of, index_of
 from schedopt.instances.showing import Shown
 
@@ -25,7 +26,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def identity(instance: Any) -> Identity:
     """Return the identity of an instance."""
-    data = msgspec.json.encode(instance, order="sorted")
+    data = to_json(instance, order="sorted")
     return Identity(name=instance.name, digest=hashlib.sha256(data).hexdigest(), log=_log(instance))
 
 

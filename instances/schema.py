@@ -14,6 +14,7 @@ import msgspec
 from schedopt.instances import constraints
 from schedopt.instances.declarations import EXAMPLES
 from schedopt.instances.docstrings import Told, told, told_of
+from schedopt.instances.encoding import to_json
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -49,7 +50,7 @@ def _join(definition: dict[str, Any], rules: Mapping[str, Any]) -> None:
 
 def encoded(problem: str) -> bytes:
     """Return the text of a problem's ``schema.json``."""
-    return msgspec.json.format(msgspec.json.encode(schema(problem)), indent=2) + b"\n"
+    return msgspec.json.format(to_json(schema(problem)), indent=2) + b"\n"
 
 
 def path(problem: str) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
+from schedopt.instances.encoding import to_json
 from schedopt.instances.extras import need
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _cells(place: str, value: object) -> Iterator[tuple[str, Cell]]:
         elif isinstance(each, str | int | float | bool) or each is None:
             yield head, each
         elif each is not msgspec.UNSET and not isinstance(each, bytes):
-            yield head, msgspec.json.encode(each).decode()
+            yield head, to_json(each).decode()
 
 
 class Shown(Framed):

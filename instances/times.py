@@ -8,8 +8,10 @@ later times may have another offset; where the start itself has none, the zone's
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -75,6 +77,22 @@ EXPECTED = (
 UNITS = (1, 60, 3600, 86400)  # seconds in the units that files may be in
 
 
+@contextmanager
+def dated(what: object) -> Iterator[None]:
+    """Refuse what no calendar holds; ``what`` says what it is."""
+    try:
+        yield
+    except (OverflowError, ValueError, OSError):
+        expected = "times by the clock from the year 1 to the year 9999"
+        raise InputError(expected, found=str(what)) from None
+
+
+def moment_of(seconds: float, zone: tzinfo) -> datetime:
+    """Return when so many seconds of Unix time are; `InputError` if no calendar holds it."""
+    with dated(f"{seconds:g} seconds after 1970"):
+        return datetime.fromtimestamp(seconds, zone)
+
+
 @dataclass(frozen=True)
 class Dates:
     """A start, and how many seconds are in a unit of time."""
@@ -94,7 +112,8 @@ class Dates:
         if zone is not None and at.tzinfo is None:
             return cls(at.replace(tzinfo=zone), unit)
         if zone is not None:
-            local = at.astimezone(zone)
+            with dated(text):
+                local = at.astimezone(zone)
             if local.utcoffset() != at.utcoffset():
                 told = local.isoformat()[-6:]
                 raise InputError(f"the zone's own offset, {told} then", found=shown(text))
@@ -105,12 +124,14 @@ class Dates:
 
     def at(self, time: float) -> datetime:
         """Return a time by the clock, in the start's zone."""
-        moment = self.start.astimezone(UTC) + timedelta(seconds=time * self.unit)
-        return moment.astimezone(self.start.tzinfo)
+        with dated(f"{time:g} times {self.unit} s after {self.start.isoformat()}"):
+            moment = self.start.astimezone(UTC) + timedelta(seconds=time * self.unit)
+            return moment.astimezone(self.start.tzinfo)
 
     def since(self, moment: datetime) -> float:
         """Return how many units after the start a moment is."""
-        return (moment.astimezone(UTC) - self.start.astimezone(UTC)).total_seconds() / self.unit
+        with dated(moment.isoformat()):
+            return (moment.astimezone(UTC) - self.start.astimezone(UTC)).total_seconds() / self.unit
 
     def told(self, time: float) -> str:
         """Return a time as ISO writes it, with its offset, to the nearest second."""

@@ -113,7 +113,8 @@ def solve(
         result = told if known is None else _joined(model, known.result, told, before)
         if stopped() and not (result.proven or result.termination == "infeasible"):
             result = msgspec.structs.replace(result, termination="interrupted")
-        if last or result.termination in ("interrupted", "error") or stopped():
+        alarmed = result.termination == "error" != told.termination
+        if last or alarmed or result.termination == "interrupted" or stopped():
             break
         known = HandOn(result, _tighter(model, known, handed), handed.more)
     if result is None:

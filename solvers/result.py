@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from schedopt.formulations.protocol import Sense
 from schedopt.instances.constraints import Constraint
+from schedopt.instances.encoding import to_json
 from schedopt.instances.protocol import Identity, identity
 from schedopt.instances.showing import Framed, table
 
@@ -264,11 +265,14 @@ class Document(Outcome, frozen=True, kw_only=True):
         The side constraints beyond those in the instance file.
     solution : dict
         Empty where there is none.
+    plan : tuple of dict, optional
+        The same as the verb ``plan`` tells it: a row for each job.
     """
 
     question: Question | UnsetType = UNSET
     constraints: tuple[dict[str, Any], ...] = ()
     solution: dict[str, Any] = {}
+    plan: tuple[dict[str, Any], ...] | UnsetType = UNSET
 
 
 S = TypeVar("S", default=Any)
@@ -368,4 +372,4 @@ def snap_bound(objective: float | None, bound: float | None) -> float | None:
 
 def as_document(record: Any) -> Any:
     """Return a record as a document holds it: only what JSON knows."""
-    return msgspec.json.decode(msgspec.json.encode(record))
+    return msgspec.json.decode(to_json(record))

@@ -78,6 +78,7 @@ class Run:
 
     def note(self, best: float | None, bound: float | None) -> None:
         """Add what is known by now to the trace, if it is new."""
+        best, bound = (None if value is None else float(value) for value in (best, bound))
         if not self.trace or self.trace[-1][1:] != (best, bound):
             self.trace.append((round(now() - self.began, 6), best, bound))
 
@@ -129,7 +130,7 @@ def make_result(
         solution_status="none",
         sense=formulation.sense,
         objective=objective,
-        bound=bound,
+        bound=None if bound is None else float(bound),
         seed=limits.seed,
         options={
             **formulation.options,
@@ -151,7 +152,7 @@ def value_of(formulation: Formulation, solution: Any) -> float | None:
     """Return what a solution is worth to a formulation; None where it breaks what is asked."""
     worth = getattr(formulation, "value_of", formulation.instance.objective_of)
     found: float | None = worth(solution)
-    return found
+    return None if found is None else float(found)
 
 
 def judged(formulation: Formulation, result: Result[Any]) -> Result[Any]:

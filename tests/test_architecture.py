@@ -254,3 +254,9 @@ def test_solvers_have_one_clock_and_kernels_one_compiler() -> None:
 def test_few_lines_are_kept_from_the_type_checker() -> None:
     kept = [path for path in FILES for _ in re.findall("type: ignore", path.read_text("utf-8"))]
     assert len(kept) < 8, kept
+
+
+def test_one_place_turns_records_into_json() -> None:
+    """So numbers of numpy are written as Python's wherever a result goes."""
+    writers = [path for path in FILES if "msgspec.json.encode" in path.read_text(encoding="utf-8")]
+    assert [path.name for path in writers] == ["encoding.py"]

@@ -14,8 +14,9 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from schedopt.instances import extras, plugins
-from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decoding import convert, no_collection
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.files import home, instance_type
 from schedopt.instances.protocol import identity
@@ -61,12 +62,19 @@ def check(
     _consistent(result, report, getattr(checker, "NEAR", 1e-9))
     _whose(result, report)
     result = structs.replace(result, options=_judged_by(checker, instance, result, report))
+    report.expect(not result.risk or bool(result.options.get("risk")), "risk, which nobody asked for")
     if result.termination == "infeasible":
         report.bound = f"believed, from {result.solver}"
+        rules = {label(rule, i) for i, rule in enumerate(together)}
+        for name in result.conflict:
+            report.expect(name in rules, f"conflict: {shown(name)}, which is no side constraint")
+        report.expect(result.certificate is UNSET, "a certificate, which nobody re-proves")
+    elif result.solution_status == "none":
+        _judge_bound(instance, result, together, report)
     if result.solution_status != "none":
         began = time.perf_counter()
         plain = _of_fields(checker, instance, result) if report.until is None else None
-        text = msgspec.json.encode(result.solution) if plain is None else b""
+        text = to_json(result.solution) if plain is None else b""
         times = getattr(checker, "OF_ENCODING", OF_ENCODING)
         if len(text) > LARGE and report.left < times * (time.perf_counter() - began):
             report.late = True
@@ -93,6 +101,7 @@ def _asked(
     """
     question = getattr(result, "question", UNSET)
     if not question:
+        report.asked = False
         report.differences += _further(rules, instance.constraints)
         return rules
     formulation = result.formulation or None
@@ -300,8 +309,12 @@ def _consistent(result: Document, report: Report, near: float) -> None:
         report.expect(result.gap is None, "a gap without a solution")
     elif objective is None:
         report.violations.append("a solution without an objective")
-    if result.termination in ("infeasible", "not-applicable"):
+    if result.termination in ("infeasible", "unbounded", "not-applicable", "unstable"):
         report.expect(result.solution_status == "none", f"a solution although {result.termination}")
+    report.expect(
+        result.solution_status != "optimal" or result.termination != "error",
+        "called optimal although it ended in an error",
+    )
     if result.conflict:
         report.expect(result.termination == "infeasible", "a conflict although not infeasible")
     if objective is None or bound is None:

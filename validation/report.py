@@ -33,6 +33,8 @@ class Report:
         Options that are not at their default, of those that change what is asked.
     differences : list of str
         Where else the question that was answered is not that of the file as it stands.
+    asked : bool
+        Whether the result says which question it answers; else there is nothing to compare.
     late : bool
         Whether something was left out, since there was no more time for it.
     until : float or None
@@ -48,6 +50,7 @@ class Report:
     settings: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
     bound: str = ""
+    asked: bool = True
     late: bool = False
     until: float | None = None
 

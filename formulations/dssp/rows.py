@@ -236,19 +236,23 @@ def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
 def able(night: Instance, fill: float) -> NDArray[np.bool_]:
     """Tell which jobs can be selected at all, shape (J,).
 
-    From its release to its deadline T_∞(j) fits, and T_1(j) into r·P times that.
+    From its release to its deadline T_∞(j) fits, and T_1(j) into its own pools filled to r.
     """
-    demands = night.planned.demands
-    fits = (demands.numbers <= demands.down(night.room(fill))).astype(np.bool_)
-    if night.beyond:
-        return _able(night, as_written(fill))
-    if not night.windowed:
+    demands, machine, part = night.planned.demands, night.machine, as_written(fill)
+    if not night.windowed and not night.beyond:
+        fits = (demands.numbers <= demands.down(night.room(fill))).astype(np.bool_)
         return night.in_time & fits
-    rate = as_written(fill) * night.processors
-    for j in np.flatnonzero((night.releases > 0) | (night.deadlines != night.deadline)):
-        length = as_written(night.deadlines[j]) - as_written(night.releases[j])
-        fits[j] = Fraction(int(demands.numbers[j]), demands.scale) <= rate * length
-    return night.in_time & fits
+
+    @cache
+    def room(pools: tuple[str, ...], start: float, end: float) -> Fraction:
+        there = machine.together(pools)
+        return there.until(as_written(end)) - there.until(as_written(start))
+
+    fits = night.in_time.copy()
+    for j in np.flatnonzero(fits):
+        own = tuple(machine.of_job(night.jobs[j])), night.releases[j], night.deadlines[j]
+        fits[j] = demands.fractions[j] <= part * room(*own)
+    return fits
 
 
 def window_rows(
@@ -326,19 +330,3 @@ def _unions(sets: set[frozenset[str]]) -> set[frozenset[str]]:
     for one in sets:
         found |= {one} | {one | other for other in found}
     return found
-
-
-def _able(night: Instance, fill: Fraction) -> NDArray[np.bool_]:
-    """Tell which jobs, alone, fit their own pools filled to r."""
-    fits, machine = night.in_time.copy(), night.machine
-    demands = night.planned.demands.fractions
-
-    @cache
-    def room(pools: tuple[str, ...], start: float, end: float) -> Fraction:
-        there = machine.together(pools)
-        return there.until(as_written(end)) - there.until(as_written(start))
-
-    for j in np.flatnonzero(fits):
-        own = tuple(machine.of_job(night.jobs[j])), night.releases[j], night.deadlines[j]
-        fits[j] = demands[j] <= fill * room(*own)
-    return fits

@@ -243,10 +243,8 @@ class Fitting:
         for j in order:
             before = {i for name in night.jobs[j].after for i in self.chains[index[name]]}
             self.chains[j] = [*sorted(before, key=place.__getitem__), j]
-        every = range(1, longest(night) + 1)
-        self.together = [
-            bisect_left(every, True, key=partial(self._all_late, j)) for j in range(len(order))
-        ]
+        last = longest(night)
+        self.together = [self._most(j, last) for j in range(len(order))]
 
     def __call__(self, drawn: Integers) -> Mask:
         """Tell which jobs end in time in scenarios, shape (scenarios, jobs)."""
@@ -257,6 +255,11 @@ class Fitting:
             for s in np.flatnonzero(~found[:, j] & (own.min(axis=1) <= together)).tolist():
                 found[s, j] = not self._late(j, own[s].tolist())
         return found
+
+    def _most(self, j: int, last: int) -> int:
+        """Return the largest factor with which a job ends in time; nearly always the last."""
+        late = partial(self._all_late, j)
+        return bisect_left(range(1, last + 1), True, key=late) if late(last) else last
 
     def _all_late(self, j: int, factor: int) -> bool:
         return self._late(j, [factor] * len(self.chains[j]))

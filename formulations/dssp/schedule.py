@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import floor, gcd
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
-from schedopt.formulations.dssp.grid import Floats, Grid, whole_rewards, whole_rows
-from schedopt.formulations.dssp.replaying import replay
+from schedopt.formulations.dssp.grid import Grid, whole_rewards, whole_rows
+from schedopt.formulations.dssp.rooms import Rooms
 from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
 from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (
     Instance,
+    PlacedTask,
     Scheduled,
     refuse_nights,
     scheduled,
 )
 from schedopt.instances.dssp.machine import in_order
-from schedopt.instances.dssp.machine_checks import refuse_beyond
 from schedopt.instances.dssp.placing import refuse_order
 from schedopt.instances.options import Option
 
@@ -57,9 +57,10 @@ class Schedule(WholeModel):
 
     Notes
     -----
-    Source: Anderson et al., SPAA 2005, section 2. The processors are identical, so a cumulative
-    over all tasks suffices: sorted by start, each task finds a processor free. Tasks start from
-    their job's release on and end by its deadline; seats are a cumulative of their own.
+    Source: Anderson et al., SPAA 2005, section 2, and ``docs/problems/dssp.md``. Processors that
+    are there all the time are identical, so a cumulative over all tasks suffices: sorted by start,
+    each task finds one free; of others see `valleys`. Tasks start from their job's release on and
+    end by its deadline; seats are a cumulative of their own.
     """
 
     problem: ClassVar[str] = "dssp"
@@ -135,20 +136,9 @@ class Schedule(WholeModel):
         self._task_of: list[int] = []
         for j in self.in_order:
             self.ends[j] = self._stages(j)
-        if night.beyond:
-            from schedopt.formulations.dssp.moving import Moving
-
-            self._moving = Moving(self)
-            self._moving.state()
-        else:
-            self._stay()
+        self._rooms = Rooms(self)
+        self._rooms.state()
         model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
-
-    def _stay(self) -> None:
-        """State the capacity of processors that are there all the time."""
-        processors = min(self.instance.processors, max(1, len(self._intervals)))  # others idle
-        if self._intervals:
-            self.model.add_cumulative(self._intervals, [1] * len(self._intervals), processors)
 
     def _stages(self, j: int) -> Variable:
         """State the tasks of a job, stage after stage, and return when the job completes."""
@@ -169,7 +159,7 @@ class Schedule(WholeModel):
                 model.add(opened >= self.ends[other]).only_enforce_if(x)
         for s, longest in zip(stages, paths, strict=True):
             if longest == 0:
-                continue  # tasks of no length ask for no processor: see `replay`
+                continue  # tasks of no length ask for no processor
             closed = model.new_int_var(head + longest, horizon - tail + longest, f"end[{j},{s}]")
             last: dict[int, Variable] = {}
             for i in range(int(tasks.first_task[s]), int(tasks.first_task[s + 1])):
@@ -262,14 +252,13 @@ class Schedule(WholeModel):
             capacity = rule.capacity + spare - spare * asked
             self.model.add_cumulative(intervals, uses, capacity)
 
-    def _starts_of(self, solution: Scheduled) -> Floats:
-        """Return when each task starts, shape (tasks,); infinite where it is not run."""
+    def _tasks_of(self, solution: Scheduled) -> dict[int, PlacedTask]:
+        """Return each task that is run, by its position."""
         index, tasks = self.instance.index, self.instance.tasks
-        starts = np.full(len(tasks.lengths), np.inf)
-        for task in solution.tasks:
-            first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]
-            starts[first + task.task] = task.start
-        return starts
+        stages = (
+            (task, tasks.first_stage[index[task.job]] + task.stage) for task in solution.tasks
+        )
+        return {int(tasks.first_task[stage]) + task.task: task for task, stage in stages}
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
@@ -277,51 +266,54 @@ class Schedule(WholeModel):
         run = {n for n in ends if floor(ends[n] * grid.scale) <= grid.horizons[index[n]]}
         for name, x in self.x.items():
             yield x, float(name in run)
-        begin = self._starts_of(solution)
-        if self.instance.beyond:
-            placed = np.flatnonzero(np.isfinite(begin)).tolist()
-            free = [k for k in placed if not isinstance(self.starts[k], int)]
-            yield from ((self.starts[k], round(begin[k] * grid.scale)) for k in free)
-            yield from self._moving.hint(solution)
-            return
-        jobs = [index[n] for n in run]
-        starts, _ = replay(
-            self.instance, jobs, begin, grid.lengths, releases=grid.releases, seats=self.seats
-        )
-        for i in np.flatnonzero(np.isfinite(begin)).tolist():
+        tasks = self._tasks_of(solution)
+        for i, task in tasks.items():
             if not isinstance(self.starts[i], int):
-                yield self.starts[i], float(starts[i])
+                yield self.starts[i], round(task.start * grid.scale)
+        yield from self._rooms.hint({i: task.on for i, task in tasks.items()})
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, in the given lengths.
 
         Tasks start as soon as they can in that order; where the user changed the model, as it says.
         """
-        if self.instance.beyond:
-            return self._moving.decode(value)
-        jobs = [j for j, x in enumerate(self._x) if value(x) > 0.5]
-        begin = np.array([v if isinstance(v, int) else value(v) for v in self.starts], dtype=float)
-        return self.replayed(jobs, begin, begin / self.grid.scale if self.changed else None)
+        return self._rooms.decode(value)
+
+    def placed(
+        self, run: Sequence[int], begin: list[int], on: Mapping[int, Sequence[int]]
+    ) -> Scheduled:
+        """Return the schedule of some jobs whose tasks start at given times, in units.
+
+        Those of no length do as soon as they can; ``on`` has the processors of all others.
+        """
+        night, lengths, ended = self.instance, self.grid.lengths, dict[int, int]()
+        stages = night.tasks.stage_of.tolist()
+        for i in on:
+            ended[stages[i]] = max(ended.get(stages[i], 0), begin[i] + int(lengths[i]))
+        for i in np.flatnonzero(lengths == 0).tolist():
+            begin[i] = self.opens(stages[i], ended)
+        places = np.zeros(len(begin), dtype=np.int64)
+        for i, numbers in on.items():
+            places[i] = numbers[0]
+        starts = np.array(begin, dtype=float) / self.grid.scale
+        several = {i: tuple(numbers) for i, numbers in on.items() if len(numbers) > 1}
+        return scheduled(night, run, starts, places, several=several)
+
+    def opens(self, stage: int, ended: Mapping[int, int]) -> int:
+        """Return when a stage opens: after its job's release, stages before it, and other jobs."""
+        j = int(self.instance.tasks.job_of_stage[stage])
+        first = int(self.instance.tasks.first_stage[j])
+        before = [ended[s] for s in range(first, stage) if s in ended]
+        done = () if before else (self._done(other, ended) for other in self.before[j])
+        return max(int(self.grid.releases[j]), 0, *before, *done)
+
+    def _done(self, j: int, ended: Mapping[int, int]) -> int:
+        """Return when a job completes; where all its tasks have no length, when it is opened."""
+        first, after = map(int, self.instance.tasks.first_stage[j : j + 2])
+        ends = [ended[s] for s in range(first, after) if s in ended]
+        return max(ends) if ends else self.opens(first, ended)
 
     @property
     def ruled(self) -> list[tuple[str, Row]]:
         """The rows of the side constraints, under their names; seats are no rows."""
         return [(name, row) for name in self.rules for row in self._rows[name]]
-
-    def replayed(self, jobs: list[int], begin: Any, earliest: Any = None) -> Scheduled:
-        """Return the schedule of tasks in a given order, none later than given.
-
-        With ``earliest``, shape (tasks,), none starts before its time there either.
-        """
-        night = self.instance
-        refuse_beyond(night, "replaying")
-        starts, places = replay(
-            night,
-            jobs,
-            begin,
-            night.tasks.lengths,
-            releases=night.releases,
-            seats=self.seats,
-            earliest=earliest,
-        )
-        return scheduled(night, jobs, starts, places)

@@ -35,6 +35,7 @@ from schedopt.instances.times import (
     WORDS,
     Dates,
     comma,
+    dated,
     seconds_of,
 )
 
@@ -153,7 +154,8 @@ def time_of(text: str, unit: str, dates: Dates | None) -> float:
 
 def _first(dates: Dates, at: time) -> float:
     """Return when a time of day is first, from the start on."""
-    day = dates.start.date() + timedelta(days=at < dates.start.time())
+    with dated(f"{at} after {dates.start.isoformat()}"):
+        day = dates.start.date() + timedelta(days=at < dates.start.time())
     return dates.since(datetime.combine(day, at, dates.start.tzinfo))
 
 

@@ -6,14 +6,15 @@ come are the first to go, and a task runs on processors that stay until it ends.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, chain, pairwise
-from operator import mul
+from operator import mul, sub
 from typing import Any, NamedTuple
 
 from schedopt.instances.decimals import as_written
@@ -69,41 +70,55 @@ class Steps:
         points |= {as_written(time): as_written(amount) for time, amount in changes}
         return cls(tuple(points), tuple(points.values()))
 
-    def less(self, amount: Fraction, start: float, end: float | None = None) -> Steps:
-        """Return the amount less what is away for a time, or from a time on."""
-        first, last = as_written(start), None if end is None else as_written(end)
-        times = tuple(sorted({*self.times, first} | (set() if last is None else {last})))
+    @classmethod
+    def summed(cls, changes: Iterable[tuple[Fraction, Fraction]]) -> Steps:
+        """Return the sum of changes, each a time and by how much, in one sweep."""
+        at: dict[Fraction, Fraction] = defaultdict(Fraction)
+        for time, change in changes:
+            at[time] += change
+        times = sorted(at, key=float)  # all of them are written for doubles, in the same order
+        return cls(tuple(times), tuple(accumulate(at[time] for time in times)))
 
-        def left(time: Fraction) -> Fraction:
-            away = first <= time and (last is None or time < last)
-            return max(NONE, self.at(time) - amount) if away else self.at(time)
+    def changes(self) -> Iterator[tuple[Fraction, Fraction]]:
+        """Yield each time with what is added there; at the first all that there is."""
+        return zip(self.times, map(sub, self.amounts, (NONE, *self.amounts)), strict=False)
 
-        return Steps(times, tuple(map(left, times)))
+    def less(self, away: Sequence[tuple[int, float, float]]) -> Steps:
+        """Return the amount less what is away from a time to another: all where there is no more.
+
+        ``away``: how many, from when, to when.
+        """
+        if not away:
+            return self
+        gone = [(as_written(start), Fraction(-count)) for count, start, _ in away]
+        back = [(as_written(end), Fraction(count)) for count, _, end in away]
+        left = Steps.summed(chain(self.changes(), gone, back))
+        return left.mapped(lambda amount: max(NONE, amount))
 
     def up_to(self, end: float | None) -> Steps:
         """Return the amount, none of it from a time on."""
-        return self if end is None else self.less(self.most, end)
+        if end is None:
+            return self
+        last = as_written(end)
+        count = bisect_left(self.times, last)
+        return Steps((*self.times[:count], last), (*self.amounts[:count], NONE))
 
     def spans(self, start: Fraction = NONE) -> Iterator[Span]:
         """Yield the intervals between changes, from that of a time on."""
-        first = max(0, bisect_right(self.times, start) - 1)
-        ends = (*self.times[first + 1 :], None)
-        yield from map(Span, self.times[first:], ends, self.amounts[first:])
+        last = len(self.times) - 1
+        for i in range(max(0, bisect_right(self.times, start) - 1), last):
+            yield Span(self.times[i], self.times[i + 1], self.amounts[i])
+        yield Span(self.times[last], None, self.amounts[last])
 
     def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
         """Return another amount at each time."""
         return Steps(self.times, tuple(map(amount, self.amounts)))
 
-    def plus(self, other: Steps) -> Steps:
-        """Return the sum of two amounts."""
-        times = tuple(sorted({*self.times, *other.times}))
-        return Steps(times, tuple(self.at(time) + other.at(time) for time in times))
-
     def at(self, time: Fraction) -> Fraction:
         """Return the amount at a time."""
         return self.amounts[max(0, bisect_right(self.times, time) - 1)]
 
-    @property
+    @cached_property
     def most(self) -> Fraction:
         """The largest amount at any time."""
         return max(self.amounts)
@@ -121,16 +136,12 @@ class Steps:
 
     def reached(self, start: Fraction, work: Fraction) -> Fraction | None:
         """Return when the amount, summed over time from a start, reaches a total; None if never."""
-        for span in self.spans(start):
-            at = max(start, span.start)
-            if work <= 0:
-                return start
-            if (span.end is None or at < span.end) and span.amount > 0:
-                done = at + work / span.amount
-                if span.end is None or done <= span.end:
-                    return done
-                work -= span.amount * (span.end - at)
-        return None if work > 0 else start
+        if work <= 0:
+            return start
+        whole = self.until(start) + work
+        i = bisect_left(self._sums, whole) - 1
+        left = whole - self._sums[i]
+        return self.times[i] + left / self.amounts[i] if self.amounts[i] else None
 
     def fits(self, start: Fraction, length: Fraction, need: Fraction) -> Fraction | None:
         """Return the earliest time from which an amount lasts for some time; None if never."""
@@ -169,10 +180,11 @@ class Machine:
         pools = {name: Steps.of(given) for name, given in night.pools.items()}
         if not pools:
             pools = {"": Steps.of(night.changes, night.processors)}
+        away: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
         for down in night.down:
             if down.night in (None, n) or night.nights == 1:
-                name = down.pool or ""
-                pools[name] = pools[name].less(Fraction(down.processors), down.start, down.end)
+                away[down.pool or ""].append((down.processors, down.start, down.end))
+        pools = {name: there.less(away[name]) for name, there in pools.items()}
         resources = {name: Steps.of(given) for name, given in night.resources.items()}
         return cls(
             {name: there.up_to(night.end) for name, there in pools.items()},
@@ -186,10 +198,23 @@ class Machine:
 
     def together(self, names: Iterable[str]) -> Steps:
         """Return the processors of some pools together."""
-        first, *others = (self.pools[name] for name in names)
-        for other in others:
-            first = first.plus(other)
-        return first
+        return self._usable(tuple(names), None, None)
+
+    @cached_property
+    def _usable(self) -> Callable[[tuple[str, ...], int | None, int | None], Steps]:
+        """Remember the processors of pools: all, no more than some, or whether a need is met."""
+
+        def usable(names: tuple[str, ...], most: int | None, need: int | None) -> Steps:
+            if most is None and need is None:
+                parts = [self.pools[name] for name in names]
+                changes = chain(*(part.changes() for part in parts))
+                return parts[0] if len(parts) == 1 else Steps.summed(changes)
+            there = self.together(names)
+            if need is not None:
+                return there.mapped(lambda amount: Fraction(amount >= need))
+            return there.mapped(lambda amount: min(amount, Fraction(most or 0)))
+
+        return cache(usable)
 
     @cached_property
     def layers(self) -> list[Layer]:
@@ -237,13 +262,12 @@ class Machine:
         at a time than it may have, and its longest tasks run one after the other; a predicted
         critical path asks for time in which a task runs.
         """
-        usable = self.together(self.of_job(job))
-        most = usable.most if job.max_processors is None else Fraction(job.widest)
-        worked = usable.mapped(lambda amount: min(amount, most)).reached(at, longer * demand)
+        pools = tuple(self.of_job(job))
+        most = None if job.max_processors is None else job.widest
+        worked = self._usable(pools, most, None).reached(at, longer * demand)
         end: Fraction | None = at
         if job.critical_path is not None:
-            need = Fraction(job.processors)
-            running = usable.mapped(lambda amount: Fraction(amount >= need))
+            running = self._usable(pools, None, job.processors)
             end = running.reached(at, longer * as_written(job.critical_path))
         for stage in () if job.critical_path is not None else job.stages or ():
             length = longer * as_written(max(stage))

@@ -12,7 +12,7 @@ import msgspec
 from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.declarations import Count, NonNegative
 from schedopt.instances.dssp.clock import dates_of
-from schedopt.instances.dssp.machine import Machine, in_order
+from schedopt.instances.dssp.machine import Machine, Steps, in_order
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.naming import pick, refuse_twice
 from schedopt.instances.times import SPELLED
@@ -72,7 +72,7 @@ def check_machine(night: Instance) -> None:
     expect(
         night.nights <= 1 or "after" not in night.beyond, "1, with `after`", night.nights, "nights"
     )
-    for n in {None, *(down.night for down in night.down)}:
+    for n in {None, *(down.night for down in night.down if night.nights > 1)}:
         work = Machine.of(night, n).total.until(as_written(night.deadline))
         found, place = (night.down, "down") if night.down else (night.changes, "capacity")
         expect(work > 0, "some processor before the deadline", shown(found), place)
@@ -115,7 +115,10 @@ def _check_times(night: Instance) -> None:
         pick(night.unit, SPELLED, "a unit of time")
     if night.start is not None:
         with placed("start"):
-            dates_of(night.start, night.unit)
+            dates = dates_of(night.start, night.unit)
+        with placed("deadline"):
+            for end in (0.0, night.deadline, *(job.deadline or 0.0 for job in night.jobs)):
+                dates.at(end)
 
 
 def _ascending(points: Sequence[tuple[float, float]], place: str) -> None:
@@ -152,7 +155,8 @@ def _check_needs(night: Instance, job: Job) -> None:
         most = machine.resources[name].most
         expected = f"at most {float(most):g}, all that there ever is"
         expect(amount <= most, expected, amount, f"holds.{name}")
-    most = max(machine.pools[name].most for name in machine.of_job(job))
+    pools = night.pools or {"": night.changes}  # one night's `down` is not another's
+    most = max(Steps.of(pools[name], night.processors).most for name in machine.of_job(job))
     expected = f"at most {float(most):g}, all that there ever are"
     expect(job.processors <= most, expected, job.processors, "processors")
     if job.max_processors is not None:

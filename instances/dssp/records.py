@@ -364,7 +364,7 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
         """Return U_D(C)/R: the fraction of its reward that a job earns by completing at C.
 
         1 by its deadline, whose 1e-11th is forgiven as the rounding of sums of lengths, as is that
-        of the last time at which it is paid.
+        of the other times of ``late``.
 
         Parameters
         ----------
@@ -379,8 +379,10 @@ class Instance(BaseInstance, kw_only=True, tag="dssp"):
             return 1.0
         delay = completion - deadline
         for (start, high), (end, low) in pairwise(self.late):
-            if completion <= (deadline + end) * (1 + 1e-11):
-                return high + (low - high) * (min(delay, end) - start) / (end - start)
+            if abs(completion - deadline - end) <= 1e-11 * completion:
+                return low
+            if delay < end:
+                return high + (low - high) * (delay - start) / (end - start)
         return 0.0
 
     def objective_of(self, solution: Selected | SelectedNights) -> float:

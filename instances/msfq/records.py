@@ -13,6 +13,7 @@ import msgspec
 from schedopt.instances.constraints import ResponseTime, check_names, check_rules
 from schedopt.instances.decimals import expect_held
 from schedopt.instances.declarations import Given, Name
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.msfq.answers import Answer
@@ -204,7 +205,7 @@ class Instance(BaseInstance, kw_only=True, tag="msfq"):
 
     def __reduce__(self) -> tuple[Callable[..., Instance], tuple[object, ...]]:
         """Pickle the jobs of a log along, for other processes."""
-        return _remade, (msgspec.json.encode(self), self.__dict__.get("jobs"))
+        return _remade, (to_json(self), self.__dict__.get("jobs"))
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -8,6 +8,7 @@ import msgspec
 
 from schedopt.instances.declarations import Name, Record
 from schedopt.instances.decoding import decode
+from schedopt.instances.encoding import to_json
 from schedopt.instances.files import read_bytes
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -69,4 +70,4 @@ def site(given: str) -> Priority:
 
 def inline(given: str) -> str:
     """Return the same as JSON in a line, which needs no file."""
-    return msgspec.json.encode(site(given)).decode()
+    return to_json(site(given)).decode()

@@ -1,7 +1,5 @@
 """The dispatchers: which runnable task an idle processor takes.
 
-Jobs that hold more seats than there are cannot run: no dispatcher runs them.
-
 A dispatcher is a key, by job or by task: of all runnable tasks the one of the least key goes first,
 and the file's order decides ties. Keys of jobs use what planning knows (predictions, where the file
 has them); keys of tasks need task lengths, which only a clairvoyant has.
@@ -16,10 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
-from schedopt.policies.dssp.dispatch import Held, Played, play, schedule_of
+from schedopt.policies.dssp.dispatch import Played, play, schedule_of
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
@@ -51,7 +50,7 @@ def dispatcher(
     def decorate(key: Key) -> Key:
         def run(instance: Instance, *, seed: int = 0, after: Any = None) -> Scheduled:
             chosen = (job.name for job in instance.jobs) if after is None else after.selected
-            jobs = Held.of(instance).able(positions(instance, list(chosen)))
+            jobs = positions(instance, list(chosen))
             fill = 1.0 if after is None else after.capacity / instance.capacity()
             return schedule_of(instance, jobs, simulated(instance, name, jobs, seed), fill)
 
@@ -92,7 +91,10 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
         night.tasks  # noqa: B018 - raises where a job has none
     except InputError as error:
         raise NotApplicableError(f"{name} needs the tasks of every job: {error}") from error
-    tasks = len(night.tasks.lengths)
+    tasks, seats = len(night.tasks.lengths), [r for r in night.constraints if isinstance(r, Seats)]
+    more = {job for rule in seats for job, use in rule.use.items() if use > rule.capacity}
+    if more:  # that no task of theirs may hold: not even those of no length are run
+        jobs = jobs[[night.jobs[j].name not in more for j in jobs]]
     if name in DRAWN:
         draws = returned(KEYS[name](night, seed), name, "task", float, tasks)
         return play(night, jobs, draws=draws)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
 from msgspec import structs
 
 from schedopt.analysis.averages import FEW
@@ -16,6 +15,7 @@ from schedopt.analysis.profiles import TAUS, Profile
 from schedopt.analysis.summary import Overview, Standing
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.csv_text import as_csv
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import printable
 from schedopt.problems import problem
 from schedopt.problems.shown import ShownTable, Value
@@ -297,7 +297,7 @@ def spreadsheet(
 
 def _plain(value: object) -> object:
     if isinstance(value, dict):
-        return msgspec.json.encode(value).decode()
+        return to_json(value).decode()
     return printable(value) if isinstance(value, str) else value
 
 

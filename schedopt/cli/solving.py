@@ -101,7 +101,7 @@ def solve(
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
     how |= {"risk": risk, "time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
-    with live(file.name) as watch:
+    with live(file.name, limited=time_limit is not None) as watch:
         result = run(
             instance,
             **how,
@@ -233,7 +233,7 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     Parameters
     ----------
     result : A result document.
-    strict : Fail where it answers another question than the file.
+    strict : Fail where it answers another question than the file, or does not say which.
     """
     from schedopt.instances.files import load
     from schedopt.verbs.check import answered, differences, outcome, reports
@@ -248,7 +248,7 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
         for what in report.unjudged:
             print(printable(f"{who}: not judged: {what}"))
         print(printable(f"{who}: {answered(document, report)}"))
-        another = strict and bool(differences(report))
+        another = strict and bool(differences(report) or not report.asked)
         if report.whole and not another:
             print(printable(f"{who}: {outcome(document, report)}"))
         wrong = wrong or another or not report.whole

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from schedopt.analysis.contenders import counts, sign_of
 from schedopt.formats import cut
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError
 from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.result import Result
@@ -107,7 +106,7 @@ def _pictures(
     groups: dict[bytes, list[Row]] = {}
     for row in rows:
         result = found[row.key][1]
-        same = msgspec.json.encode(result.document().solution) if result.solution else b""
+        same = to_json(result.document().solution) if result.solution else b""
         groups.setdefault(same or row.key.encode(), []).append(row)
     for place, alike in enumerate(groups.values(), start=1):
         names = list(dict.fromkeys(_called(row, rows) for row in alike))

@@ -22,6 +22,7 @@ from schedopt.analysis.summary import Standing, overview, ranked, summary
 from schedopt.analysis.tables import measured_tables
 from schedopt.analysis.words import in_words
 from schedopt.formats import counted
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import write_bytes
 from schedopt.pictures.style import lines
@@ -115,7 +116,7 @@ def problems(
 
 def as_script(data: Any) -> str:
     """Return data as JSON that is safe inside a script tag."""
-    text = msgspec.json.encode(data).decode()
+    text = to_json(data).decode()
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return text
@@ -129,7 +130,7 @@ def packed(text: str) -> str:
 def packed_pictures(pictures: Mapping[str, Sequence[Picture]], cases: Sequence[str]) -> str:
     """Return the drawings in the order in which `data` numbers them."""
     drawn = [picture.svg for file in cases for picture in pictures.get(file, ()) if picture.svg]
-    return packed(msgspec.json.encode(drawn).decode())
+    return packed(to_json(drawn).decode())
 
 
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are

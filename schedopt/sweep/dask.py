@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from schedopt import __version__
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.extras import need
 from schedopt.sweep.measure import Outcome, Task, said
@@ -45,7 +46,7 @@ def work(tasks: Sequence[Task], grace: float | None) -> bytes:
     if not hasattr(_MINE, "worker"):
         _MINE.worker = Worker()
     outcomes = [_MINE.worker.compute(task, grace) for task in tasks]
-    return msgspec.json.encode(Batch(outcomes, time.monotonic() - began))
+    return to_json(Batch(outcomes, time.monotonic() - began))
 
 
 def release() -> str:

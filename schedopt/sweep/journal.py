@@ -10,6 +10,7 @@ from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
 import msgspec
 
 from schedopt.instances.decode_errors import lost_number
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import write_bytes
@@ -111,7 +112,7 @@ class Journal(ABC, Generic[R]):
         self._rows.update((row.key, row) for row in rows)
         if self._journal is None:
             return
-        lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        lines = b"".join(to_json(row) + b"\n" for row in rows)
         before = os.fstat(self._journal.fileno()).st_size
         self._unsafe += [row.key for row in rows]
         try:

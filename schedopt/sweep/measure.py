@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, TypeAlias
 import msgspec
 
 from schedopt.instances.constraints import Constraint, check_added
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import MOST_FOUND, InputError, clipped
 from schedopt.instances.files import decode, encode, parse
 from schedopt.instances.options import Options
@@ -244,7 +245,7 @@ def _called(question: Question | None) -> str:
     """Return a key of a question among others on the same instance."""
     if question is None:
         return "nothing"
-    options = msgspec.json.encode(question.options, order="sorted").decode()
+    options = to_json(question.options, order="sorted").decode()
     return f"{question.instance.name} {question.formulation or ''} {question.ruled} {options}"
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-import msgspec
-
 from schedopt import __version__
 from schedopt.instances.constraints import Constraint
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.files import PROBLEMS
 from schedopt.instances.naming import pick
@@ -158,7 +157,7 @@ def runs(label: str, of_source: Told, sweep: Sweep, of: ProblemPlan) -> list[Pla
     told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]
     if sweep.certificate:
         told.append("certificate")
-    common = hashlib.sha256(msgspec.json.encode(told, order="sorted"))
+    common = hashlib.sha256(to_json(told, order="sorted"))
     record = record_of(problem)
     found: dict[str, PlannedRun] = {}
     for policy in of.policies:
@@ -168,8 +167,8 @@ def runs(label: str, of_source: Told, sweep: Sweep, of: ProblemPlan) -> list[Pla
             relevant = {k: v for k, v in setting.items() if k in policy.options or k in formulation}
             for seed in sweep.seeds if policy.draws(relevant, beside) else sweep.seeds[:1]:
                 mark = common.copy()
-                mark.update(msgspec.json.encode([policy.name, seed, relevant], order="sorted"))
-                mark.update(msgspec.json.encode(texts) if texts else b"")
+                mark.update(to_json([policy.name, seed, relevant], order="sorted"))
+                mark.update(to_json(texts) if texts else b"")
                 key = mark.hexdigest()[:20]
                 found[key] = PlannedRun(key, policy.name, seed, relevant)
     return list(found.values())

@@ -15,6 +15,7 @@ from schedopt.instances import cells
 from schedopt.instances.cells import read_parquet
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decimals import check_cells
+from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.options import Options
@@ -108,7 +109,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def run_of(file: str, policy: str, seed: int, options: Options) -> str:
     """Return the identity of a run within a bench."""
-    return msgspec.json.encode([file, policy, seed, options], order="sorted").decode()
+    return to_json([file, policy, seed, options], order="sorted").decode()
 
 
 _NEEDED = [field.name for field in structs.fields(Row) if field.required]
@@ -157,20 +158,20 @@ def _types() -> dict[str, Any]:
 def table(rows: Sequence[Row], suffix: str) -> bytes:
     """Return rows as the text or bytes of a file with an ending of `FORMATS`."""
     if suffix == ".jsonl":
-        return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        return b"".join(to_json(row) + b"\n" for row in rows)
     import polars as pl
 
-    records = [msgspec.to_builtins(row) for row in rows]
+    records = [to_builtins(row) for row in rows]
     for record in records:  # a column has one type: options as JSON, since each has its own
         for key in AS_JSON:
-            record[key] = msgspec.json.encode(record[key]).decode()
+            record[key] = to_json(record[key]).decode()
     buffer = BytesIO()
     if suffix == ".parquet":
         schema = _types() | {"violations": pl.List(pl.String)}
         pl.DataFrame(records, schema=schema).write_parquet(buffer)
     else:  # a cell holds text: the list as JSON
         for record in records:
-            record["violations"] = msgspec.json.encode(record["violations"]).decode()
+            record["violations"] = to_json(record["violations"]).decode()
         plain = pl.DataFrame(records, schema=_types())
         if suffix == cells.ENDING:
             return cells.written(plain.to_dict(as_series=False))
@@ -232,6 +233,8 @@ def _cells(data: bytes) -> pl.DataFrame:
     import polars as pl
 
     schema = _types()
+    if b"\r" in data or b"\n\n" in data or not data.startswith(b"instance,"):
+        data = cells.plain_csv(data)  # as a spreadsheet may have saved it
     check_cells(data, _NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]

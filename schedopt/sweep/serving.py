@@ -7,8 +7,7 @@ import sys
 import threading
 from multiprocessing.connection import Connection, wait
 
-import msgspec
-
+from schedopt.instances.encoding import to_json
 from schedopt.policies.from_file import load_only
 from schedopt.solvers.stopping import ignored
 from schedopt.sweep.journal import Keyed
@@ -51,5 +50,5 @@ def _do(line: Connection, task: Task) -> None:
     for step in steps(task):
         told.append(step)
         if not isinstance(step, Done):  # after which the next comes at once
-            line.send_bytes(msgspec.json.encode(told))
+            line.send_bytes(to_json(told))
             told.clear()

@@ -11,10 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
-
 from schedopt import __version__
 from schedopt.instances.archived import PREFIX, members, result_path
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import (
     MOST_TABLE,
@@ -194,7 +193,7 @@ class GeneratedSource(Source):
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else to_json(value).decode()
 
 
 def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:

@@ -10,6 +10,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.csv_text import as_csv
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import encode, parse, read_bytes
 from schedopt.instances.protocol import AnyInstance, problem_name
@@ -150,7 +151,7 @@ def is_variations(data: bytes) -> bool:
 def table(rows: Sequence[Variation], ending: str) -> bytes:
     """Return rows as a file of them: JSON lines, or CSV with a column for each place and share."""
     if ending == ".jsonl":
-        return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        return b"".join(to_json(row) + b"\n" for row in rows)
     if ending != ".csv":
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(ending))
     flat = [_flat(row) for row in rows]

@@ -13,6 +13,7 @@ import msgspec
 
 from schedopt import __version__
 from schedopt.instances.decimals import expect_held
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 
 MOST = 10_000  # combinations of one call
@@ -96,8 +97,8 @@ def changed(
     document: Mapping[str, Any], rules: Sequence[Any], values: Mapping[str, Value]
 ) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
     """Return an instance's document, further rules and options with values at their places."""
-    own: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
-    more: list[Any] = msgspec.json.decode(msgspec.json.encode(rules))
+    own: dict[str, Any] = msgspec.json.decode(to_json(document))
+    more: list[Any] = msgspec.json.decode(to_json(rules))
     options: dict[str, Value] = {}
     for place, value in values.items():
         first, _, rest = place.partition(".")
@@ -154,4 +155,4 @@ def _names(holder: Any) -> dict[str, Any]:
 
 def key(told: object) -> str:
     """Return a digest of all that a row depends on."""
-    return hashlib.sha256(msgspec.json.encode([told, __version__], order="sorted")).hexdigest()[:20]
+    return hashlib.sha256(to_json([told, __version__], order="sorted")).hexdigest()[:20]

@@ -49,6 +49,8 @@ def answered(document: Document, report: Report) -> str:
     """Return a result's question in words, and how it differs from the file's own."""
     what = document.formulation or f"policy {document.policy}"
     told = differences(report)
+    if not report.asked:
+        return f"answers {what}; it does not say which question: there is nothing to compare"
     if not told:
         return f"answers {what}, as the file stands"
     return f"answers {what} with {' and '.join(told)}, not the file as it stands"

@@ -9,6 +9,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.docstrings import told_of
+from schedopt.instances.encoding import to_json
 from schedopt.instances.fields import Field, fields_of
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Option
@@ -184,4 +185,4 @@ def _setting(options: Mapping[str, Option]) -> str:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else to_json(value).decode()

@@ -8,12 +8,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.shown import Plan, table_of
-from schedopt.solvers.result import Result, Watch, as_document
+from schedopt.solvers.result import Document, Result, Watch
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.constraints import Given
 from schedopt.verbs.constraints import given as rules_of
@@ -74,17 +76,16 @@ class NightPlan:
         """Return the plan as a shell script: see `schedopt.script`."""
         return script.script(self.frame(), template or self.template)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """Return the result document, with the rows as ``plan``."""
-        document: dict[str, Any] = as_document(self.result.written())
-        return document | {"plan": as_document(self.rows)}
+        return replace(self.result.written(), plan=tuple(self.rows))
 
     def write(self, path: str | Path, template: str | Path | None = None) -> None:
         """Write the plan: .csv, .xlsx, .parquet, .sh, the result .json, or a picture .png."""
         path = Path(path)
         name = path.name.lower()
         if name.endswith(INSTANCES):
-            dump(self.document(), path, indent=1)
+            dump(self.result.written(), path, indent=1)
         elif name.endswith(script.ENDING):
             write_bytes(path, self.script(template).encode())
         elif name.endswith(plan_table.FORMATS):

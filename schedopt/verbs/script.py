@@ -2,7 +2,10 @@
 
 A template is a shell script. What stands between the lines ``#: each job`` and ``#: end`` is
 written once for each job that runs, in the order in which to release them, with the plan's value in
-place of each ``{{field}}``, quoted for the shell. Nothing of a template is evaluated.
+place of each ``{{field}}``, quoted for the shell. Nothing of a template is evaluated. Where a shell
+would read a value once more, as in arithmetic or as the command itself, a field is refused; beside
+what reads its words once more, such as ``eval``, and in names of files, values have to be of
+letters, digits, ``.``, ``_`` and ``-`` alone.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +22,7 @@ from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, decoded, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
 from schedopt.problems.shown import CLOCKED, FIXED
+from schedopt.verbs.shell_words import FIELD, Field, fields_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,11 +30,9 @@ if TYPE_CHECKING:
 PLAIN = "plain"  # the template where none is named
 ENDING = ".sh"  # how the names of scripts and of templates end
 BEGIN, END = "#: each job", "#: end"
-FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
 MADE = ("priority", "percent")
 """Fields beside a plan's columns: higher is sooner, from the number of jobs, or 100, down to 1."""
-
-BREAKING = ("`", "<<", "$'")  # shell constructs in which a quoted value would not be safe
+NAME = re.compile(r"[A-Za-z0-9._-]+")  # a value that is safe wherever it is read once more
 
 
 def templates() -> dict[str, str]:
@@ -77,7 +80,7 @@ def lines_of(template: str | Path) -> tuple[list[str], str]:
         raise InputError(what, found=shown(str(template)), place="template")
     with placed(file=template):
         lines = decoded(read_bytes(template)).replace("\r\n", "\n").split("\n")
-        _expect_plain(lines, *_marks(lines))
+        fields_of(lines, *_marks(lines))
     return lines, str(template)
 
 
@@ -90,6 +93,7 @@ def _marks(lines: list[str]) -> tuple[int, int]:
 
 def _written(plan: pl.DataFrame, lines: list[str]) -> str:
     first, last = _marks(lines)
+    spots, readers = fields_of(lines, first, last)
     block = lines[first + 1 : last]
     fields = dict.fromkeys([*plan.columns, *FIXED, *CLOCKED, *MADE])
     for n, line in enumerate(block, start=first + 2):
@@ -99,8 +103,24 @@ def _written(plan: pl.DataFrame, lines: list[str]) -> str:
             if name not in fields:
                 expected = f"a field of the plan{listing([*fields])}"
                 raise InputError(expected, found=shown(name), place=f"line {n}")
-    made = [line for row in _released(plan) for line in _block(block, row, first + 2)]
+    rows = list(_released(plan))
+    for spot, row in product(spots, rows):
+        if row.get(spot.name) is not None:
+            with placed(f"line {spot.line}"):
+                _expect_inert(spot, str(row[spot.name]), readers)
+    made = [line for row in rows for line in _block(block, row, first + 2)]
     return "\n".join([*lines[:first], *made, *lines[last + 1 :]])
+
+
+def _expect_inert(spot: Field, value: str, readers: set[str]) -> None:
+    """Refuse a value that would be an option, or a program to what reads words once more."""
+    if spot.may_be_option and value.startswith("-"):
+        expected = f"`--` before {spot.written}, or a value that does not begin with -"
+        raise InputError(expected, found=shown(value))
+    if (readers or spot.names_file) and not NAME.fullmatch(value):
+        where = f"beside {min(readers)}" if readers else "in the name of a file"
+        expected = f"letters, digits, `.`, `_` and `-` alone, {where}"
+        raise InputError(expected, found=shown(value))
 
 
 def _released(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -127,37 +147,3 @@ def _quoted(value: object) -> str:
     if "\0" in text:
         raise InputError("a name without a NUL", found=shown(text))
     return shlex.quote(text)
-
-
-def _expect_plain(lines: list[str], first: int, last: int) -> None:
-    """Require fields outside quotes, comments and other shell constructs."""
-    quote = ""
-    for n, line in enumerate(lines):
-        inside = first < n < last
-        where, quote = _read(line, quote)
-        for found in FIELD.finditer(line):
-            at = where[found.start()]
-            before = line[: found.start()][-1:]
-            if not inside and at != "#":
-                expected = f"fields after `{BEGIN}` alone"
-                raise InputError(expected, found=found[0], place=f"line {n + 1}")
-            if inside and (at or before in ("\\", "$")):
-                expected = "a field by itself: it is quoted already"
-                raise InputError(expected, found=f"{at or before}{found[0]}", place=f"line {n + 1}")
-        if inside and (sign := next((sign for sign in BREAKING if sign in line), None)):
-            raise InputError("no such thing beside fields", found=sign, place=f"line {n + 1}")
-
-
-def _read(line: str, quote: str) -> tuple[list[str], str]:
-    """Return the quote around each character (``#`` in comments), and any left open."""
-    where: list[str] = []
-    for i, sign in enumerate(line):
-        where.append(quote)
-        before = line[:i]
-        if quote != "'" and (len(before) - len(before.rstrip("\\"))) % 2:
-            continue
-        if sign == "#" and not quote and (not before or before[-1] in " \t;&|()"):
-            return [*where[:-1], *("#" * (len(line) - i))], ""
-        if sign in ("'", '"') and quote in ("", sign):
-            quote = "" if quote else sign
-    return where, quote

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from schedopt.instances.constraints import Constraint
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import load, write_bytes
 from schedopt.instances.options import Options, most_at_once
@@ -102,8 +103,8 @@ def questions(
     record = problem_of(what)
     own = str(unit or getattr(what, "unit", "s"))
     varied = [Vary.of(text, lambda text: record.quantity(text, what, own)) for text in vary]
-    document = msgspec.json.decode(msgspec.json.encode(what))
-    rules = tuple(msgspec.json.decode(msgspec.json.encode(list(constraints))))
+    document = msgspec.json.decode(to_json(what))
+    rules = tuple(msgspec.json.decode(to_json(list(constraints))))
     asked = []
     for values in combinations(varied):
         source = VariedSource(what.name, document, rules, values)

@@ -67,7 +67,7 @@ def in_order(objectives: Sequence[Integers] | Integers) -> Integers:
         low = int(more.min(initial=0))
         width = int(more.max(initial=0)) - low + 1
         if int(np.abs(key).max(initial=1)) * width >= LARGEST:
-            every = np.stack(objectives, axis=1)
+            every = np.array([*objectives]).T
             return np.unique(every, axis=0, return_inverse=True)[1].reshape(-1)
         key = key * width + (more - low)
     return key

@@ -1,19 +1,12 @@
 """Small nights with releases, deadlines and seats, and their best selections by definition."""
 
-from collections.abc import Sequence
-from fractions import Fraction
-from itertools import combinations
-from math import inf
 from typing import Any
 
 import numpy as np
 
 from builders.dssp_moving import Slots
-from schedopt.instances.constraints import Constraint, Seats
-from schedopt.instances.decimals import as_written
+from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.validation.dssp.constraints import broken
-from schedopt.validation.dssp.facts import Facts
 
 
 def dispatched_in_slots(night: Instance, order: list[str]) -> dict[tuple[str, int, int], int]:
@@ -123,94 +116,3 @@ def windowed_night(
         jobs=tuple(made),
         constraints=seats,
     )
-
-
-Task = tuple[int, int, Fraction]
-"""Job, stage and length."""
-
-
-def best_schedule(night: Instance, constraints: Sequence[Constraint] = ()) -> float:
-    """Return the most that schedules earn, by placing tasks in every order as early as they fit.
-
-    Some order gives an optimum, since completing earlier never earns less. It is -infinity where
-    nothing keeps the side constraints with all jobs that are run done while they are paid.
-    """
-    rules, facts = [*night.constraints, *constraints], Facts(night, 1.0)
-    seats = [rule for rule in rules if isinstance(rule, Seats)]
-    able = [
-        j
-        for j, job in enumerate(night.jobs)
-        if all(rule.use.get(job.name, 0) <= rule.capacity for rule in seats)
-    ]
-    return max(
-        (
-            _best_order(night, seats, some)
-            for size in range(len(able) + 1)
-            for some in combinations(able, size)
-            if not any(
-                broken(rule, facts, frozenset(night.jobs[j].name for j in some)) for rule in rules
-            )
-        ),
-        default=-inf,
-    )
-
-
-def _best_order(night: Instance, seats: list[Seats], jobs: tuple[int, ...]) -> float:
-    tasks: list[Task] = [
-        (j, s, as_written(length))
-        for j in jobs
-        for s, stage in enumerate(night.jobs[j].stages or ())
-        for length in stage
-        if length > 0
-    ]
-    most = sum(night.jobs[j].reward for j in jobs)
-
-    def value(placed: list[tuple[Task, Fraction]]) -> float:
-        ends = {j: as_written(night.jobs[j].release) for j in jobs}
-        for (j, _, length), start in placed:
-            ends[j] = max(ends[j], start + length)
-        late = as_written(night.delay)
-        if any(end > as_written(float(night.deadlines[j])) + late for j, end in ends.items()):
-            return -inf
-        paid = {j: night.worth(j, float(end)) for j, end in ends.items()}
-        return sum(night.jobs[j].reward * part for j, part in paid.items())
-
-    def best(placed: list[tuple[Task, Fraction]], waiting: list[Task]) -> float:
-        found = value(placed)
-        if found == -inf:
-            return found
-        found = -inf if waiting else found
-        for task in dict.fromkeys(waiting):
-            if any(j == task[0] and s < task[1] for j, s, _ in waiting):
-                continue
-            left = waiting.copy()
-            left.remove(task)
-            start = _earliest(night, seats, placed, task)
-            found = max(found, best([*placed, (task, start)], left))
-            if found == most:
-                break
-        return found
-
-    return best([], tasks)
-
-
-def _earliest(
-    night: Instance, seats: list[Seats], placed: list[tuple[Task, Fraction]], task: Task
-) -> Fraction:
-    j, s, length = task
-    opened = [start + x for (other, t, x), start in placed if other == j and t < s]
-    first = max([as_written(night.jobs[j].release), *opened])
-    names = [job.name for job in night.jobs]
-
-    def free(start: Fraction) -> bool:
-        for moment in [start, *(at for _, at in placed if start < at < start + length)]:
-            running = [j, *(i for (i, _, x), at in placed if at <= moment < at + x)]
-            if len(running) > night.processors:
-                return False
-            for rule in seats:
-                if sum(rule.use.get(names[i], 0) for i in running) > rule.capacity:
-                    return False
-        return True
-
-    moments = sorted({first, *(at + x for (_, _, x), at in placed if at + x > first)})
-    return next(moment for moment in moments if free(moment))

@@ -1,19 +1,17 @@
 """Small random selections, seasons and schedules, with side constraints of every kind."""
 
 from collections.abc import Callable
-from math import inf, nan
+from math import nan
 from random import Random
 from typing import Any
 
 import msgspec
-import numpy as np
-from builders.dssp import best, best_at_risk
+from builders.dssp import best_at_risk
 from builders.dssp_moving import EVERY, nights
-from builders.dssp_season import best_plan
-from builders.dssp_season import season as some_season
-from builders.dssp_windows import best_schedule
+from judge.nights import drawn
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
+from schedopt.instances import files
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -31,8 +29,6 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import History, Lognormal
 
 TEAMS = ("fx", "light", "anim")
-MOST_TASKS = 6
-"""Tasks up to which all their orders are tried."""
 SIZES = (1.0, 1e-3, 1e6)
 """Units that rewards and demands are in: HiGHS, which `model` asks, has absolute tolerances."""
 
@@ -60,9 +56,7 @@ def some_rule(draw: Random, names: list[str]) -> Constraint:
     return draw.choice(kinds)()
 
 
-def some_night(
-    draw: Random, *, staged: bool = False, nights: int = 1, windows: bool = True
-) -> Instance:
+def some_night(draw: Random, *, staged: bool = False, windows: bool = True) -> Instance:
     """Draw a night of up to seven jobs: ties, nothing to do, and units far apart among them."""
     worth, size = draw.choice(SIZES), draw.choice(SIZES)
     deadline = draw.randint(3, 14)
@@ -73,7 +67,7 @@ def some_night(
             for _ in range(draw.randint(1, 2))
         )
         window = {}
-        if windows and nights == 1 and draw.random() < 0.3:
+        if windows and draw.random() < 0.3:
             window = {"release": size * draw.randint(0, 3), "deadline": size * draw.randint(4, 16)}
         demand = size * draw.randint(1, 9)
         work = (
@@ -90,7 +84,6 @@ def some_night(
         processors=draw.randint(1, 3),
         deadline=size * deadline,
         jobs=tuple(jobs),
-        nights=nights,
     )
 
 
@@ -122,10 +115,12 @@ def some_share(draw: Random, names: list[str]) -> Constraint:
 
 
 def selection(draw: Random) -> Selection:
-    """Draw a selection: half are of shares of teams alone, for all of the night.
+    """Draw a selection: some that are judged, and half of shares of teams alone, for all the night.
 
     A tenth are under risk on a machine that changes, or of jobs that wait or hold.
     """
+    if draw.random() < 0.2:
+        return _of_judged(draw, Selection, 1)
     if draw.random() < 0.1:
         night, asked = at_risk(draw, nights(draw.choice(EVERY), 1, draw.randint(0, 10**6))[0])
         return Selection(night, **asked)
@@ -149,46 +144,29 @@ def at_risk(draw: Random, night: Instance) -> tuple[Instance, dict[str, Any]]:
     return night, {"risk": risk, "scenarios": draw.randint(1, 9), "seed": draw.randint(0, 99)}
 
 
+def _of_judged(draw: Random, kind: Any, nights: int) -> Any:
+    """Draw what is judged, too: nights of every feature, with half of their rules added."""
+    text = drawn(draw.randrange(10**9), ("after",) if nights > 1 else (), nights)
+    night = files.parse(text)
+    half = draw.randint(0, len(night.constraints))
+    bare = msgspec.structs.replace(night, constraints=night.constraints[:half])
+    return kind(bare).add(*night.constraints[half:])
+
+
 def season(draw: Random) -> Season:
-    """Draw a season: of fair shares with a memory, or of rules of every kind over two nights."""
-    if draw.random() < 0.5:
-        return Season(some_season(draw))
-    night, rules = _ruled(draw, some_night(draw, nights=2), most=2)
-    return Season(night).add(*rules)
+    """Draw a season of two or three nights."""
+    return _of_judged(draw, Season, draw.randint(2, 3))
 
 
 def schedule(draw: Random) -> Schedule:
-    """Draw a schedule of staged jobs, of which some pay half a little late."""
-    night = some_night(draw, staged=True)
-    if draw.random() < 0.4:
-        tasks = np.cumsum(np.bincount(night.tasks.job_of))
-        few_jobs = night.jobs[: max(1, int((tasks <= MOST_TASKS - 1).sum()))]
-        night = msgspec.structs.replace(night, jobs=few_jobs)
-    night, rules = _ruled(draw, night, most=2)
-    if draw.random() < 0.25:
-        night = msgspec.structs.replace(night, late=((0.0, 0.5), (night.deadline / 4, 0.0)))
-    return Schedule(night).add(*rules)
+    """Draw a schedule of up to six tasks."""
+    return _of_judged(draw, Schedule, 1)
 
 
 def best_subset(model: Selection) -> float | None:
-    """Return the optimum of a selection by trying all subsets."""
-    if model.sample is not None:
-        return best_at_risk(model)
-    return best(model.instance, model.added, model.fill)
+    """Return the optimum of a selection under risk by trying all subsets; others are judged."""
+    return nan if model.sample is None else best_at_risk(model)
 
 
-def best_nights(model: Season) -> float | None:
-    """Return the optimum of a season of fair shares by trying all plans; NaN of others."""
-    return nan if model.instance.name == "drawn" else best_plan(model.instance)
-
-
-def best_order(model: Schedule) -> float | None:
-    """Return the optimum of a schedule by trying all orders; NaN where these are too many."""
-    if len(model.instance.tasks.lengths) > MOST_TASKS:
-        return nan
-    truth = best_schedule(model.instance, model.added)
-    return None if truth == -inf else truth
-
-
-OPTIMA = {"dssp/selection": best_subset, "dssp/season": best_nights, "dssp/schedule": best_order}
+OPTIMA = {"dssp/selection": best_subset}
 FORMULATIONS = {"dssp/selection": selection, "dssp/season": season, "dssp/schedule": schedule}

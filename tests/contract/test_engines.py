@@ -172,6 +172,8 @@ def test_a_conflict_is_smallest(name: str, solver: str) -> None:
         if declared(name, seed).termination != "infeasible":
             continue
         result = solve(model, solver=solver, threads=1)
+        if result.termination == "completed":
+            continue  # an engine of samples alone cannot prove it
         rules = [*model.instance.constraints, *model.added]
         named = dict(zip((label(rule, i) for i, rule in enumerate(rules)), rules, strict=True))
         bare = msgspec.structs.replace(model.instance, constraints=())

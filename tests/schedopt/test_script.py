@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from datetime import UTC
 from pathlib import Path
 
 import highspy
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
+from schedopt.instances.times import moment_of
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.script import script, templates
 from schedopt.verbs.write import Labels
@@ -37,7 +39,8 @@ def told_by(text: str, folder: Path, command: str = "run") -> list[list[str]]:
     told = folder / "told"
     told.unlink(missing_ok=True)
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TOLD": str(told)}
-    subprocess.run(["sh", "-c", text], check=True, cwd=folder, env=environment)
+    shell = "bash" if text.startswith("#!/bin/bash") else "sh"
+    subprocess.run([shell, "-c", text], check=True, cwd=folder, env=environment)
     assert sorted(entry.name for entry in folder.iterdir()) == sorted([command, "told"])
     calls = told.read_bytes().decode().split("\0\0")[:-1]
     return [call.split("\0") for call in calls]
@@ -97,6 +100,17 @@ def test_what_is_not_known_is_left_out_of_a_command_or_refused() -> None:
         ("run {{job", "on the same line"),
         ("run {{start_time}}", "a plan that says `start_time`"),
         ("#: end\n#: each job", "one line"),
+        ("echo $((1 + $(echo 2) + {{job}}))", "within .."),
+        ("((x = {{job}}))", "within .."),
+        ("echo $[1+{{job}}] ${x:{{job}}}", "within .."),
+        ("x[{{job}}]=1", "within ."),
+        ("[[ -v {{job}} ]]", "within ."),
+        ("{{job}} now", "the command itself"),
+        ("./{{job}}", "the command itself"),
+        ("if true; then X=1 exec {{job}}; fi", "the command itself"),
+        ("f() { {{job}}; }", "the command itself"),
+        ("echo a | env -i {{job}}", "the command itself"),
+        ("echo $({{job}})", "the command itself"),
     ],
 )
 def test_a_template_that_may_break_a_word_is_refused(block: str, says: str, tmp_path: Path) -> None:
@@ -105,6 +119,78 @@ def test_a_template_that_may_break_a_word_is_refused(block: str, says: str, tmp_
     with pytest.raises(InputError, match=says) as caught:
         script(farm(["a"]).with_columns(pl.lit(None).alias("start_time")), path)
     assert caught.value.file == str(path)
+
+
+READ_AGAIN = (
+    "let {{job}}",
+    "declare {{job}}",
+    "printf -v {{job}} 1",
+    "test -v {{job}} || true",
+    "unset {{job}}",
+    "eval run {{job}}",
+    "sh -c {{job}}",
+    "bash -c 'run $1' x {{job}}",
+    "echo {{job}} | sh -s",
+    "echo {{job}} | xargs -I x sh -c x",
+    "again {{job}}",
+    "sbatch --wrap={{job}}",
+    "true > {{job}}",
+    "true &>{{job}}.log",
+    "trap {{job}} EXIT",
+    "read -r {{job}}",
+)
+
+
+@pytest.mark.parametrize("block", READ_AGAIN)
+def test_what_reads_words_once_more_gets_letters_and_digits_alone(
+    block: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.sh"
+    again = 'again() { eval "$1"; }\n' * ("again" in block)
+    path.write_text(f"#!/bin/bash\n{again}#: each job\n{block}\n#: end\n")
+    for name in [*HOSTILE, "a[$(touch here)]", "../here"]:
+        with pytest.raises(InputError, match="alone"):
+            script(farm([name]), path)
+    assert block.replace("{{job}}", "shot_1.b-c") in script(farm(["shot_1.b-c"]), path)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "run {{job}}",
+        "X={{job}} run $(echo {{rank}}) {{job}} && run --name={{job}} | cat",
+        'if true; then run {{job}}; fi; for i in {{job}}; do run "$i"; done',
+        "case {{job}} in a) ;; *) run {{job}} & wait ;; esac",
+        "run \\\n  --name \\\n  {{job}}; bash run {{job}}",
+    ],
+)
+def test_what_is_not_refused_runs_nothing_that_a_name_says(block: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.sh"
+    path.write_text(f"#!/bin/bash\n#: each job\n{block}\n#: end\n")
+    text = script(farm([*HOSTILE, "a[$(touch here)]"]), path)
+    (tmp_path / "run").mkdir()
+    for call in told_by(text, tmp_path / "run"):
+        assert call[-1].removeprefix("--name=") in {*HOSTILE, "a[$(touch here)]"}
+
+
+def test_a_name_that_begins_with_a_dash_is_no_option(tmp_path: Path) -> None:
+    path = tmp_path / "own.sh"
+    for block, fine in (("run {{job}}", 0), ("run -- {{job}}", 1), ("run --name={{job}}", 1)):
+        path.write_text(f"#: each job\n{block}\n#: end\n")
+        if fine:
+            assert "-rf" in script(farm(["-rf"]), path)
+        else:
+            with pytest.raises(InputError, match="does not begin with -") as caught:
+                script(farm(["a", "-rf"]), path)
+            assert caught.value.place == "line 2"
+
+
+def test_a_script_of_another_language_and_an_open_document_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.sh"
+    for head in ("#!/usr/bin/env python3\n", "#!/usr/bin/fish\n", "cat << END\n", "x=$((\n"):
+        path.write_text(f"{head}#: each job\nrun {{{{job}}}}\n#: end\n")
+        with pytest.raises(InputError):
+            script(farm(["a"]), path)
 
 
 def test_a_field_outside_the_block_is_refused(tmp_path: Path) -> None:
@@ -152,6 +238,34 @@ def test_a_start_without_a_zone_or_with_two_is_refused(start: str) -> None:
     with pytest.raises(InputError) as caught:
         Instance(name="n", processors=1, deadline=9, jobs=(), start=start)
     assert caught.value.place == "start"
+
+
+@pytest.mark.parametrize(
+    ("start", "deadline"),
+    [
+        ("2026-01-01T00:00Z", 1e9),
+        ("9999-12-31T23:00Z", 9),
+        ("9999-12-31T23:30-02:00", 9),
+        ("0001-01-01T00:00+02:00", 9),
+        ("0001-01-01T00:00[Europe/Berlin]", 9),
+    ],
+)
+def test_times_that_no_calendar_holds_are_refused(start: str, deadline: float) -> None:
+    job = Job(name="a", reward=1, stages=((1.0,),))
+    with pytest.raises(InputError, match="from the year 1 to the year 9999") as caught:
+        Instance(name="n", processors=1, deadline=deadline, unit="h", jobs=(job,), start=start)
+    assert caught.value.place == "deadline"
+
+
+def test_a_plan_that_ends_after_the_last_year_is_refused() -> None:
+    jobs = (Job(name="a", reward=1, stages=((30.0,),)),)
+    night: dict = {"name": "n", "processors": 1, "unit": "h", "jobs": jobs}
+    late = Instance(**night, deadline=20, late=((0.0, 1.0), (99.0, 0.5)), start="9999-12-31T00:00Z")
+    with pytest.raises(InputError, match="from the year 1 to the year 9999"):
+        schedopt.plan_table(late, schedopt.solve(late, formulation="schedule"))
+    for seconds in (-1e17, 1e17):
+        with pytest.raises(InputError, match="from the year 1 to the year 9999"):
+            moment_of(seconds, UTC)
 
 
 def test_two_plans_are_drawn_with_what_changed(tmp_path: Path) -> None:

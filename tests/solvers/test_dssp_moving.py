@@ -7,87 +7,22 @@ from typing import Any
 import msgspec
 import pytest
 from builders.dssp_moving import (
-    EVERY,
     SETS,
     Slots,
     a_night,
-    best_moving_schedule,
-    best_moving_selection,
     nights,
 )
-from builders.dssp_season import best_moving_season, some_moving_season
 from builders.dssp_windows import dispatched_in_slots
-from builders.effort import ALL, examples
+from builders.effort import examples
 from builders.refusals import GONE, changed
 
 import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
-from schedopt.instances.constraints import FairShare, Require, Seats
+from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Down, Instance, Job, Scheduled
 from schedopt.instances.errors import InputError
-from schedopt.policies.registry import registered
 from schedopt.problems.dssp import planning
-from schedopt.solvers.door import engines
-from schedopt.validation.dssp.bound import reproved
-
-
-@SETS
-def test_optima_are_those_of_trial(keys: tuple[str, ...]) -> None:
-    for night in nights(keys, examples(30)):
-        selection, schedule = schedopt.solve(Selection(night)), schedopt.solve(Schedule(night))
-        for result, best in (
-            (selection, best_moving_selection(night)),
-            (schedule, best_moving_schedule(night)),
-        ):
-            assert (result.objective, result.violations) == (best, ()), (night, result)
-            assert result.proven
-        assert schedule.objective <= selection.objective
-
-
-def no_lower_bound_is_re_proved(instance: Instance, result: Any) -> None:
-    assert schedopt.check(instance, result).bound == "re-proved"
-    claim = result.document()
-    for lower in (result.objective - 1, result.objective / 2):
-        forged = msgspec.structs.replace(claim, bound=lower, objective=lower)
-        shown = reproved(instance, instance.constraints, claim.certificate, forged)
-        assert (shown is None) == (lower == result.objective == 0)
-
-
-@pytest.mark.parametrize("keys", [keys for keys in EVERY if "after" not in keys], ids="+".join)
-def test_seasons_are_those_of_trial(keys: tuple[str, ...]) -> None:
-    for season in nights(keys, examples(20), some=some_moving_season):
-        result = schedopt.solve(season, certificate=True)
-        assert (result.objective, result.violations) == (best_moving_season(season), ()), season
-        assert result.proven
-        no_lower_bound_is_re_proved(season, result)
-        for policy in ("nightly", "nightly-carried"):
-            found = schedopt.evaluate(season, policy)
-            assert found.violations == ()
-            assert found.objective <= result.objective + 1e-9
-
-
-@SETS
-def test_bounds_are_re_proved_and_lower_ones_are_not(keys: tuple[str, ...]) -> None:
-    for night in nights(keys, examples(10), seed=5):
-        some = [job.name for job in night.jobs[::2]]
-        seats = Seats(name="seats", capacity=1, use=dict.fromkeys(some, 1))
-        night = msgspec.structs.replace(night, constraints=(seats,))  # noqa: PLW2901
-        result = schedopt.solve(Selection(night), certificate=True)
-        no_lower_bound_is_re_proved(night, result)
-
-
-@SETS
-@pytest.mark.parametrize("formulation", [Selection, Schedule])
-def test_engines_agree_or_refuse(formulation: Any, keys: tuple[str, ...]) -> None:
-    for night in nights(keys, 4 if ALL else 2, seed=1):
-        best = schedopt.solve(formulation(night)).objective
-        for engine in engines("dssp", formulation.name):
-            model = formulation(night)
-            if engine.available and (read := engine.accepts(model)) not in (None, False):
-                assert read is not None
-                result = schedopt.solve(model, solver=engine.name)
-                assert (result.objective, result.violations) == (pytest.approx(best), ())
 
 
 @SETS
@@ -110,18 +45,6 @@ def test_dispatchers_start_what_trial_starts(keys: tuple[str, ...]) -> None:
         assert isinstance(result.solution, Scheduled)
         given = {(t.job, t.stage, t.task): t.start / unit for t in result.solution.tasks}
         assert given == pytest.approx(expected)
-
-
-@SETS
-def test_whoever_dispatches_or_selects_breaks_nothing_or_refuses(keys: tuple[str, ...]) -> None:
-    policies = registered("dssp")
-    for night in nights(keys, examples(4), seed=3):
-        best = schedopt.solve(Selection(night)).objective
-        for name in [*policies, "selection+lcpf", "greedy+first"]:
-            result = schedopt.evaluate(night, name)
-            if result.termination != "not-applicable":
-                assert result.violations == (), (name, night, result.violations)
-                assert result.objective <= best + 1e-9
 
 
 # --- what is said -----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import msgspec
-from builders.dssp_moving import SETS, Slots, a_night, fitting, nights, subsets
+from builders.dssp_moving import SETS, Slots, a_night, nights
 from builders.effort import examples
 
 import schedopt
@@ -32,21 +32,6 @@ def test_a_job_is_not_run_without_those_that_it_waits_for() -> None:
     del solution["completion"]["a"]
     found = check(night, msgspec.convert(plan, Document)).violations
     assert any("after: b is run, a is not" in what for what in found), found
-
-
-@SETS
-def test_selections_are_judged_as_trial_judges_them(keys: tuple[str, ...]) -> None:
-    for night in nights(keys, examples(36), seed=4):
-        result = schedopt.solve(Selection(night))
-        right = {frozenset(chosen) for chosen in fitting(night)}
-        for chosen in subsets([job.name for job in night.jobs]):
-            solution = Selection(night).selected([night.index[name] for name in chosen])
-            worth = night.objective_of(solution)
-            claim = msgspec.structs.replace(
-                result, solution=solution, objective=worth, bound=worth, gap=0.0
-            )
-            found = check(night, claim.document()).violations
-            assert (not found) == (frozenset(chosen) in right), (night, chosen, found)
 
 
 def runs(night: Instance, tasks: list[dict[str, Any]]) -> bool:

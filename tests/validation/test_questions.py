@@ -194,6 +194,42 @@ def test_other_widths_than_were_asked_for_are_found() -> None:
     assert "powers of two are asked" in schedopt.check(packing, document(forged)).violations[0]
 
 
+def test_without_a_question_there_is_nothing_to_compare_with_the_file(tmp_path: Path) -> None:
+    result, file = schedopt.solve("example:two-shots"), tmp_path / "result.json"
+    forged = told(result)
+    del forged["question"]
+    file.write_text(json.dumps(forged))
+    assert "there is nothing to compare" in run("check", "example:two-shots", file).stdout
+    strictly = run("check", "--strict", "example:two-shots", file, status=1)
+    assert "there is nothing to compare" in strictly.stdout
+
+
+@pytest.mark.parametrize("value", [0.0, False, "0", -1, 2**40, None, [0]])
+@pytest.mark.parametrize("key", ["seed", "scenarios"])
+def test_scenarios_of_no_seed_are_refused_by_name(key: str, value: Any) -> None:
+    forged = told(schedopt.solve("example:evening", risk="mean", options={"scenarios": 5}))
+    for options in (forged["options"], forged["question"]["options"]):
+        options[key] = value
+    with pytest.raises(InputError, match="scenarios of a seed"):
+        schedopt.check("example:evening", document(forged))
+
+
+def test_an_answer_without_a_solution_claims_no_more_than_can_be_judged() -> None:
+    forged = told(schedopt.solve("example:conflict"))
+    for changes, says in (
+        ({"conflict": ["lighting-ceiling", "nobody"]}, "'nobody', which is no side constraint"),
+        ({"certificate": {"kind": "knapsack"}}, "a certificate, which nobody re-proves"),
+    ):
+        report = schedopt.check("example:conflict", document(forged | changes))
+        assert any(says in violation for violation in report.violations)
+    late = told(schedopt.solve("example:night", certificate=True))
+    late |= {"solution_status": "none", "termination": "time-limit", "solution": {}}
+    late |= {"objective": None, "gap": None}
+    assert schedopt.check("example:night", document(late)).bound == "re-proved"
+    late["bound"] -= 1
+    assert not schedopt.check("example:night", document(late)).ok
+
+
 def test_that_there_is_no_solution_is_believed_and_said_so(tmp_path: Path) -> None:
     night, out = schedopt.example("two-shots"), tmp_path / "out.json"
     rules = [schedopt.Require(jobs=("a",)), schedopt.Forbid(jobs=("a",))]

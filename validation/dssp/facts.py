@@ -87,7 +87,7 @@ class Facts:
         """Capacity in a unit of time: r·P, or what it changes to."""
         if not self.night.beyond:
             return self.rate
-        return [(time, self.fill * amount) for time, amount in self.there.everything]
+        return Points((time, self.fill * amount) for time, amount in self.there.everything)
 
     @cached_property
     def earliest(self) -> dict[str, Fraction]:

@@ -4,24 +4,39 @@ It is worked out from the raw fields, and shares nothing with what plans or disp
 of a pool is there as long as the pool has more than k.
 """
 
-from bisect import bisect_right
+import heapq
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise, takewhile
 from math import isfinite
 from operator import itemgetter
 
 from msgspec import UNSET
 
-from schedopt.instances.decimals import as_written, total
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job, PlacedTask, Scheduled
 
 ROUNDING = 1e-9  # relative rounding error of sums of held amounts
 NEAR = 1 + Fraction(1, 10**11)  # what a completion may exceed a deadline by
 NEVER = Fraction(10) ** 400
-Points = list[tuple[Fraction, Fraction]]  # times, ascending from 0, and the amount from each on
+
+
+class Points(list[tuple[Fraction, Fraction]]):
+    """Times, ascending, and the amount from each on."""
+
+    @cached_property
+    def areas(self) -> list[Fraction]:
+        """The integral of the amount up to each time."""
+        parts = (amount * (b - a) for (a, amount), (b, _) in pairwise(self))
+        return [*accumulate(parts, initial=Fraction(0))]
+
+    def area(self, end: Fraction) -> Fraction:
+        """Return the integral of the amount up to a time."""
+        i = bisect_right(self, end, key=itemgetter(0)) - 1
+        return self.areas[i] + self[i][1] * (end - self[i][0]) if i >= 0 else Fraction(0)
 
 
 def level(points: Points, time: Fraction) -> Fraction:
@@ -32,8 +47,7 @@ def level(points: Points, time: Fraction) -> Fraction:
 
 def area(points: Points, start: Fraction, end: Fraction) -> Fraction:
     """Return the integral of the amount between two times."""
-    cuts = [start, *(time for time, _ in points if start < time < end), end]
-    return sum((level(points, a) * (b - a) for a, b in pairwise(cuts)), Fraction(0))
+    return points.area(end) - points.area(start)
 
 
 class There:
@@ -49,6 +63,7 @@ class There:
             name: [(0, 0), *size] if isinstance(size, tuple) else [(0, size)]
             for name, size in night.pools.items()
         } or {"": [(0, night.processors), *night.changes]}
+        self._joint: dict[tuple[frozenset[str], Fraction | None, int], Points] = {}
         self.end = NEVER if night.end is None else as_written(night.end)
         self.pools = {name: self._reserved(name, given) for name, given in sizes.items()}
         self.resources = {
@@ -59,48 +74,65 @@ class There:
         }
         self.everything = self.together(self.pools)
 
-    def ended(self, points: Points) -> Points:
+    def ended(self, points: Iterable[tuple[Fraction, Fraction]]) -> Points:
         """Return an amount, none of it from the end on."""
-        before = [(time, amount) for time, amount in points if time < self.end]
-        return before if self.end == NEVER else [*before, (self.end, Fraction(0))]
+        before = Points(takewhile(lambda point: point[0] < self.end, points))
+        return before if self.end == NEVER else Points([*before, (self.end, Fraction(0))])
 
     def _reserved(self, pool: str, given: Sequence[tuple[float, float]]) -> Points:
         """Return a pool less its reservations, up to the end."""
         points = _points(given)
-        away = [
-            (as_written(down.start), as_written(down.end), down.processors)
-            for down in self.night.down
-            if (down.pool or "") == pool and (down.night is None or self.night.nights == 1)
-        ]
-        times = {time for time, _ in points} | {time for a, b, _ in away for time in (a, b)}
-        found = []
-        for time in sorted(times):
-            gone = sum(count for a, b, count in away if a <= time < b)
-            found.append((time, max(Fraction(0), level(points, time) - gone)))
+        gone: dict[Fraction, int] = defaultdict(int, ((time, 0) for time, _ in points))
+        for down in self.night.down:
+            if (down.pool or "") == pool and (down.night is None or self.night.nights == 1):
+                gone[as_written(down.start)] += down.processors
+                gone[as_written(down.end)] -= down.processors
+        times, found = sorted(gone), Points()
+        for time, away in zip(times, accumulate(gone[time] for time in times), strict=True):
+            found.append((time, max(Fraction(0), level(points, time) - away)))
         return self.ended(found)
 
-    def together(self, names: Collection[str]) -> Points:
-        """Return the processors of some pools together."""
-        times = sorted({time for name in names for time, _ in self.pools[name]})
-        return [
-            (time, sum((level(self.pools[n], time) for n in names), Fraction(0))) for time in times
-        ]
+    def together(
+        self, names: Collection[str], most: Fraction | None = None, need: int = 0
+    ) -> Points:
+        """Return the processors of some pools together: no more than some, or 1 where they do."""
+        key = frozenset(names), most, need
+        if key in self._joint:
+            return self._joint[key]
+        if most is not None:
+            found = Points((time, min(there, most)) for time, there in self.together(names))
+        elif need:
+            found = Points((time, Fraction(there >= need)) for time, there in self.together(names))
+        else:
+            pools = [self.pools[name] for name in names]
+            times = sorted({time for points in pools for time, _ in points})
+            found = Points(
+                (time, sum((level(points, time) for points in pools), Fraction(0)))
+                for time in times
+            )
+        self._joint[key] = found
+        return found
 
     def allowed(self, job: Job) -> list[str]:
         """Return the pools that a job's tasks may run on."""
         return [name for name in self.pools if not job.pools or name in job.pools]
 
     @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Most processors of each pool at any time."""
+        return {name: int(max(there for _, there in self.pools[name])) for name in self.pools}
+
+    @property
     def count(self) -> int:
         """Most processors at any time."""
-        return sum(map(_most, self.pools.values()))
+        return sum(self.sizes.values())
 
     def place(self, processor: int) -> tuple[str, int] | None:
         """Return the pool of a processor and its number there; None where there is none."""
-        for name, points in self.pools.items() if processor >= 0 else ():
-            if processor < _most(points):
+        for name, size in self.sizes.items() if processor >= 0 else ():
+            if processor < size:
                 return name, processor
-            processor -= _most(points)
+            processor -= size
         return None
 
     def earliest(
@@ -111,7 +143,7 @@ class There:
         ``longer``: jobs, and how many times as long they take; whoever is late ends all the same.
         """
         found: dict[str, Fraction] = {}
-        waiting = [job for job in self.jobs.values() if longer is None or job.name in longer]
+        waiting = [self.jobs[name] for name in (self.jobs if longer is None else longer)]
         while waiting:
             ready = [job for job in waiting if all(name in found for name in job.after)]
             for job in ready:
@@ -125,13 +157,10 @@ class There:
         return found
 
     def _alone(self, job: Job, start: Fraction, demand: Fraction, more: Fraction) -> Fraction:
-        points = self.together(self.allowed(job))
-        most = widest(job)
-        end = _when(
-            [(t, a if most is None else min(a, most)) for t, a in points], start, more * demand
-        )
+        pools = self.allowed(job)
+        end = _when(self.together(pools, widest(job)), start, more * demand)
         if job.critical_path is not None:
-            runs = [(t, Fraction(amount >= job.processors)) for t, amount in points]
+            runs = self.together(pools, need=job.processors)
             return max(end, _when(runs, start, more * as_written(job.critical_path)))
         for stage in job.stages or ():
             length = more * as_written(max(stage))
@@ -145,12 +174,14 @@ class There:
         """Return when a task can start on a pool: at once, or at a change."""
         asked = [(self.pools[pool], Fraction(job.processors))]
         asked += [(self.resources[name], as_written(a)) for name, a in job.holds.items()]
-        changes = sorted({t for points, _ in asked for t, _ in points if t > start})
-        for time in (start, *changes):
-            inside = [time, *(t for t in changes if time < t < time + length)]
-            if all(level(points, t) >= need for points, need in asked for t in inside):
-                return time
-        return NEVER
+        later = heapq.merge(*(_after(points, start) for points, _ in asked))
+        since: Fraction | None = None
+        for time in chain([start], map(itemgetter(0), later)):
+            if since is not None and since + length <= time:
+                return since
+            enough = all(level(points, time) >= need for points, need in asked)
+            since = (time if since is None else since) if enough else None
+        return NEVER if since is None else since
 
     def overfull(
         self, chosen: Collection[str], work: Mapping[str, Fraction], part: Fraction
@@ -158,7 +189,7 @@ class There:
         """Say where pools, filled to a fraction, or resources are too small for the chosen jobs."""
         for union in self.unions(chosen):
             inside = {n: work[n] for n in chosen if {*self.allowed(self.jobs[n])} <= union}
-            points = [(time, part * amount) for time, amount in self.together(union)]
+            points = Points((time, part * amount) for time, amount in self.together(union))
             yield from self._short(self.named(union), inside, points)
         for name, points in self.resources.items():
             held = {n: self.held(n, name) * work[n] for n in chosen}
@@ -220,7 +251,7 @@ class There:
         for job in self.night.jobs:
             if job.max_processors is not None:
                 wide = [(task, float(job.processors)) for task in of_job[job.name]]
-                most: Points = [(Fraction(0), Fraction(job.max_processors))]
+                most = Points([(Fraction(0), Fraction(job.max_processors))])
                 yield from _held(f"max_processors of {job.name}", wide, most, slack)
         starts: dict[str, float] = {}
         ends: dict[str, float] = {}
@@ -254,8 +285,9 @@ class There:
         first, last = Fraction(task.start + slack), Fraction(task.end - slack)
         for pool, k in places:
             points = self.pools[pool]
-            moments = [first, *(t for t, _ in points if first < t < last)]
-            gone = next((t for t in moments if level(points, t) <= k), None)
+            inside = takewhile(lambda point: point[0] < last, _after(points, first))
+            moments = chain([(first, level(points, first))], inside)
+            gone = next((time for time, amount in moments if amount <= k), None)
             if gone is not None:
                 yield f"{named}: its processor is not there at {float(gone):.12g}"
 
@@ -273,24 +305,23 @@ def widest(job: Job) -> Fraction | None:
 
 
 def _points(given: Sequence[tuple[float, float]]) -> Points:
-    return sorted({as_written(time): as_written(amount) for time, amount in given}.items())
+    return Points(sorted({as_written(time): as_written(amount) for time, amount in given}.items()))
 
 
-def _most(points: Points) -> int:
-    return int(max(amount for _, amount in points))
+def _after(points: Points, time: Fraction) -> Iterator[tuple[Fraction, Fraction]]:
+    """Return the changes after a time."""
+    first = bisect_right(points, time, key=itemgetter(0))
+    return map(points.__getitem__, range(first, len(points)))
 
 
 def _when(points: Points, start: Fraction, work: Fraction) -> Fraction:
     """Return when an amount of work from a start on is done."""
-    cuts = [start, *(time for time, _ in points if time > start)]
-    for a, b in pairwise([*cuts, NEVER]):
-        if work <= 0:
-            return a if work == 0 and a == start else start
-        rate = level(points, a)
-        if rate and a + work / rate <= b:
-            return a + work / rate
-        work -= rate * (b - a)
-    return NEVER
+    if work <= 0:
+        return start
+    done = points.area(start) + work
+    i = bisect_left(points.areas, done) - 1
+    time, rate = points[i]
+    return time + (done - points.areas[i]) / rate if rate else NEVER
 
 
 def _held(
@@ -298,8 +329,14 @@ def _held(
 ) -> Iterator[str]:
     """Say where concurrent tasks hold more than there is."""
     moments = {task.start + slack for task, _ in held} | {float(t) + slack for t, _ in points}
+    begin = sorted(((task.start, amount) for task, amount in held), reverse=True)
+    end = sorted(((task.end - slack, amount) for task, amount in held), reverse=True)
+    now = Fraction(0)
     for time in sorted(moments):
-        now = total(amount for task, amount in held if task.start <= time < task.end - slack)
+        while begin and begin[-1][0] <= time:
+            now += as_written(begin.pop()[1])
+        while end and end[-1][0] <= time:
+            now -= as_written(end.pop()[1])
         room = level(points, Fraction(time))
         if now > room * (1 + Fraction(ROUNDING)):
             yield f"{what}: {float(now):.12g} of {float(room):.12g} held at {time:.12g}"

@@ -21,7 +21,7 @@ from schedopt.instances.constraints import (
 from schedopt.instances.decimals import as_written
 from schedopt.validation.dssp.constraints import beyond, bounded, over
 from schedopt.validation.dssp.facts import Facts
-from schedopt.validation.dssp.machine import area
+from schedopt.validation.dssp.machine import Points, area
 
 FIELDS: Mapping[type[Constraint], str] = {
     FairShare: "name by at_most at_least of each past past_total window half_life",
@@ -145,7 +145,7 @@ def machine_parts(facts: Facts, asked: Sequence[str]) -> Iterator[Part]:
     """Yield the rows of a machine that changes: pools, resources, and precedence."""
     there, jobs = facts.there, facts.night.jobs
     for union in there.unions(facts.demand):
-        points = [(time, facts.fill * amount) for time, amount in there.together(union)]
+        points = Points((time, facts.fill * amount) for time, amount in there.together(union))
         for key, window in windows(facts, asked, f"{there.named(union)} from "):
             inside = [n for n in window.jobs if {*there.allowed(there.jobs[n])} <= union]
             body = {n: facts.demand[n] for n in inside}

@@ -23,7 +23,6 @@ from schedopt.instances.decimals import as_written, lowest, total
 from schedopt.instances.dssp import Instance, Job
 from schedopt.validation.dssp.constraints import beyond, bounded, over
 from schedopt.validation.dssp.facts import Facts, nights_of, room_of
-from schedopt.validation.dssp.machine import Points
 from schedopt.validation.dssp.parts import Part, known, machine_parts, parts, windows
 
 Whole = NDArray[Any]  # integers: of 64 bits where sums fit, else Python's own
@@ -316,18 +315,18 @@ def selectable(facts: Facts) -> NDArray[np.intp]:
         j
         for j, (name, demand) in enumerate(facts.demand.items())
         if facts.fits(name)
-        and demand <= room_of(_rates(facts, jobs[j]), facts.release[name], facts.due[name])
+        and demand <= _room(facts, jobs[j])
         and (demand <= facts.capacity or facts.due[name] > facts.deadline)
     )
     return np.fromiter(able, dtype=np.intp)
 
 
-def _rates(facts: Facts, job: Job) -> Fraction | Points:
-    """Return the capacity for a job in a unit of time, with r."""
+def _room(facts: Facts, job: Job) -> Fraction:
+    """Return the capacity for a job from its release to its deadline, with r."""
+    window = facts.release[job.name], facts.due[job.name]
     if not facts.night.pools:
-        return facts.rates
-    points = facts.there.together(facts.there.allowed(job))
-    return [(time, facts.fill * amount) for time, amount in points]
+        return room_of(facts.rates, *window)
+    return facts.fill * room_of(facts.there.together(facts.there.allowed(job)), *window)
 
 
 def plain(facts: Facts) -> bool:

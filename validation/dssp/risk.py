@@ -49,7 +49,9 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
     measure = Measure.read(claim.options.get("risk"))
-    if not is_count(count, 10_000) or not (seed == 0 or is_count(seed, 2**31 - 1)):
+    if not is_count(count, 10_000) or not (
+        (type(seed) is int and seed == 0) or is_count(seed, 2**31 - 1)
+    ):
         found = shown(f"scenarios={count}, seed={seed}")
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
@@ -91,6 +93,7 @@ class _Served:
     def __init__(self, facts: Facts, chosen: Chosen, drawn: Integers) -> None:
         self.facts, jobs = facts, facts.night.jobs
         at = [j for j, job in enumerate(jobs) if job.name in chosen]
+        self.longest = longest(facts.night)
         self.limits = {j: self._limit(j) for j in at}
         fitting = {j: int(self._fits(j, drawn).sum()) for j in at}
         left = {jobs[j].name: j for j in by_density(jobs, fitting)}
@@ -99,7 +102,7 @@ class _Served:
             free = (name for name, j in left.items() if not left.keys() & {*jobs[j].after})
             self.at.append(left.pop(next(free)))
         self.jobs = [jobs[j] for j in self.at]
-        self.windows = list(self._windows(longest(facts.night)))
+        self.windows = list(self._windows(self.longest))
 
     def _limit(self, j: int) -> int:
         """Return the largest factor by which a job's path fits, in millionths.
@@ -108,9 +111,11 @@ class _Served:
         """
         job = self.facts.night.jobs[j]
         if self.facts.night.beyond:
-            last, count = longest(self.facts.night), len(self._chain(j))
+            last, count = self.longest, len(self._chain(j))
+            if not self._late(j, [last] * count):
+                return last
             late = partial(self._late, j)
-            return bisect_left(range(1, last + 1), True, key=lambda f: late([f] * count))
+            return bisect_left(range(1, last), True, key=lambda f: late([f] * count))
         path = self.facts.critical_path[job.name]
         length = self.facts.due[job.name] - self.facts.release[job.name]
         if length < 0:

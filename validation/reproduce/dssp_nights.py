@@ -89,10 +89,11 @@ def _dispatched(quick: bool) -> dict[str, Nights]:
         completion, release, gaps, idle = [], [], [], []
         for night, jobs in zip(instances, picks, strict=True):
             played = dispatchers.simulated(night, name, jobs)
-            run = played.processors >= 0
+            on = played.processors(night)
+            run, places = list(on), [place for place, *_ in on.values()]
             starts, lengths = played.starts[run], night.tasks.lengths[run]
             last = np.zeros(night.processors)
-            np.maximum.at(last, played.processors[run], starts + lengths)
+            np.maximum.at(last, places, starts + lengths)
             early = np.minimum(starts + lengths, DEADLINE) - np.minimum(starts, DEADLINE)
             completion.append(played.completion[jobs])
             release.append(last)

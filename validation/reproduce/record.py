@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from schedopt.instances.encoding import to_json
 from schedopt.validation.reproduce.ledger import Claim, Entry
 
 WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
@@ -47,7 +48,7 @@ def papers() -> dict[str, Paper]:
 def record(entries: Sequence[Entry]) -> bytes:
     """Return entries as claims.json holds them."""
     kept = [msgspec.structs.replace(entry, seconds=round(entry.seconds, 1)) for entry in entries]
-    return msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n"
+    return msgspec.json.format(to_json(kept), indent=1) + b"\n"
 
 
 def verdict(held: Sequence[bool | None]) -> str:

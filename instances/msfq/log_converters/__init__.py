@@ -1,7 +1,6 @@
 """Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -15,6 +14,7 @@ from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
+from schedopt.instances.times import moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
@@ -104,7 +104,7 @@ def convert(
         tell(f"columns: {'; '.join(raw.columns)}")
     start = None
     if raw.zero is not None and raw.zone is not None:
-        at = datetime.fromtimestamp(raw.zero, ZoneInfo(raw.zone))
+        at = moment_of(raw.zero, ZoneInfo(raw.zone))
         start = f"{at.isoformat()}[{raw.zone}]"
     made = msgspec.structs.replace(bare, name=name, description=described, log=log, start=start)
     return made.with_jobs(jobs)

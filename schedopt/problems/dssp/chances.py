@@ -7,8 +7,6 @@ planned to start first.
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
 DRAWS, FEW, MOST = 400, 24, 40_000_000
 """Scenarios that a plan is run in, and by which its dispatcher is chosen; an eighth of these at
 least, where all together have more tasks than so many."""
-PLAINLY = 100_000
-"""Tasks of all scenarios up to which plain simulations are done before compiled ones are loaded."""
-SLOW = 100  # relative cost of simulating a task on a machine that changes
 ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
@@ -70,24 +65,18 @@ def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
 
 def _count(night: Instance, draws: int) -> int:
     """Return the number of scenarios to run, fewer where there are many tasks."""
-    tasks = max(1, len(night.tasks.lengths)) * (SLOW if night.beyond else 1)
+    tasks = max(1, len(night.tasks.lengths))
     return max(draws // 8, min(draws, MOST * draws // DRAWS // tasks))
 
 
 def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:
     """Tell which jobs a dispatcher gets done in time in scenarios, by its planned keys."""
     from schedopt.policies.dssp.dispatch import play
-    from schedopt.policies.dssp.plain import play_plainly
 
-    tasks, count = night.tasks, len(drawn)
-    player = play_plainly if count * len(tasks.lengths) <= PLAINLY else play
-    in_time = np.zeros((count, len(jobs)), dtype=np.bool_)
+    in_time = np.zeros((len(drawn), len(jobs)), dtype=np.bool_)
     for done, factor in zip(in_time, drawn / MILLION, strict=True):
-        longest = tasks.longest * factor[tasks.job_of_stage]
-        turned = copy(night)
-        lengths = tasks.lengths * factor[tasks.job_of]
-        vars(turned).update(vars(night), tasks=replace(tasks, lengths=lengths, longest=longest))
-        ends = player(turned, jobs, keys=keys).completion[jobs]
+        lengths = night.tasks.lengths * factor[night.tasks.job_of]
+        ends = play(night, jobs, keys=keys, lengths=lengths).completion[jobs]
         done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
     return in_time
 

@@ -108,7 +108,7 @@ def shares(documents: Sequence[Result[Selected]], night: Instance | None = None)
         axes.set_title(label(by), loc="left", fontsize=10)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     rows[-1].set_xlabel("share of the capacity")
-    _legend(rows[0])
+    _legend(*rows)
     _entitle(figure, documents)
     return figure
 
@@ -378,8 +378,11 @@ def _axis(what: str, unit: str) -> str:
     return f"{what}, {unit}" if unit else what
 
 
-def _legend(axes: Axes) -> None:
-    handles, texts = axes.get_legend_handles_labels()
-    known = dict(zip(texts, handles, strict=True))
+def _legend(axes: Axes, *others: Axes) -> None:
+    """Say beside the axes what their lines and colours mean, and those of others."""
+    known: dict[str, Any] = {}
+    for drawn in (axes, *others):
+        handles, texts = drawn.get_legend_handles_labels()
+        known |= dict(zip(texts, handles, strict=True))
     style: Any = {"frameon": False, "fontsize": 8, "bbox_to_anchor": (1.0, 0.5)}
     axes.legend(known.values(), known.keys(), loc="center left", **style)

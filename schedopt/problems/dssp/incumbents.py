@@ -16,7 +16,7 @@ import numpy as np
 
 from schedopt.formulations.dssp import Schedule, Selection
 from schedopt.instances.constraints import Forbid, Seats
-from schedopt.instances.dssp import Scheduled, Selected
+from schedopt.instances.dssp import Scheduled, Selected, scheduled
 from schedopt.solvers import door
 from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schedopt.policies.dssp.dispatch import Played
 
 SOON = ("lcpf", "edf", "density", "cpa", "least-slack", "reward")  # dispatchers that go first
-FEW, SHARE = 0.1, 0.5  # parts of the time limit, for the first few of these schedules, and for all
+FEW, SHARE = 0.1, 0.15  # parts of the time limit, for the first few of these schedules, and for all
 CHOOSING = 1.0  # most seconds of a selection among jobs that are in time
 
 
@@ -47,7 +47,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     relaxed = relaxed_of(model, left(limits, began))
     search.bounded(relaxed)
     with suppress(KeyboardInterrupt):
-        search.run(None if limit is None else max(0.0, SHARE * limit - (now() - began)))
+        search.run(None if limit is None else SHARE * limit)
     result = told(model, limits, search.schedule(), relaxed.bound, "time-limit")
     infeasible = relaxed.termination == "infeasible"
     if infeasible:
@@ -64,7 +64,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     result = credited(result, search.who, "selection", proves=enough or result.solution is None)
     if enough or (stopped() and not infeasible):
         result = msgspec.structs.replace(result, termination="optimal" if enough else "interrupted")
-    return HandOn(result, relaxed.bound), enough or infeasible or stopped()
+    return HandOn(result, relaxed.bound, relaxed), enough or infeasible or stopped()
 
 
 def credited(result: Result, found: str | None, bounded: str, *, proves: bool) -> Result:
@@ -83,8 +83,6 @@ class Search:
     """The best schedule of all dispatchers in which nobody is late and all rules hold."""
 
     def __init__(self, model: Schedule, limits: Limits) -> None:
-        from schedopt.policies.dssp.dispatch import Held
-
         self.model, self.limits = model, limits
         self.chosen: Selected | None = None
         added = [rule for rule in model.added if isinstance(rule, Seats)]
@@ -92,16 +90,16 @@ class Search:
         self.night = (
             msgspec.structs.replace(own, constraints=(*own.constraints, *added)) if added else own
         )
-        self.held = Held.of(self.night)
-        self.choice = Selection(own).add(*model.added)
-        self.bare = not self.choice.stated and not any(job.after for job in own.jobs)
+        choice = Selection(own).add(*model.added)
+        self.program = choice.program()
+        self.bare = not choice.stated and not any(job.after for job in own.jobs)
         self.value = -1.0
         self.who: str | None = None
         self.jobs: Ints = np.zeros(0, dtype=np.int64)
         self.played: Played | None = None
         self.target = float("inf")
         self.until: float | None = None
-        if self.bare or self.choice.program().broken(()) is None:
+        if self.bare or self.program.broken(()) is None:
             self._keep("nobody", self.jobs, None)
 
     def bounded(self, relaxed: Result[Selected]) -> None:
@@ -135,7 +133,7 @@ class Search:
 
     def _over(self) -> bool:
         late = self.until is not None and now() > self.until
-        return stopped() or self.value >= self.target or (late and self.played is not None)
+        return stopped() or self.value >= self.target or late
 
     def _sets(self) -> Iterator[Ints]:
         """Yield the jobs to dispatch: the best selection, all, the best for smaller machines."""
@@ -150,10 +148,10 @@ class Search:
             yield chosen
 
     def able(self, names: Iterable[str]) -> Ints:
-        """Return the positions of jobs that can be in time and find their seats."""
+        """Return the positions of jobs that can be in time."""
         night = self.night
         at = np.array(sorted(night.index[name] for name in names), dtype=np.int64)
-        return self.held.able(at[night.in_time[at]])
+        return np.asarray(at[night.in_time[at]], dtype=np.int64)
 
     def _selected(self, choice: Selection) -> Ints | None:
         limit = self.limits.time_limit
@@ -192,8 +190,7 @@ class Search:
         """Return these jobs, or the best of them that rules and predecessors allow."""
         if self.bare:
             return jobs
-        program = self.choice.program()
-        if program.broken(program.completed(jobs.tolist())) is None:
+        if self.program.broken(self.program.completed(jobs.tolist())) is None:
             return jobs
         night, run = self.model.instance, set(jobs.tolist())
         out = tuple(job.name for j, job in enumerate(night.jobs) if j not in run)
@@ -203,12 +200,11 @@ class Search:
 
     def schedule(self) -> Scheduled | None:
         """Return the record of the best schedule."""
-        from schedopt.policies.dssp.dispatch import Played, schedule_of
+        from schedopt.policies.dssp.dispatch import schedule_of
 
         if self.who is None:
             return None
-        tasks = len(self.night.tasks.lengths)
-        none = Played(
-            np.full(tasks, np.nan), np.full(tasks, -1), np.full(len(self.night.jobs), np.nan)
-        )
-        return schedule_of(self.night, self.jobs, self.played or none)
+        if self.played is None:
+            count = len(self.night.tasks.lengths)
+            return scheduled(self.night, (), np.zeros(count), np.zeros(count, dtype=np.int64))
+        return schedule_of(self.night, self.jobs, self.played)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Chosen = Selected | SelectedNights
 
-PLAINLY = 3_000  # tasks up to which the plain simulator is done before the compiled one is loaded
+PLAINLY = 3_000  # tasks up to which simulating takes less time than loading a compiler
 HOPE = " (--formulation schedule looks for a choice that can be)"  # advice about late jobs
 LATE = "late"  # the reason for a chosen job that is not run: it would end too late to earn anything
 ON_TIME = 1 + 1e-11
@@ -192,13 +192,11 @@ def _best(
     among: Sequence[str] | None,
 ) -> tuple[str, Scheduled]:
     """Return the best dispatcher for some jobs, on average of a seed's scenarios, and its plan."""
-    from schedopt.policies.dssp.dispatch import Held, schedule_of
+    from schedopt.policies.dssp.dispatch import schedule_of
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
-    from schedopt.policies.dssp.plain import play_plainly
     from schedopt.policies.registry import is_own
 
-    jobs = Held.of(night).able(positions(night, list(names)))
-    plainly = len(night.tasks.lengths) <= PLAINLY
+    jobs = positions(night, list(names))
     if seed is not None:
         from schedopt.problems.dssp.chances import steadiest
 
@@ -208,10 +206,7 @@ def _best(
     for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
-        key: Any = KEYS[name]
-        played = (
-            play_plainly(night, jobs, keys=key(night)) if plainly else simulated(night, name, jobs)
-        )
+        played = simulated(night, name, jobs)
         worth = _worth(night, jobs, played.completion)
         if best is None or worth > best[0]:
             best = worth, name, played

@@ -20,6 +20,7 @@ from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
 from schedopt.instances.dssp.planned import Floats
+from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
 from schedopt.problems.dssp.observing import (
@@ -352,7 +353,7 @@ def _begun_cell(begun: Begun) -> str:
         once = Task(0, 0, begun.start, begun.end)
         lost = begun.used() - begun.width * (once.end - once.start)
         begun = dataclasses.replace(begun, past=[once], lost=lost)
-    return msgspec.json.encode(begun).decode()
+    return to_json(begun).decode()
 
 
 def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
@@ -375,11 +376,11 @@ def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
 
 def in_old_order(rest: Rest, old: Old, chosen: Selected) -> Scheduled:
     """Return some jobs dispatched in the order in which they were to start, the others after."""
-    from schedopt.policies.dssp.dispatch import Held, play, schedule_of
+    from schedopt.policies.dssp.dispatch import play, schedule_of
 
     night = rest.instance
     index = night.index
-    jobs = Held.of(night).able(np.sort(np.array([index[n] for n in chosen.selected], np.int64)))
+    jobs = np.sort(np.array([index[n] for n in chosen.selected], np.int64))
     keys = _keys(rest, old)
     return schedule_of(
         night, jobs, play(night, jobs, keys=keys), chosen.capacity / night.capacity()

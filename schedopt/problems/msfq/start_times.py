@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from schedopt.instances.errors import InputError, expect, listing, placed, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Start, StartTimes
-from schedopt.instances.times import Dates
+from schedopt.instances.times import Dates, moment_of
 
 
 def start_times(
@@ -88,7 +88,7 @@ def _as_it_stands(
     zero, jobs = Dates.of(queue.start), queue.jobs
 
     def since(seconds: float) -> float:
-        moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=zero.start.tzinfo)
+        moment = moment_of(seconds, UTC).replace(tzinfo=zero.start.tzinfo)
         return zero.since(moment)
 
     submit = np.array([since(time) for time in now.submit.tolist()])

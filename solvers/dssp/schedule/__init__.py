@@ -18,14 +18,11 @@ def start_by_start(model: Schedule) -> Starts | None:
     """Return the columns of a program with one for each start, where there are not too many."""
     from schedopt.solvers.dssp.schedule.second_method import Starts
 
-    if not standing(model) or not model.exact or len(model.instance.late) > 1:
+    if model.instance.beyond or not unchanged(model) or not model.exact:
+        return None
+    if len(model.instance.late) > 1:
         return None
     return Starts.of(model)
-
-
-def standing(model: Schedule) -> bool:
-    """Accept jobs on a machine whose capacity does not change."""
-    return unchanged(model) and not model.instance.beyond
 
 
 _HERE = "schedopt.solvers.dssp.schedule"
@@ -34,8 +31,8 @@ ENGINES = (
     Engine(
         "search",
         solve=f"{_HERE}.solving:search",
-        accepts=standing,
-        when="any declared rules, on a machine that does not change",
+        accepts=unchanged,
+        when="any declared rules",
         proves="that the schedule meets the bound of the selection, which is re-proved; or that "
         "nothing keeps the rules, since no selection does",
         certificate="branching, of the selection that bounds every schedule",
@@ -46,7 +43,7 @@ ENGINES = (
         "cp-sat",
         solve=f"{_HERE}.solving:by_cpsat",
         accepts=unchanged,
-        when="any declared rules; beyond 5,000 tasks under a time limit it does not get to search",
+        when="any declared rules; under a time limit where there is time to write the model",
         proves="the optimum on the grid that the lengths are on",
         certificate="branching, where the bound is the selection's",
         certify=_CERTIFY,
@@ -62,6 +59,7 @@ ENGINES = (
         proves="the optimum, in whole numbers",
         certify=_CERTIFY,
         certificate="branching, where the bound is the selection's",
+        confirmed_by="cp-sat",
     ),
     as_cpsat_has_it("the optimum on the grid that the lengths are on", "start-by-start"),
 )

@@ -1,8 +1,8 @@
-"""The dispatch simulator of `policies.dssp.dispatch`, compiled: the same steps over flat arrays.
+"""The dispatch simulator of jobs that ask for processors alone, which are there all the time.
 
-By key, processors that work are a tournament by (time of release, processor), and jobs with
-runnable tasks one by (key of their next task, job): see `tournament`. With releases or seats, or
-where tasks are drawn, `held_kernels` plays.
+It plays as `simulation_kernels` does, several times as fast where few tasks are equal. Processors
+that work are a tournament by (time of release, processor), and jobs with runnable tasks one by (key
+of their next task, job): see `tournament`.
 """
 
 from typing import NamedTuple
@@ -32,16 +32,12 @@ class Dispatch(NamedTuple):
     first_task: Ints  # of each stage, and their number, (stages + 1,)
     first_stage: Ints  # of each job, and their number, (jobs + 1,)
     processors: int
-    releases: Floats  # (jobs,)
-    capacity: Ints  # seats, (kinds,)
-    use: Ints  # the seats that a job's tasks hold, nowhere above the capacity, (kinds, jobs)
 
 
 class Record(NamedTuple):
     """What dispatching fills in for the jobs that are run."""
 
     starts: Floats  # (tasks,)
-    places: Ints  # the processor of each task, (tasks,)
     completion: Floats  # (jobs,)
 
 
@@ -74,7 +70,7 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
     return order
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL, 4))
+@njit(cache=True, nogil=True, plain=small(SMALL, 0.5))
 def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
     """Distribute sorted tasks to their stages, keeping the order."""
     stage_of = np.empty(len(by_key), np.int32)
@@ -87,19 +83,19 @@ def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
         free[s] += 1
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL, 4))
+@njit(cache=True, nogil=True, plain=small(SMALL, 0.5))
 def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
     """Restore the file's order among tasks of a stage with equal keys."""
     for s in range(len(first_task) - 1):
         start, end = first_task[s], first_task[s + 1]
         for i in range(start + 1, end + 1):
             if i == end or keys[order[i]] != keys[order[start]]:
-                _sort(order, start, i)
+                sort(order, start, i)
                 start = i
 
 
-@njit(cache=True, nogil=True)
-def _sort(numbers: Ints, start: int, end: int) -> None:
+@compiled
+def sort(numbers: Ints, start: int, end: int) -> None:
     """Sort part of an array by Shellsort, which compiles faster than numpy's sort."""
     gap = 1
     while 3 * gap < end - start:
@@ -115,10 +111,15 @@ def _sort(numbers: Ints, start: int, end: int) -> None:
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL, 4))
-def by_key(of: Dispatch, keys: Floats, jobs: Ints, record: Record) -> None:
+def by_key(
+    of: Dispatch, keys: Floats, jobs: Ints, record: Record, stop: float, main: Ints
+) -> Floats:
     """Simulate a dispatcher that always starts the runnable task with the least key.
 
-    Keys never fall within a stage. Nothing is released late, and there are no seats.
+    Keys never fall within a stage, nothing is released late, and each task takes some time. It
+    ends at the first event from `stop` on at which only tasks of each job's `main` stage, shape
+    (jobs,), and of those after it are left to start; with infinity, when all is done. Returns when
+    each processor is idle.
     """
     first_task, first_stage = of.first_task, of.first_stage
     count = len(first_stage) - 1
@@ -142,7 +143,13 @@ def by_key(of: Dispatch, keys: Floats, jobs: Ints, record: Record) -> None:
     play = Play(
         stage, upcoming, after, until, unfinished, best, who, times, ends, worker, idle, works_on
     )
-    _play(of, numbers, record, play)
+    early = (first_task[main[jobs]] - first_task[first_stage[jobs]]).sum()
+    now = _play(of, numbers, record, play, stop, main, early)
+    idle_from = times[len(times) >> 1 :][: of.processors].copy()
+    for i in range(of.processors):
+        if idle_from[i] == np.inf:
+            idle_from[i] = now
+    return idle_from
 
 
 @compiled
@@ -152,8 +159,16 @@ def _following(numbers: Ints, task: int, until: int) -> int:
 
 
 @compiled
-def _play(of: Dispatch, numbers: Ints, record: Record, play: Play) -> None:
-    """Play to the end.
+def _play(
+    of: Dispatch,
+    numbers: Ints,
+    record: Record,
+    play: Play,
+    stop: float,
+    main: Ints,
+    early: int,
+) -> float:
+    """Play until `early` tasks have started and a time is reached, or to the end.
 
     The number `after` is fetched when the task before it starts, to be there when it is needed.
 
@@ -163,11 +178,11 @@ def _play(of: Dispatch, numbers: Ints, record: Record, play: Play) -> None:
     """
     stage, upcoming, after, until, unfinished, best, who, times, ends, worker, idle, works_on = play
     lengths, first_task, first_stage = of.lengths, of.first_task, of.first_stage
-    starts, places, completion = record
+    starts, completion = record
     half, free = len(times) >> 1, len(idle)
     now = 0.0
-    while True:
-        while free > 0 and best[1] != NOBODY:
+    while now < stop or early > 0:
+        while free > 0 and best[1] != NOBODY and (now < stop or early > 0):
             j = who[1]
             task = upcoming[j]
             if after[j] != best[1]:
@@ -176,12 +191,13 @@ def _play(of: Dispatch, numbers: Ints, record: Record, play: Play) -> None:
             after[j] = _following(numbers, task + 1, until[j])
             free -= 1
             place = idle[free]
-            starts[task], places[task] = now, place
+            starts[task] = now
+            early -= stage[j] < main[j]
             works_on[place] = j
             times[half + place] = now + lengths[task]
             replay(ends, worker, place, ends[half + place])
         if free == len(idle):
-            return
+            break
         now, at = times[1], ends[1]
         following = at
         while following == at:
@@ -203,3 +219,4 @@ def _play(of: Dispatch, numbers: Ints, record: Record, play: Play) -> None:
                     unfinished[j] = until[j] - upcoming[j]
                     after[j] = _following(numbers, upcoming[j], until[j])
                     replay(best, who, j, numbers[upcoming[j]])
+    return now

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.planned import Floats
 from schedopt.solvers.dssp.schedule.trial import Mask
 from schedopt.solvers.dssp.selection.knapsack.search import Core
 
@@ -16,10 +18,10 @@ class Frontier:
     Each is searched for a few thousand states, without a clock: mostly that proves it.
     """
 
-    def __init__(self, night: Instance, able: Mask) -> None:
-        self._rewards, self._demands = night.rewards, night.tasks.demands
+    def __init__(self, night: Instance, demands: Floats, able: Mask) -> None:
+        self._rewards, self._demands = night.rewards, demands
         self._able = able
-        self.capacity = night.processors * float(night.horizon)
+        self.capacity = float(night.machine.total.until(as_written(night.horizon)))
 
     def best(self, room: float, without: Mask | None = None) -> Mask:
         """Return the set of the highest reward whose demand fits a room, without some jobs."""

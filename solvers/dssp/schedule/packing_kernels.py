@@ -15,8 +15,7 @@ import numpy as np
 
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import njit
-from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record
-from schedopt.solvers.dssp.schedule.held_kernels import by_key_until
+from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
 
@@ -203,7 +202,7 @@ def packed(
     """
     lengths, first, starts, completion = of.lengths, of.first_task, record.starts, record.completion
     starts[:] = np.inf
-    begin = by_key_until(of, keys, jobs, record, until, known.main)
+    begin = by_key(of, keys, jobs, record, until, known.main)
     chosen = np.zeros(len(completion), np.bool_)
     chosen[jobs] = True
     tail = _left(of, known, chosen, starts, begin)

@@ -16,10 +16,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from schedopt.instances.constraints import Seats
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
+from schedopt.solvers.dssp.schedule.processors import Played
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 from schedopt.solvers.running import Run
 
@@ -34,6 +35,15 @@ WARM, COLD = 2e-3, 1e-5
 
 PLANNED, REPEATED = 0.5, 6
 """Share of moves that dispatch the best set of some room, and how often each set is repeated."""
+
+PUSH = 0.3
+"""The largest part of the night by which a job that was late is moved earlier in the order."""
+
+PUSHED = 0.05
+"""Share of moves that begin such a row of dispatches from the best."""
+
+TURNS, AGAIN = 30, 3
+"""Dispatches of a set, each with late jobs sooner, without success; and those of a move."""
 
 UNDER, OVER = -0.002, 0.012
 """How much less or more capacity a move asks for than was completed in time before.
@@ -50,15 +60,16 @@ class Incumbent:
     jobs: Mask
     order: int = 0
     shift: Floats | None = None
+    played: Played | None = None  # with jobs that were late
+    asked: Mask | None = None  # these too
 
 
 class Annealing:
     """A search by moves.
 
     Sums over the selected jobs, by coefficient, must not exceed `caps`; `keeps` tells whether a set
-    of jobs satisfies all side constraints. `starts` are sets of jobs to try first; as an attribute,
-    the times at which the tasks of the `best` start. `fruitless` counts the moves since the best
-    was found.
+    of jobs satisfies all side constraints. `starts` are sets of jobs to try first.
+    `fruitless` counts the moves since the best was found.
     """
 
     def __init__(
@@ -72,8 +83,8 @@ class Annealing:
         self.trials, self.keeps = trials, keeps
         night = trials.night
         self.draw = np.random.default_rng(seed)
-        self.demands = night.tasks.demands
-        self.capacity = night.processors * float(night.horizon)
+        self.demands = trials.demands
+        self.capacity = float(night.machine.total.until(as_written(night.horizon)))
         rows = [coefficients for coefficients, _ in caps]
         self.caps = np.array(rows).reshape(len(rows), len(night.jobs))
         self.rooms = np.array([room for _, room in caps])
@@ -82,17 +93,17 @@ class Annealing:
         self.ratio: Floats = np.log(np.clip(ratio, 1e-300, 1e300))
         self.span = float(night.deadlines.max(initial=night.deadline))
         self.best: Incumbent | None = None
-        self.starts = np.full(len(night.tasks.lengths), np.inf)
         self.moves = self.fruitless = 0
         self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
-        self.frontier = None if caps else Frontier(night, trials.able)
+        self.frontier = None if caps else Frontier(night, trials.demands, trials.able)
         self._opening = self._opened(starts)
+        self._pushing: Iterator[bool] = iter(())
         self._planned: list[Incumbent] = []
         self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
 
     def move(self) -> None:
         """Make one move: dispatch once."""
-        if next(self._opening, False):
+        if next(self._opening, False) or next(self._pushing, False):
             return
         step = self.moves % ROUND
         if step == 0 and self.best is not None:
@@ -102,6 +113,13 @@ class Annealing:
         if self._planned or (self.frontier and self.draw.random() < PLANNED / REPEATED):
             self._plan()
             return
+        if self.best is not None and self.best.asked is not None and self.draw.random() < PUSHED:
+            jobs = self.best.asked
+            if self.draw.random() < 0.5:
+                jobs = self._changed(jobs)
+            moved = self._shifted(jobs, self.best.shift)
+            self._pushing = self._pushed(jobs, self.best.order, moved)
+            return
         jobs = self._changed(self.now.jobs)
         order, shift = self.now.order, self.now.shift
         if self.draw.random() < 0.05:
@@ -109,7 +127,12 @@ class Annealing:
         if self.draw.random() < 0.5:
             shift = self._shifted(jobs, shift)
         warmth = WARM * (COLD / WARM) ** (step / ROUND)
-        self._try(Incumbent(0.0, jobs, order, shift), warmth)
+        for _ in range(AGAIN):
+            now = self.now
+            late = self._try(Incumbent(0.0, jobs, order, shift), warmth)
+            if self.now is not now or not late.any():
+                return
+            shift = self._sooner(late, shift)
 
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
         """Try sets to start from, then bisect the demand of the best set that is in time."""
@@ -144,10 +167,28 @@ class Annealing:
                 self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
 
     def _each(self, jobs: Mask) -> Iterator[bool]:
-        """Dispatch some jobs in every order."""
+        """Dispatch some jobs in every order, and then with those first that were late."""
         for order in range(self.trials.orders):
-            self._try(Incumbent(0.0, jobs, order), 0.0)
+            yield from self._pushed(jobs, order)
+
+    def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
+        """Dispatch some jobs again and again, with those sooner that were late, if few."""
+        most, idle = -1.0, 0
+        while idle < TURNS:
+            tried = Incumbent(0.0, jobs, order, shift)
+            late = self._try(tried, 0.0)
             yield True
+            idle = 0 if tried.worth > most else idle + 1
+            most = max(most, tried.worth)
+            if not late.any() or 4 * late.sum() > jobs.sum():
+                return
+            shift = self._sooner(late, shift)
+
+    def _sooner(self, late: Mask, shift: Floats | None) -> Floats:
+        """Move jobs earlier in the order, each by some part of the night."""
+        shifted = np.zeros(len(late)) if shift is None else shift.copy()
+        shifted[late] -= PUSH * self.span * self.draw.random(int(late.sum()))
+        return shifted
 
     def _plan(self) -> None:
         """Dispatch a set worth more than the incumbent, some of them in several orders."""
@@ -189,19 +230,21 @@ class Annealing:
                 likely = weights / weights.sum() * (1 - 1e-6) + 1e-6 / len(there)
                 likely /= likely.sum()
             kept[draw.choice(there, count, replace=False, p=likely)] = False
+            kept = self.trials.closed(kept)
         left = wanted - float(self.demands[kept].sum())
         rooms = self.rooms - self.caps @ kept if len(self.rooms) else self.rooms
         out = np.flatnonzero(~kept & self.trials.able)
         spread = float(draw.choice([0.03, 0.2, 1.0]))
         liked = self.ratio[out] + spread * draw.gumbel(size=len(out))
         for j in out[np.argsort(-liked, kind="stable")].tolist():
-            if self.demands[j] <= left and (
-                not len(rooms) or bool((self.caps[:, j] <= rooms).all())
-            ):
-                kept[j] = True
-                left -= float(self.demands[j])
-                if len(rooms):
-                    rooms = rooms - self.caps[:, j]
+            if kept[j] or self.demands[j] > left:
+                continue
+            added = [i for i in self.trials.needed(j) if not kept[i]]
+            demand, use = float(self.demands[added].sum()), self.caps[:, added].sum(axis=1)
+            if demand <= left and (not len(rooms) or bool((use <= rooms).all())):
+                kept[added] = True
+                left -= demand
+                rooms = rooms - use
         return kept
 
     def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
@@ -214,52 +257,58 @@ class Annealing:
             shifted[some] *= self.span
         return shifted
 
-    def _try(self, tried: Incumbent, warmth: float) -> None:
-        """Dispatch; keep the jobs in time if they are good enough."""
-        earned = self.trials.run(tried.jobs, tried.order, tried.shift)
-        tried.worth, in_time = float(earned.sum()), earned > 0
+    def _try(self, tried: Incumbent, warmth: float) -> Mask:
+        """Dispatch, keep the jobs in time if they are good enough, and return those that were late.
+
+        The worth of what was tried is set.
+        """
+        outcome = self.trials.run(tried.jobs, tried.order, tried.shift)
+        tried.worth, done = float(outcome.earned.sum()), outcome.done
+        late = tried.jobs & ~done
         least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))
         better = self.best is None or tried.worth > self.best.worth * (1 + 1e-12)
         if tried.worth < least and not better:
-            return
-        changed = not np.array_equal(in_time, self.now.jobs)
-        sound = (self.best is None or changed) and self.keeps(in_time)
+            return late
+        changed = not np.array_equal(done, self.now.jobs)
+        sound = (self.best is None or changed) and self.keeps(done)
         if changed and not sound and self.best is not None:
-            return
-        tried.jobs = in_time
+            return late
+        kept = Incumbent(tried.worth, done, tried.order, tried.shift)
         if better and sound:
-            self.best, self.starts, self.fruitless = tried, self.trials.starts, 0
-        self.now = tried
+            kept.played, kept.asked = outcome.played, tried.jobs
+            self.best, self.fruitless = kept, 0
+        self.now = kept
+        return late
 
 
 class FoundSchedule(NamedTuple):
-    """The best schedule that a search has found; tasks of its jobs have finite starts."""
+    """The best schedule that a search has found."""
 
     worth: float  # its reward
     jobs: Ints  # positions of the jobs that it completes
-    starts: Floats  # (tasks,)
+    played: Played
     moves: int  # of all workers
 
 
 @cache
-def compile_kernels(held: bool) -> None:
-    """Run a tiny trial, with releases if `held`, so that compiling is not counted as searching."""
-    jobs = [Job(name=f"j{i}", reward=1.0, release=float(held), stages=((1.0,),)) for i in range(2)]
-    night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
-    trials = Trials(night, ())
-    for order in range(0, trials.orders, 2):
-        trials.run(trials.able, order, None)
-    Frontier(night, trials.able).best(1.0)
+def compile_kernels() -> None:
+    """Run tiny trials, so that compiling is not counted as searching."""
+    for release in (0.0, 1.0):
+        jobs = [Job(name=f"j{i}", reward=1.0, release=release, stages=((1.0,),)) for i in range(2)]
+        night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
+        trials = Trials(night)
+        for order in range(trials.orders):
+            trials.run(trials.able, order, None)
+    Frontier(night, trials.demands, trials.able).best(1.0)
 
 
 def search(
-    night: Instance,
+    trials: Trials,
     run: Run,
     *,
     starts: Iterable[Mask],
     keeps: Callable[[Mask], bool],
     caps: Sequence[tuple[Floats, float]] = (),
-    seats: Sequence[Seats] = (),
     target: float | None = None,
     seconds: float | None = None,
     patience: int = 3_200,
@@ -275,12 +324,12 @@ def search(
     stop = threading.Event()
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
     starts, made = list(starts), list[Annealing]()
-    compile_kernels(bool(seats) or bool((night.releases > 0).any()))
+    compile_kernels()
     failed: list[Exception] = []
 
     def work(seed: int) -> None:
         try:
-            annealing = Annealing(Trials(night, seats), caps, keeps, seed, starts)
+            annealing = Annealing(trials, caps, keeps, seed, starts)
             made.append(annealing)
             while annealing.fruitless < patience and not stop.is_set():
                 best = annealing.best
@@ -308,8 +357,8 @@ def search(
     if failed:
         raise failed[0]
     moves = sum(annealing.moves for annealing in made)
-    sound = [(a.best.worth, a.best.jobs, a.starts) for a in made if a.best is not None]
-    if not sound:
+    sound = [a.best for a in made if a.best is not None]
+    best = max(sound, key=lambda incumbent: incumbent.worth, default=None)
+    if best is None or best.played is None:
         return None
-    worth, jobs, begin = max(sound, key=lambda found: found[0])
-    return FoundSchedule(worth, np.flatnonzero(jobs), begin, moves)
+    return FoundSchedule(best.worth, np.flatnonzero(best.jobs), best.played, moves)

@@ -17,6 +17,7 @@ import numpy as np
 
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice, Row
+from schedopt.formulations.dssp.valleys import Task, in_turn
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
@@ -50,7 +51,10 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
     solution = None
     if decided.best is not None:
         chosen = np.flatnonzero(decided.best[:jobs] == 1).tolist()
-        solution = model.replayed(chosen, starts.begin(decided.best))
+        begin, lengths = starts.begin(decided.best), model.grid.lengths.tolist()
+        tasks = [Task(begin[i], begin[i] + lengths[i], 1, i) for i in starts.of_task]
+        run = [task for task in tasks if starts.job_of[task.position] in chosen]
+        solution = model.placed(chosen, begin, in_turn(sorted(run)))
     result = concluded(
         model,
         solver.noted,
@@ -151,9 +155,9 @@ class Starts:
             columns, sizes = zip(*held, strict=True)
             yield Row(f"{what} at {t}", columns, sizes, upper=capacity)
 
-    def begin(self, values: np.typing.NDArray[np.int8]) -> np.typing.NDArray[np.float64]:
+    def begin(self, values: np.typing.NDArray[np.int8]) -> list[int]:
         """Return when each task starts, in units; 0 for those of no length, or not run."""
-        begins = np.zeros(len(self.model.grid.lengths))
+        begins = [0] * len(self.model.grid.lengths)
         for i, columns in self.of_task.items():
             begins[i] = next((t for t, x in columns.items() if values[x] == 1), 0)
         return begins

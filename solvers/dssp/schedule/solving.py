@@ -12,6 +12,7 @@ import numpy as np
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice
 from schedopt.instances.constraints import Seats
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
@@ -37,30 +38,36 @@ RULED = 2.0
 PATIENCE = 0.25
 """Share of the time limit for the bound."""
 
-MANY = 5_000
-"""Tasks beyond which, under a time limit, CP-SAT is not asked."""
+LONGEST = 20.0
+"""Seconds for the bound where there is no limit."""
+
+WRITING = 3e-4
+"""Seconds that writing the model for CP-SAT takes for each task."""
 
 SHARE = 0.3
-"""The part of the time limit that the search may take where CP-SAT follows."""
+"""The part of the time limit that the search may take where CP-SAT follows, and writing for it."""
 
 
 def search(model: Schedule, given: Given) -> Result | HandOn:
     """Search for a schedule, bounded by the selection that no schedule is better than.
 
     In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
-    to search. CP-SAT goes on where there are few enough tasks, or no time limit.
+    to search. CP-SAT goes on where there is time to write its model.
     """
     began, limits = now(), given.limits
-    relaxed = relaxed_of(model, limits)
+    relaxed = given.more if isinstance(given.more, Result) else relaxed_of(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
         result = told(model, limits, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
-    few = len(model.instance.tasks.lengths) <= MANY
-    most = min(8_000, max(200, 40 * len(model.instance.tasks.lengths))) if few else 3_200
-    target = None if relaxed.bound is None else relaxed.bound / (1 + limits.gap)
-    seconds = seconds_of(model, limits, began, few=few)
+    tasks = len(model.instance.tasks.lengths)
+    few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
     best, interrupted = searched(
-        model, limits, relaxed, seconds=seconds, patience=most, target=target
+        model,
+        limits,
+        relaxed,
+        seconds=seconds_of(model, limits, began, few=few),
+        patience=min(8_000, max(200, 40 * tasks)) if few else 10**9,
+        target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
     )
     result = told(model, limits, best, relaxed.bound, "completed")
     enough = result.gap is not None and result.gap <= limits.gap
@@ -69,7 +76,7 @@ def search(model: Schedule, given: Given) -> Result | HandOn:
         return msgspec.structs.replace(
             result, termination="interrupted" if interrupted and not enough else "optimal"
         )
-    if late or not (few or limits.time_limit is None):
+    if late or not few:
         return msgspec.structs.replace(result, termination="time-limit")
     return HandOn(result, relaxed.bound)
 
@@ -140,9 +147,8 @@ def relaxed_of(model: Schedule, limits: Limits) -> Result:
     from schedopt.formulations.dssp import Selection
 
     selection = bounding_selection(model)
-    if limits.time_limit is not None:
-        limits = replace(limits, time_limit=PATIENCE * limits.time_limit)
-    limits = replace(limits, gap=0.0, watch=None)
+    seconds = LONGEST if limits.time_limit is None else PATIENCE * limits.time_limit
+    limits = replace(limits, time_limit=seconds, gap=0.0, watch=None)
     result = door.solve(selection, limits)
     if result.bound is None and result.termination == "time-limit":  # without rules it is quick
         bare = msgspec.structs.replace(selection.instance, constraints=())
@@ -155,7 +161,7 @@ def seconds_of(model: Schedule, limits: Limits, began: float, *, few: bool) -> f
     """Return the seconds for the search: a share of those left where CP-SAT follows."""
     if limits.time_limit is None:
         return None
-    written = 0.05 + 2e-5 * len(model.instance.tasks.lengths)  # what writing the result takes
+    written = 0.05 + 3e-6 * len(model.instance.tasks.lengths)  # what writing the result takes
     left = limits.time_limit - (now() - began) - written
     return max(0.0, min(left, SHARE * limits.time_limit) if few else left)
 
@@ -171,17 +177,18 @@ def searched(
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
     from schedopt.solvers.dssp.schedule.search import search as by_trials
+    from schedopt.solvers.dssp.schedule.trial import Trials
 
     if not model.instance.jobs:
         return None, False
     run = Run(limits)
+    trials = Trials(model.instance, model.seats, worthless=bool(model.ruled))
     best = by_trials(
-        model.instance,
+        trials,
         run,
         starts=[*_starts(model, relaxed), *_ruled_starts(model, limits)],
         keeps=_keeper(model),
         caps=_caps(model),
-        seats=model.seats,
         target=target,
         seconds=seconds,
         patience=patience,
@@ -189,7 +196,7 @@ def searched(
     )
     if best is None:
         return None, run.interrupted
-    return model.replayed(best.jobs.tolist(), best.starts), run.interrupted
+    return best.played.schedule(model.instance, best.jobs.tolist()), run.interrupted
 
 
 def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
@@ -199,7 +206,8 @@ def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
         yield night.in_time.copy()
         return
     chosen = np.array([night.index[name] for name in relaxed.solution.selected], dtype=np.int64)
-    demands, room = night.tasks.demands, night.processors * night.horizon
+    demands = night.tasks.demands * [job.processors for job in night.jobs]
+    room = float(night.machine.total.until(as_written(night.horizon)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.nan_to_num(night.rewards / demands, nan=np.inf, posinf=np.inf)
     by_ratio = chosen[np.argsort(-ratio[chosen], kind="stable")]

@@ -3,70 +3,143 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance
+from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
-
-if TYPE_CHECKING:
-    from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record
+from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
+from schedopt.solvers.dssp.schedule.processors import Played
+from schedopt.solvers.dssp.schedule.simulation_kernels import Play, simulate
+from schedopt.solvers.dssp.schedule.site import NEAR, is_plain, kinds_of, with_seats
 
 Mask = NDArray[np.bool_]
+NOTHING = np.empty(0)
+FEW = 4
+"""Tasks of a kind, on average, from which on kinds are simulated and not tasks."""
+
+
+class Outcome(NamedTuple):
+    """What came of a trial."""
+
+    earned: Floats  # by each job, (jobs,)
+    done: Mask  # the jobs that complete while they are paid
+    played: Played
 
 
 class Trials:
     """Dispatches sets of jobs, compiled, and says what each job earns.
 
-    The task with the least time to spare on the way to its job's deadline goes first, or that of
-    the job with the least such time from its start; jobs may be moved later or earlier. In some of
-    the `orders` the last tasks are packed (see `packing_kernels`), where there are no releases, no
-    seats, and nothing is paid for what is late. `able` are the jobs that could be in time by
-    themselves, and earn something.
+    The task with the least time to spare on the way to its job's deadline, and to those of jobs
+    that wait for it, goes first, or that of the job with the least such time from its start; jobs
+    may be moved later or earlier. Other `orders` are those of dispatchers. In some the last tasks
+    are packed (see `packing_kernels`), where tasks wait for processors alone, which are there all
+    the time, and nothing is paid for what is late. A job that can no longer be in time is given up.
+
+    `able` are the jobs that could be in time by themselves, and earn something, or are waited for
+    by such; all that could be where `worthless` ones count too.
     """
 
-    def __init__(self, night: Instance, seats: Sequence[Seats]) -> None:
-        from schedopt.solvers.dssp.schedule import dispatch_kernels
-
-        self.night, self.tasks = night, night.tasks
-        tasks, names = self.tasks, [job.name for job in night.jobs]
-        rows = [[rule.use.get(name, 0) for name in names] for rule in seats]
-        use = np.array(rows, dtype=np.int64).reshape(len(seats), len(names))
-        capacity = np.array([rule.capacity for rule in seats], dtype=np.int64)
+    def __init__(
+        self,
+        night: Instance,
+        seats: Sequence[Seats] = (),
+        *,
+        able: Mask | None = None,
+        worthless: bool = False,
+    ) -> None:
+        self.night, tasks = night, night.tasks
+        self.site = with_seats(night, seats)
+        self._order = order_of(-tasks.lengths, tasks.first_task)
+        lengths = tasks.lengths[self._order]
         paths = tasks.remaining_paths[tasks.first_stage[:-1]]
-        due = night.deadlines
-        self._order = dispatch_kernels.order_of(-tasks.lengths, tasks.first_task)
-        by_task = due[tasks.job_of] - (tasks.lengths + tasks.following_paths[tasks.stage_of])
-        by_job = due[tasks.job_of] - paths[tasks.job_of]
-        self._keys = [by_task[self._order], by_job[self._order]]
-        self._dispatch = dispatch_kernels.Dispatch(
-            tasks.lengths[self._order],
+        last, due = night.deadlines + night.delay, night.deadlines.copy()
+        self.demands = tasks.demands * [job.processors for job in night.jobs]
+        self.before = [[night.index[name] for name in job.after] for job in night.jobs]
+        held = np.asarray((self.site.use <= self._most()).all(axis=1))
+        fits: Mask = held[self.site.class_of]
+        fits &= night.releases + paths <= last * NEAR
+        fits &= fits if able is None else able
+        self.able = fits & (worthless | (night.rewards > 0))
+        self._waiting: list[int] = []  # jobs that wait for others, these first
+        if any(self.before):
+            self._close(fits, due, paths)
+        following = tasks.following_paths[tasks.stage_of]
+        latest = (last * NEAR)[tasks.job_of] - following - tasks.lengths
+        kinds = kinds_of(tasks, lengths, None)
+        first = kinds.first[:-1]
+        self._kinds = kinds._replace(latest=latest[self._order][first])
+        slack = due[kinds.job_of] - following[self._order][first] - kinds.lengths
+        by_job = [
+            due - paths,
+            *map(self._ranked, (-night.rewards / np.maximum(self.demands, 1e-300), -paths)),
+            *map(self._ranked, (self.demands, -night.rewards, due)),
+        ]
+        self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
+        self._end = float(last.max(initial=0.0)) * NEAR * NEAR
+        plain = is_plain(self.site)
+        self._dispatch = Dispatch(
+            lengths,
             tasks.first_task,
             tasks.first_stage,
-            min(night.processors, max(1, len(tasks.lengths))),
-            night.releases.copy(),  # numba compiles anew for arrays that nobody may change
-            capacity,
-            use,
+            min(int(self.site.there[0]), max(1, len(lengths))) if plain else 0,
         )
-        held = bool(len(seats)) or bool((night.releases > 0).any())
-        plain = not held and len(night.late) < 2 and len(tasks.lengths) > 0
-        self._packing = Packing(night, self._order) if plain else None
-        self.orders = len(self._keys) * (1 + len(TAILS) * plain)
-        self._job_of = tasks.job_of[self._order]
-        self._starts = np.full(len(tasks.lengths), np.inf)  # what is never run never starts
-        self._places = np.zeros(len(tasks.lengths), dtype=np.int64)
-        self._limit = due * (1 + 1e-11)
-        fits = (use <= capacity[:, None]).all(axis=0)
-        last = night.deadlines + night.delay
-        self.able: Mask = (
-            fits & (night.rewards > 0) & (night.releases + paths <= last * (1 + 1e-11))
-        )
+        self._by_task = plain and lengths.all() and len(first) * FEW > len(lengths)
+        self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
+        packs = plain and len(night.late) < 2 and len(lengths) > 0
+        self._packing = Packing(night, self._order) if packs else None
+        self._plans: list[tuple[int, float | None]] = [(0, None), (1, None)]
+        self._plans += [(key, tail) for tail in TAILS for key in (0, 1) if packs]
+        self._plans += [(key, None) for key in range(2, len(self._keys))]
+        self.orders = len(self._plans)
 
-    def run(self, jobs: Mask, order: int, shift: Floats | None) -> Floats:
-        """Dispatch some jobs, and return what each earns, shape (jobs,).
+    def _most(self) -> Ints:
+        """Return the most that there ever is of each amount."""
+        first = self.site.first_level.tolist()
+        most = [self.site.level[a:b].max() for a, b in pairwise(first)]
+        return np.array(most, dtype=np.int64)
+
+    def _ranked(self, key: Floats) -> Floats:
+        """Return ranks, from 0 to the last deadline."""
+        rank = np.empty(len(key))
+        rank[np.argsort(key, kind="stable")] = np.arange(len(key))
+        return rank * (float(self.night.deadlines.max(initial=1.0)) / max(1, len(key)))
+
+    def _close(self, fits: Mask, due: Floats, paths: Floats) -> None:
+        """Take jobs that wait for others with these, which are then due before."""
+        order = in_order(self.night.jobs, self.night.index)[0]
+        self._waiting = [j for j in order if self.before[j]]
+        for j in self._waiting:
+            fits[j] &= all(fits[i] for i in self.before[j])
+            self.able[j] &= fits[j]
+        for j in reversed(self._waiting):
+            for i in self.before[j] if self.able[j] else ():
+                self.able[i] = True
+                due[i] = min(due[i], due[j] - paths[j])
+
+    def closed(self, jobs: Mask) -> Mask:
+        """Return jobs without those that wait for others."""
+        kept = jobs
+        for j in self._waiting:
+            if kept[j] and not kept[self.before[j]].all():
+                kept = kept.copy() if kept is jobs else kept
+                kept[j] = False
+        return kept
+
+    def needed(self, j: int) -> list[int]:
+        """Return a job and all that it waits for."""
+        found = [j]
+        for i in found:
+            found += [other for other in self.before[i] if other not in found]
+        return found
+
+    def run(self, jobs: Mask, order: int, shift: Floats | None) -> Outcome:
+        """Dispatch some jobs, and return what each earns.
 
         Parameters
         ----------
@@ -76,38 +149,42 @@ class Trials:
         shift : ndarray of float, shape (jobs,), optional
             By how much each job is put off in it.
         """
-        from schedopt.solvers.dssp.schedule import dispatch_kernels, held_kernels
-
-        keys = self._keys[order % len(self._keys)]
+        which, tail = self._plans[order]
+        keys, night = self._keys[which], self.night
         if shift is not None:
-            keys = keys + shift[self._job_of]
+            keys = keys + shift[self._kinds.job_of]
         some: Ints = np.flatnonzero(jobs)
-        completion = np.full(len(self.night.jobs), np.nan)
-        record = dispatch_kernels.Record(self._starts, self._places, completion)
-        how = order // len(self._keys)
-        if how and self._packing:
-            self._packing.run(self._dispatch, keys, some, record, TAILS[how - 1])
+        completion = np.full(len(night.jobs), np.nan)
+        starts, history = np.full(len(self._dispatch.lengths), np.nan), None
+        main = night.tasks.first_stage[:-1]
+        if tail is not None and self._packing:
+            starts[:] = np.inf
+            record = Record(starts, completion)
+            self._packing.run(self._dispatch, keys[self._kind_of], some, record, tail)
+        elif self._by_task:
+            record = Record(starts, completion)
+            by_key(self._dispatch, keys[self._kind_of], some, record, self._end, main)
         else:
-            held_kernels.by_least_key(self._dispatch, keys, some, record)
-        return self._earned(completion)
+            some = some[np.argsort(night.releases[some], kind="stable")]
+            kinds, play = self._kinds._replace(keys=keys), Play(self._end, main, NOTHING)
+            history = simulate(self.site, kinds, some, play, (starts, completion))
+        in_order = np.empty_like(starts)
+        in_order[self._order] = starts
+        played = Played(
+            in_order, completion, self._dispatch.lengths, keys[self._kind_of], self._order, history
+        )
+        return self._outcome(played)
 
-    def _earned(self, completion: Floats) -> Floats:
-        night = self.night
-        part = (completion <= self._limit).astype(np.float64)
+    def _outcome(self, played: Played) -> Outcome:
+        """Return what jobs earn."""
+        night, completion = self.night, played.completion
+        in_time, delay = completion <= night.deadlines * NEAR, completion - night.deadlines
+        part = in_time.astype(np.float64)
         if len(night.late) > 1:
             delays, paid = np.array(night.late).T
-            delay = completion - night.deadlines
-            late = np.interp(delay, delays, paid, right=0.0)
-            part = np.where(delay > delays[-1], 0.0, np.where(part == 1.0, 1.0, late))
-            part = np.nan_to_num(part, nan=0.0)
-        return np.asarray(part * night.rewards, dtype=np.float64)
-
-    @property
-    def starts(self) -> Floats:
-        """When each task started in the last trial, in the file's order."""
-        in_order = np.empty_like(self._starts)
-        in_order[self._order] = self._starts
-        return in_order
+            late = np.where(delay > delays[-1], 0.0, np.interp(delay, delays, paid))
+            part = np.nan_to_num(np.where(in_time, 1.0, late), nan=0.0)
+        return Outcome(part * night.rewards, in_time | (delay <= night.delay), played)
 
 
 LIGHT = 0.1

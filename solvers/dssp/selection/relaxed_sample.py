@@ -52,9 +52,10 @@ class Relaxation:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
         self.rows, self.room = _planned(program, self.at)
-        tight = [row for row in sample.rows if _total(row, sample) > row.room > 0]
-        tight.sort(key=lambda row: -_total(row, sample) / row.room)
-        self.asked = [_asked(row, sample, self.at) for row in tight[:PRICED]]
+        self.crowded = [row for row in sample.rows if _total(row, sample) > row.room]
+        self.crowded.sort(key=lambda row: -_total(row, sample) / row.room if row.room > 0 else 1.0)
+        tight = [row for row in self.crowded[:PRICED] if row.room > 0]
+        self.asked = [_asked(row, sample, self.at) for row in tight]
         self.tail = float((1 - sample.measure.level) * sample.count)
         self.possible = self.fits.sum(axis=0) >= sample.least  # else it has no chance
 

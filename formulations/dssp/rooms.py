@@ -1,0 +1,265 @@
+"""The machine of a schedule: piles of processors, and what running tasks hold.
+
+Each valley of a pool's profile is a cumulative of its own, and a task takes its processors from
+some of them: see `valleys`. Nearly always there is one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain, pairwise
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from schedopt.formulations.dssp.grid import LARGEST, whole_rows
+from schedopt.formulations.dssp.selection import Selection
+from schedopt.formulations.dssp.valleys import Task, cuts, numbered
+from schedopt.instances.decimals import as_written, lowest
+from schedopt.instances.dssp import Scheduled, bounding
+from schedopt.instances.dssp.machine import Steps
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+    from schedopt.formulations.protocol import Hints, Value, Variable
+
+Schedule = Any
+"""`schedule.Schedule`, which this states a part of."""
+SHIFTED = 100_000
+"""Most tasks, times the changes of all amounts, for which each is moved to its earliest start."""
+
+
+@dataclass
+class Room:
+    """An amount over time, in integer units, and what tasks take of it, each by its position.
+
+    ``literals`` tell whether a task takes anything; of those without one its job's does.
+    ``numbers`` are those of the processors, where it is of these.
+    """
+
+    there: Steps
+    asked: dict[int, Any]
+    literals: dict[int, Variable] = field(default_factory=dict)
+    numbers: range = range(0)
+
+    def between(self, low: int, high: int) -> Steps:
+        """Return what there is above a level and up to another."""
+        return self.there.mapped(
+            lambda amount: min(max(amount, Fraction(low)), Fraction(high)) - low
+        )
+
+    def taken(self, value: Value) -> dict[int, int]:
+        """Return what each task takes, if its job is run."""
+        numbers = {k: y if isinstance(y, int) else round(value(y)) for k, y in self.asked.items()}
+        absent = {k for k, literal in self.literals.items() if value(literal) < 0.5}
+        return {k: number for k, number in numbers.items() if number and k not in absent}
+
+
+class Rooms:
+    """States the constraints of the machine on a schedule, and decodes the schedule."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule, self.night, self.grid = schedule, schedule.instance, schedule.grid
+        self.tasks = schedule._task_of
+        self.rooms: list[Room] = []
+        self.pools: list[list[Room]] = []  # the valleys of each
+        self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
+
+    def _whole(self, there: Steps, unit: int | Fraction = 1) -> Steps:
+        """Return an amount in integers; what is away for part of a unit counts as away."""
+        scale, last = Fraction(self.grid.scale), Fraction(self.grid.horizon + 1)
+        spans = [
+            (
+                floor(min(last, start * scale)),
+                ceil(last if end is None else min(last, end * scale)),
+                floor(amount * unit),
+            )
+            for start, end, amount in there.spans()
+        ]
+        cuts = sorted({time for a, b, _ in spans for time in (a, b)})
+        least = [floor(there.most * unit)] * (len(cuts) - 1)
+        for a, b, amount in spans:
+            for i in range(bisect_left(cuts, a), bisect_left(cuts, b)):
+                least[i] = min(least[i], amount)
+        return Steps(tuple(map(Fraction, cuts[:-1])), tuple(map(Fraction, least)))
+
+    def state(self) -> None:
+        """State all of it."""
+        from ortools.sat.python import cp_model
+
+        schedule, model, jobs = self.schedule, self.schedule.model, self.night.jobs
+        of_job: dict[int, dict[int, int]] = defaultdict(dict)
+        for k, j in enumerate(schedule._job_of):
+            of_job[j][k] = jobs[j].processors
+        self._processors({k: wide for mine in of_job.values() for k, wide in mine.items()})
+        for name, there in self.night.machine.resources.items():
+            self._resource(name, there)
+        for j, mine in of_job.items():
+            if (most := jobs[j].max_processors) is not None:
+                self._hold(Room(Steps.of(most), dict(mine)))
+        above = Selection(msgspec.structs.replace(bounding(self.night), constraints=()))
+        for closed in np.flatnonzero(~above.open).tolist():
+            model.add(schedule._x[closed] == 0)
+        for whole in (whole for row in above.capacity for whole in whole_rows(row)):
+            if whole.exact and whole.upper is not None:  # implied
+                x = [schedule._x[j] for j in whole.jobs]
+                body = cp_model.LinearExpr.weighted_sum(x, list(whole.coefficients))
+                model.add(body <= whole.upper)
+
+    def _processors(self, wide: dict[int, int]) -> None:
+        """State that tasks find processors of one pool, and choose the pool and its valleys."""
+        schedule, model, machine = self.schedule, self.schedule.model, self.night.machine
+        literals: dict[str, dict[int, Variable]] = {name: {} for name in machine.pools}
+        for k, j in enumerate(schedule._job_of):
+            pools, x = machine.of_job(self.night.jobs[j]), self._job(k)
+            own = [x] if len(pools) == 1 else [model.new_bool_var(f"{k} on {p}") for p in pools]
+            for name, literal in zip(pools, own, strict=True):
+                literals[name][k] = literal
+            if len(pools) > 1:
+                model.add(sum(own) == x)
+        first = 0
+        for name, there in machine.pools.items():
+            mine = literals[name]
+            asked = {k: wide[k] for k in mine}
+            whole = Room(self._whole(there), asked, mine)
+            whole.there = whole.between(0, sum(asked.values()))
+            levels = [*cuts(map(int, whole.there.amounts)), int(whole.there.most)]
+            valleys = [
+                Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
+                for low, high in pairwise(levels)
+            ]
+            first += int(there.most)
+            valleys[-1].numbers = range(valleys[-1].numbers.start, first)
+            self._hold(whole)
+            if len(valleys) > 1:
+                for valley in valleys:
+                    for k in mine:
+                        most = min(wide[k], int(valley.there.most))
+                        valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.numbers}")
+                    self._hold(valley)
+                for k, literal in mine.items():
+                    model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)
+            self.pools.append(valleys)
+        if len(machine.pools) > 1:  # implied
+            self._hold(Room(self._whole(machine.total), wide))
+
+    def _resource(self, name: str, there: Steps) -> None:
+        job_of, jobs = self.schedule._job_of, self.night.jobs
+        held = {k: as_written(jobs[j].holds.get(name, 0.0)) for k, j in enumerate(job_of)}
+        unit = lowest([*held.values(), *there.amounts])[1]
+        if there.most * unit > LARGEST:  # in larger units, rounded to be on the safe side
+            unit = Fraction(LARGEST, ceil(there.most))
+            self.schedule.exact = False
+        asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
+        self._hold(Room(self._whole(there, unit), dict(asked)))
+
+    def _hold(self, room: Room) -> None:
+        """State that concurrent tasks take no more than there is."""
+        if not room.asked:
+            return
+        self.rooms.append(room)
+        model, most, last = self.schedule.model, room.there.most, self.grid.horizon + 1
+        spans = [self._interval(k, room.literals.get(k)) for k in room.asked]
+        sizes = [*room.asked.values()]
+        for start, end, amount in room.there.spans():
+            if amount < most:
+                long = int((last if end is None else end) - start)
+                spans.append(model.new_fixed_size_interval_var(int(start), long, f"away[{start}]"))
+                sizes.append(int(most - amount))
+        model.add_cumulative(spans, sizes, int(most))
+
+    def _job(self, k: int) -> Variable:
+        """Return whether a task's job is run."""
+        return self.schedule._x[self.schedule._job_of[k]]
+
+    def _interval(self, k: int, literal: Variable | None) -> cp_model.IntervalVar:
+        """Return the interval of a task, where a literal, or else its job's, says that it is."""
+        schedule, i = self.schedule, self.tasks[k]
+        if literal is None or literal is self._job(k):
+            interval: cp_model.IntervalVar = schedule._intervals[k]
+            return interval
+        key = k, literal.index
+        if key not in self._optional:
+            self._optional[key] = schedule.model.new_optional_fixed_size_interval_var(
+                schedule._starts[i], int(self.grid.lengths[i]), literal, f"task[{i}] on a pool"
+            )
+        return self._optional[key]
+
+    def hint(self, on: Mapping[int, Sequence[int]]) -> Hints:
+        """Yield which pools, and how many of which of their valleys, tasks take."""
+        for valleys in self.pools:
+            for k, literal in valleys[0].literals.items():
+                numbers = on.get(self.tasks[k], ())
+                taken = [sum(map(valley.numbers.__contains__, numbers)) for valley in valleys]
+                if literal is not self._job(k):
+                    yield literal, float(sum(taken) > 0)
+                for valley, many in zip(valleys, taken, strict=True):
+                    if len(valleys) > 1:
+                        yield valley.asked[k], float(min(many, int(valley.there.most)))
+
+    def decode(self, value: Value) -> Scheduled:
+        """Turn values of the variables into a schedule, with tasks moved forward where possible."""
+        schedule = self.schedule
+        run = [j for j, x in enumerate(schedule._x) if value(x) > 0.5]
+        begin = [s if isinstance(s, int) else round(value(s)) for s in schedule._starts]
+        order = [k for k in range(len(self.tasks)) if schedule._job_of[k] in set(run)]
+        order.sort(key=lambda k: (begin[self.tasks[k]], self.tasks[k]))
+        changes = sum(len(room.there.times) for room in self.rooms)
+        if len(order) * changes <= SHIFTED and not schedule.changed:
+            begin = self._forward(begin, order, [room.taken(value) for room in self.rooms])
+        on: dict[int, tuple[int, ...]] = {}
+        for valley in chain(*self.pools):
+            part = valley.taken(value)
+            tasks = [
+                Task(begin[i], begin[i] + int(self.grid.lengths[i]), part[k], i)
+                for k, i in ((k, self.tasks[k]) for k in order if k in part)
+            ]
+            for i, numbers in numbered(valley.there, tasks).items():
+                on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
+        found: Scheduled = schedule.placed(run, begin, on)
+        return found
+
+    def _forward(
+        self, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
+    ) -> list[int]:
+        """Return starts no later than those given, each the earliest that keeps their order.
+
+        None of those before a task starts later than it did, so where it started it finds room.
+        """
+        names = [self.night.jobs[j].name for j in self.schedule._job_of]
+        seats = self.schedule.seats
+        there = [room.there for room in self.rooms] + [Steps.of(rule.capacity) for rule in seats]
+        needs = [*taken, *({k: r.use.get(n, 0) for k, n in enumerate(names)} for r in seats)]
+        times = [[*map(int, steps.times)] for steps in there]
+        begin, ended, running, now = list(begin), dict[int, int](), list[tuple[int, int]](), 0
+
+        def fits(u: int, need: int, end: int) -> bool:
+            first = bisect_right(times[u], now) - 1
+            for at, amount in zip(times[u][first:], there[u].amounts[first:], strict=True):
+                if at >= end:
+                    break
+                held = sum(needs[u].get(k, 0) for until, k in running if until > max(at, now))
+                if held + need > amount:
+                    return False
+            return True
+
+        for k in order:
+            i = self.tasks[k]
+            stage, length = int(self.night.tasks.stage_of[i]), int(self.grid.lengths[i])
+            mine = [(u, need) for u, asked in enumerate(needs) if (need := asked.get(k, 0))]
+            now = max(now, self.schedule.opens(stage, ended))
+            while now < begin[i] and not all(fits(u, need, now + length) for u, need in mine):
+                later = [time for time, _ in running if time > now]
+                later += [t for u, _ in mine for t in times[u][bisect_right(times[u], now) :][:1]]
+                now = min([begin[i], *later])
+            begin[i], ended[stage] = now, max(ended.get(stage, 0), now + length)
+            running = [(until, other) for until, other in running if until > now]
+            running.append((now + length, k))
+        return begin

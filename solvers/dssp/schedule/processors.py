@@ -1,0 +1,143 @@
+"""Which processors simulated tasks stand on, told in one pass over what has started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from schedopt.instances.dssp import Scheduled, scheduled
+from schedopt.solvers.compiling import njit, small
+from schedopt.solvers.dssp.schedule.dispatch_kernels import (
+    SMALL,
+    Dispatch,
+    Record,
+    by_key,
+    order_of,
+)
+from schedopt.solvers.dssp.schedule.simulation_kernels import History, Play, simulate
+from schedopt.solvers.dssp.schedule.site import is_plain, kinds_of, site_of
+from schedopt.solvers.kernels.heap import pop, push
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from schedopt.instances.dssp import Instance
+    from schedopt.instances.dssp.planned import Floats, Ints
+
+
+class Played(NamedTuple):
+    """The outcome of a simulation; NaN of what is not run, or never completes."""
+
+    starts: Floats  # when each task starts, shape (tasks,)
+    completion: Floats  # when each job completes, shape (jobs,)
+    lengths: Floats  # of tasks in the order in which stages hand them out
+    keys: Floats  # the same
+    order: Ints | None  # this order, if it is not the file's
+    history: History | None  # what started; None where tasks take a processor each, of one layer
+
+    def processors(self, night: Instance) -> dict[int, tuple[int, ...]]:
+        """Return the processors of each task that has started and takes some time.
+
+        Of a layer the idle ones of the lowest numbers are taken first.
+        """
+        history = self._each() if self.history is None else self.history
+        layers = night.machine.layers
+        first = np.array([layer.first for layer in layers], dtype=np.int64)
+        ends = history.starts + self.lengths[history.first]
+        flat = _numbers(first, ends, history).tolist()
+        job_of, at, found = night.tasks.job_of, 0, dict[int, tuple[int, ...]]()
+        order = np.arange(len(self.starts)) if self.order is None else self.order
+        width = [night.jobs[j].processors for j in job_of[order[history.first]].tolist()]
+        lines = zip(history.first, history.tasks, history.processors, width, strict=True)
+        for first, tasks, taken, wide in lines:
+            for i, task in enumerate(order[first : first + tasks].tolist()):
+                found[task] = tuple(flat[at + i * wide : at + (i + 1) * wide])
+            at += taken
+        return found
+
+    def _each(self) -> History:
+        """Return the history of tasks that start one by one."""
+        starts = self.starts if self.order is None else self.starts[self.order]
+        run = np.flatnonzero(np.isfinite(starts) & (self.lengths > 0))
+        some = run[np.lexsort((self.keys[run], starts[run]))]
+        ones = np.ones(len(some), np.int64)
+        return History(starts[some], some, ones, np.zeros(len(some), np.int64), ones)
+
+    def schedule(self, night: Instance, jobs: Iterable[int], fill: float = 1.0) -> Scheduled:
+        """Return the solution record of some jobs that complete."""
+        on = self.processors(night)
+        places = np.zeros(len(self.starts), dtype=np.int64)
+        places[list(on)] = [own[0] for own in on.values()]
+        several = {task: own for task, own in on.items() if len(own) > 1}
+        return scheduled(night, jobs, self.starts, places, fill, several=several)
+
+
+def played(
+    night: Instance,
+    jobs: Ints,
+    keys: Floats,
+    *,
+    by_task: bool,
+    clocks: Floats,
+    lengths: Floats | None = None,
+) -> Played:
+    """Simulate some jobs, with a key for each task: see `policies.dssp.dispatch.play`.
+
+    `by_task`: whether tasks of one stage may have different keys.
+    """
+    tasks = night.tasks
+    lengths = tasks.lengths if lengths is None else lengths
+    order = order_of(keys, tasks.first_task) if by_task else None
+    if order is not None:
+        lengths, keys = lengths[order], keys[order]
+    starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
+    site, main, history = site_of(night), tasks.first_stage[:-1], None
+    if len(clocks) == 0 and is_plain(site) and lengths.all():
+        processors = min(int(site.there[0]), max(1, len(lengths)))
+        dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
+        by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, main)
+    else:
+        kinds = kinds_of(tasks, lengths, keys)
+        by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
+        history = simulate(
+            site, kinds, by_release, Play(np.inf, main, clocks), (starts, completion)
+        )
+    if order is not None:
+        starts, in_order = np.empty_like(starts), starts
+        starts[order] = in_order
+    return Played(starts, completion, lengths, keys, order, history)
+
+
+@njit(cache=True, nogil=True, plain=small(SMALL, 4))
+def _numbers(first: Ints, ends: Floats, history: History) -> Ints:
+    """Return the processors of each line, line after line: the idle ones of the lowest numbers."""
+    starts, layers, processors = history.starts, history.layers, history.processors
+    taken = np.zeros(len(first) + 1, np.int64)
+    for line in range(len(starts)):
+        taken[layers[line] + 1] += processors[line]
+    offset = np.cumsum(taken)
+    numbers, begin = np.empty(offset[-1], np.int64), np.empty(len(starts), np.int64)
+    keys, idle = np.empty(offset[-1]), np.empty(offset[-1], np.int64)
+    back, fresh = np.zeros(len(first), np.int64), first.copy()
+    times, busy, running, at = np.empty(len(starts)), np.empty(len(starts), np.int64), 0, 0
+    for line in range(len(starts)):
+        while running > 0 and times[0] <= starts[line]:
+            other = busy[0]
+            running = pop(times, busy, running)
+            layer = layers[other]
+            own, items = keys[offset[layer] :], idle[offset[layer] :]
+            for i in range(begin[other], begin[other] + processors[other]):
+                back[layer] = push(own, items, back[layer], float(numbers[i]), numbers[i])
+        layer, begin[line] = layers[line], at
+        own, items = keys[offset[layer] :], idle[offset[layer] :]
+        for i in range(at, at + processors[line]):
+            if back[layer] > 0:
+                numbers[i] = items[0]
+                back[layer] = pop(own, items, back[layer])
+            else:
+                numbers[i] = fresh[layer]
+                fresh[layer] += 1
+        at += processors[line]
+        running = push(times, busy, running, ends[line], line)
+    return numbers

@@ -1,0 +1,192 @@
+"""The machine, what jobs need of it, and their tasks, as flat arrays for the simulator.
+
+Seats are amounts like resources, and all amounts are whole numbers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from schedopt.instances.constraints import Seats
+from schedopt.instances.decimals import as_written, lowest
+from schedopt.instances.dssp.machine import Steps
+from schedopt.instances.dssp.planned import Floats, Ints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from schedopt.instances.dssp import Instance, Tasks
+
+NEAR = 1 + 1e-11
+"""Relative rounding allowed to a task that ends just after its processor leaves, or is due."""
+LARGEST = 1 << 60
+"""Largest amount in whole units; what is larger is rounded to be on the safe side."""
+
+
+class Site(NamedTuple):
+    """A machine, and what jobs need of it, whatever their lengths and keys are."""
+
+    changes: Floats  # when something changes
+    first_layer: Ints  # of each pool, (pools + 1,)
+    first_step: Ints  # of each layer, (layers + 1,)
+    step_times: Floats  # (steps,)
+    there: Ints  # processors of the layer from then on, (steps,)
+    stays: Floats  # until when they stay; -1 where there are none, (steps,)
+    first_level: Ints  # of each amount, (amounts + 1,)
+    level_times: Floats  # (levels,)
+    level: Ints  # how much there is from then on, (levels,)
+    width: Ints  # processors of a task, (classes,)
+    use: Ints  # what a task holds, (classes, amounts)
+    first_pool: Ints  # (classes + 1,)
+    pools: Ints  # those of each class, in the file's order
+    class_of: Ints  # (jobs,)
+    most: Ints  # processors that a job may hold, (jobs,)
+    releases: Floats  # (jobs,)
+    due: Floats  # (jobs,)
+    delay: float  # the longest that is paid for
+    end: float  # after which nothing runs
+    predecessors: Ints  # how many, (jobs,)
+    first_successor: Ints  # (jobs + 1,)
+    successors: Ints
+
+
+class Kinds(NamedTuple):
+    """Kinds of tasks, in the order in which jobs and stages hand them out."""
+
+    first: Ints  # task of each, in that order, (kinds + 1,)
+    lengths: Floats  # (kinds,)
+    keys: Floats  # (kinds,)
+    latest: Floats  # when it starts at the latest: after that its job is given up, (kinds,)
+    job_of: Ints  # (kinds,)
+    stage_of: Ints  # (kinds,)
+    first_kind: Ints  # of each stage, (stages + 1,)
+    first_stage: Ints  # of each job, (jobs + 1,)
+
+
+def site_of(night: Instance) -> Site:
+    """Return the machine of an instance with its seats; it is kept with the instance."""
+    found: Site | None = vars(night).get("_site")
+    if found is None:
+        own = [rule for rule in night.constraints if isinstance(rule, Seats)]
+        found = vars(night)["_site"] = with_seats(night, own)
+    return found
+
+
+def with_seats(night: Instance, seats: Sequence[Seats]) -> Site:
+    """Return the machine of an instance with some seats in place of its own."""
+    machine, jobs = night.machine, night.jobs
+    amounts = [*machine.resources.values()]
+    needs = [[as_written(job.holds.get(n, 0.0)) for n in machine.resources] for job in jobs]
+    uses = [
+        *(_in_units(there, [n[i] for n in needs]) for i, there in enumerate(amounts)),
+        *(([rule.capacity], [rule.use.get(job.name, 0) for job in jobs]) for rule in seats),
+    ]
+    times = [*(list(map(float, there.times)) for there in amounts), *([0.0] for _ in seats)]
+    layers, pools = machine.layers, list(machine.pools)
+    classes: dict[tuple[Any, ...], int] = {}
+    class_of = [
+        classes.setdefault(
+            (
+                job.processors,
+                tuple(map(pools.index, machine.of_job(job))),
+                *(u[j] for _, u in uses),
+            ),
+            len(classes),
+        )
+        for j, job in enumerate(jobs)
+    ]
+    after: list[list[int]] = [[] for _ in jobs]
+    for j, job in enumerate(jobs):
+        for name in job.after:
+            after[night.index[name]].append(j)
+    changes = {float(time) for layer in layers for time in layer.there.times}
+    return Site(
+        np.array(sorted(changes.union(*times, [0.0]))),
+        _firsts([[layer for layer in layers if layer.pool == pool] for pool in pools]),
+        _firsts([layer.there.times for layer in layers]),
+        _flat([layer.there.times for layer in layers], float),
+        _flat([layer.there.amounts for layer in layers], int),
+        _flat([_stays(layer.there) for layer in layers], float),
+        _firsts(times),
+        _flat(times, float),
+        _flat([there for there, _ in uses], int),
+        np.array([key[0] for key in classes], dtype=np.int64),
+        np.array([key[2:] for key in classes], dtype=np.int64).reshape(len(classes), len(uses)),
+        _firsts([key[1] for key in classes]),
+        _flat([key[1] for key in classes], int),
+        np.array(class_of, dtype=np.int64),
+        np.array([job.max_processors or LARGEST for job in jobs], dtype=np.int64),
+        night.releases.copy(),  # numba compiles anew for arrays that nobody may change
+        night.deadlines.copy(),
+        night.delay,
+        np.inf if night.end is None else night.end,
+        np.array([len(job.after) for job in jobs], dtype=np.int64),
+        _firsts(after),
+        _flat(after, int),
+    )
+
+
+def _in_units(there: Steps, needs: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """Return an amount, and what each job holds of it, in whole units."""
+    unit = min(lowest([*needs, *there.amounts])[1], LARGEST / max(there.most, Fraction(1)))
+    return [floor(a * unit) for a in there.amounts], [min(ceil(n * unit), LARGEST) for n in needs]
+
+
+def _stays(there: Steps) -> list[float]:
+    """Return until when what there is from each time on stays."""
+    until, found = float("inf"), list[float]()
+    for time, amount in zip(there.times[::-1], there.amounts[::-1], strict=True):
+        found.append(until if amount else -1.0)
+        until = until if amount else float(time)
+    return found[::-1]
+
+
+def _firsts(parts: Sequence[Sequence[Any]]) -> Ints:
+    return np.cumsum([0, *map(len, parts)]).astype(np.int64)
+
+
+def _flat(parts: Sequence[Sequence[Any]], kind: type) -> Any:
+    return np.array([kind(one) for part in parts for one in part], dtype=kind)
+
+
+def kinds_of(
+    tasks: Tasks, lengths: Floats, keys: Floats | None, latest: Floats | None = None
+) -> Kinds:
+    """Return the kinds of tasks in the order in which stages hand them out.
+
+    `lengths`, `keys`, `latest` are of tasks in that order, shape (tasks,); of no keys all are 0.
+    """
+    count, first = len(lengths), tasks.first_task[:-1]
+    starts = np.zeros(count, dtype=np.bool_)
+    starts[first] = True
+    starts[1:] |= lengths[1:] != lengths[:-1]
+    for other in (keys, latest):
+        if other is not None:
+            starts[1:] |= other[1:] != other[:-1]
+    found = np.flatnonzero(starts)
+    return Kinds(
+        np.append(found, count),
+        lengths[found],
+        np.zeros(len(found)) if keys is None else keys[found],
+        np.full(len(found), np.inf) if latest is None else latest[found],
+        tasks.job_of[found],
+        tasks.stage_of[found],
+        np.searchsorted(found, tasks.first_task),
+        tasks.first_stage,
+    )
+
+
+def is_plain(site: Site) -> bool:
+    """Tell whether tasks wait for one processor each, all of which are there all the time."""
+    return (
+        len(site.changes) == 1
+        and not len(site.successors)
+        and not site.use.shape[1]
+        and len(site.first_step) == 2
+        and bool((site.width == 1).all() and (site.most == LARGEST).all())
+        and not site.releases.any()
+    )

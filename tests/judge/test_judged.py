@@ -1,0 +1,131 @@
+"""Schedules, selections and seasons, judged by trying everything."""
+
+import json
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+from builders.effort import ALL, examples
+from msgspec.structs import replace
+
+import schedopt
+from judge.brute import Night
+from judge.nights import drawn
+from judge.verdicts import judged, judged_file
+from schedopt.formulations.dssp import Season, Selection
+from schedopt.instances import files
+from schedopt.instances.dssp import selected_nights
+from schedopt.validation.documents import check
+from schedopt.validation.dssp.bound import reproved
+
+PARTS, PART = 20, 50
+KINDS = ("schedule", "selection", "schedule", "season")
+
+
+@pytest.mark.parametrize("part", range(PARTS * (4 if ALL else 1)))
+def test_a_thousand_nights_are_judged(part: int) -> None:
+    kind = KINDS[part % len(KINDS)]
+    said = Counter(judged(kind, PART * part + i) for i in range(PART))
+    assert {*said} <= {"agreed", "infeasible", "withheld"}, said
+    assert said["withheld"] <= PART / 5
+    assert kind == "schedule" or not said["withheld"]
+
+
+def test_the_best_selection_bounds_every_schedule() -> None:
+    between = 0
+    for seed in range(200):
+        night = Night(drawn(seed, ("late", "predicted")))
+        best, most = night.best_schedule(), night.best_selection()
+        assert best is None or (most is not None and best <= most), seed
+        between += best is not None and 0 < best < sum(job.reward for job in night.jobs.values())
+    assert between > 50  # or nothing would be asked of whoever is judged
+
+
+@pytest.mark.parametrize("nights", [1, 2, 3])
+def test_rows_and_checkers_judge_every_plan_as_trial_does(nights: int) -> None:
+    draw, verdicts = Random(nights), Counter[bool]()  # noqa: S311
+    for seed in range(examples(160)):
+        text = drawn(seed, ("after",) if nights > 1 else (), nights)
+        instance, night = files.parse(text), Night(text)
+        model = (Season if nights > 1 else Selection)(instance)
+        program = model.program()
+        claim = schedopt.solve(instance, threads=1)
+        for _ in range(10):
+            plan = {name: draw.choice((0, *night.nights)) for name in night.jobs}
+            run = [[j for j, n in enumerate(plan.values()) if n == m] for m in night.nights]
+            solution = selected_nights(instance, run) if nights > 1 else model.selected(run[0])
+            worth = instance.objective_of(solution)
+            told = replace(claim, solution=solution, objective=worth, bound=worth, gap=0.0)
+            right = night.allows(plan)
+            assert (not check(instance, told.document()).violations) == right, (seed, plan)
+            if all(n in (0, *model.columns_of(j)) for j, n in enumerate(plan.values())):
+                columns = [*model.columns(solution)]
+                stated = program.broken(program.completed(columns)) is None
+                assert (stated and all(program.open[j] for j in columns)) == right, (seed, plan)
+            verdicts[right] += 1
+    assert min(verdicts.values()) > examples(160)
+
+
+@pytest.mark.parametrize("nights", [1, 2])
+def test_bounds_are_re_proved_and_lower_ones_are_not(nights: int) -> None:
+    for seed in range(examples(120)):
+        instance = files.parse(drawn(seed, ("after", "down") if nights > 1 else (), nights))
+        result = schedopt.solve(instance, certificate=True, threads=1)
+        if result.termination == "infeasible":
+            continue
+        assert schedopt.check(instance, result).bound == "re-proved", seed
+        claim = result.document()
+        for lower in (result.objective - 1, result.objective / 2):
+            forged = replace(claim, bound=lower, objective=lower)
+            shown = reproved(instance, instance.constraints, claim.certificate, forged)
+            assert (shown is None) == (lower == result.objective == 0), seed
+
+
+def file(jobs: list[Any], **given: Any) -> bytes:
+    named = [{"name": "first", "reward": 7} | job for job in jobs]
+    return json.dumps({"problem": "dssp", "name": "n", "jobs": named} | given).encode()
+
+
+SOON = file([{"stages": [[1]]}], processors=1, capacity=[[0, 0], [0.5, 1]], deadline=1.5)
+SEATED = file(
+    [{"stages": [[1]], "holds": {"lic": 1}}],
+    processors=1,
+    resources={"lic": [[0.5, 1]]},
+    deadline=1.5,
+)
+NEEDED = [{"kind": "require", "jobs": ["first"]}]
+WIDE = file(
+    [{"stages": [[1]], "processors": 2}],
+    pools={"big": 1, "cpu": 2},
+    down=[{"start": 2, "end": 3, "processors": 1, "pool": "cpu"}],
+    deadline=4,
+)
+SECOND = {"name": "second", "reward": 5, "stages": [[2]], "after": ["first"], "deadline": 7}
+LATE = file([{"stages": [[3]], "deadline": 1}, SECOND], processors=1, deadline=7)
+AWAY = file(
+    [{"stages": [[1]], "processors": 2}],
+    processors=2,
+    nights=2,
+    down=[{"start": 0, "end": 9, "processors": 1, "night": 1}],
+    deadline=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "best"),
+    [
+        (SOON, "schedule", 7),
+        (SEATED, "schedule", 7),
+        (json.dumps(json.loads(SOON) | {"constraints": NEEDED}).encode(), "schedule", 7),
+        (WIDE, "schedule", 7),
+        (LATE, "schedule", 0),
+        (json.dumps(json.loads(LATE) | {"constraints": NEEDED}).encode(), "schedule", None),
+        (json.dumps(json.loads(LATE) | {"late": [[0, 0.5], [2, 0]]}).encode(), "schedule", 5),
+        (AWAY, "season", 7),
+    ],
+)
+def test_nights_that_were_answered_wrongly(text: bytes, kind: str, best: float | None) -> None:
+    night = Night(text)
+    assert (night.best_schedule() if kind == "schedule" else night.best_selection()) == best
+    assert judged_file(kind, text) == ("infeasible" if best is None else "agreed")
