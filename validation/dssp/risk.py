@@ -49,7 +49,9 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
     count: Any = claim.options.get("scenarios")
     seed: Any = claim.options.get("seed")
     measure = Measure.read(claim.options.get("risk"))
-    if not is_count(count, 10_000) or not ((type(seed) is int and seed == 0) or is_count(seed, 2**31 - 1)):
+    if not is_count(count, 10_000) or not (
+        (type(seed) is int and seed == 0) or is_count(seed, 2**31 - 1)
+    ):
         found = shown(f"scenarios={count}, seed={seed}")
         raise InputError("1 to 10000 scenarios of a seed", found=found, place="options")
     told: Mapping[str, Any] = {} if isinstance(claim.risk, UnsetType) else claim.risk
