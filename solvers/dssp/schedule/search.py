@@ -175,7 +175,7 @@ class Annealing:
             yield from self._pushed(jobs, order)
 
     def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
-        """Dispatch some jobs again and again, each time with those sooner that were late, if few."""
+        """Dispatch some jobs again and again, each time with late ones sooner, if few."""
         most, idle = -1.0, 0
         while idle < TURNS:
             tried = Incumbent(0.0, jobs, order, shift)
