@@ -7,7 +7,7 @@ counted. Exit 1 if any two methods disagree.
 
 Every other selection goes through HiGHS first, however small it is; those of 60 to 200 jobs are
 solved by SCIP, too. Other formulations are drawn and solved as the contract suite does. Bounds of
-queues of several classes are held below what policies get.
+optimal policies are held below what policies get.
 """
 
 import os
@@ -39,7 +39,7 @@ CONTRACT = {
     "dssp/season": 50,
 }
 """What tests/contract draws, solved as its suite does: by the table, and as declared."""
-MANY, CLASSES = "60 to 200 jobs", "bounds of classes"
+MANY, CLASSES = "60 to 200 jobs", "bounds of policies"
 RARE = {**CONTRACT, MANY: 50, CLASSES: 50}
 """Kinds that take long: one part of theirs to so many of another."""
 NEAR = 1e-6  # what optima in floating point may differ by
@@ -140,16 +140,15 @@ def _same(one: Any, other: Any, worth: dict[str, Fraction] | None) -> bool:
 
 
 def _bounded(seed: int) -> str:
-    """Hold the bound of a queue of two to five classes below what policies are simulated to get."""
+    """Hold the bound of a one-or-all queue below what policies are simulated to get."""
     from schedopt import evaluate, solve
 
     draw = np.random.default_rng(seed)
-    servers, count = int(draw.integers(2, 9)), int(draw.integers(2, 6))
-    needs = sorted({1, servers, *draw.integers(1, servers + 1, count - 2).tolist()})
-    load, parts = float(draw.uniform(0.2, 0.8)), draw.dirichlet(np.ones(len(needs)))
+    servers, load = int(draw.integers(2, 9)), float(draw.uniform(0.2, 0.8))
+    parts = draw.dirichlet(np.ones(2)) * load * servers
     classes = tuple(
         JobClass(need=need, service_rate=1.0, arrival_rate=max(1e-3, part / need))
-        for need, part in zip(needs, (parts * load * servers).tolist(), strict=True)
+        for need, part in zip((1, servers), parts.tolist(), strict=True)
     )
     queue = Instance(name=f"classes-{seed}", servers=servers, classes=classes)
     result = solve(queue, formulation="optimal-policy", threads=1, time_limit=FEW_SECONDS / 20)

@@ -33,7 +33,7 @@ OPENS = {
     "plot": "pictures, and pages with them",
     "cluster": "a bench on many machines",
     "scip": "a second solver of mixed-integer programs",
-    "msfq": "exact chains of queues beyond small ones, fitted speedups",
+    "msfq": "optimal policies and exact chains of queues, fitted speedups",
 }
 """What each extra is for."""
 

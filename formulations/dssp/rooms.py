@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, pairwise
@@ -192,13 +192,8 @@ class Rooms:
             )
         return self._optional[key]
 
-    def hint(self, solution: Scheduled) -> Hints:
+    def hint(self, on: Mapping[int, Sequence[int]]) -> Hints:
         """Yield which pools, and how many of which of their valleys, tasks take."""
-        first_task, first_stage = self.night.tasks.first_task, self.night.tasks.first_stage
-        on: dict[int, tuple[int, ...]] = {}
-        for task in solution.tasks:
-            stage = first_stage[self.night.index[task.job]] + task.stage
-            on[int(first_task[stage]) + task.task] = task.on
         for valleys in self.pools:
             for k, literal in valleys[0].literals.items():
                 numbers = on.get(self.tasks[k], ())

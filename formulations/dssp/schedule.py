@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from schedopt.formulations.cp_sat import WholeModel
-from schedopt.formulations.dssp.grid import Floats, Grid, whole_rewards, whole_rows
+from schedopt.formulations.dssp.grid import Grid, whole_rewards, whole_rows
 from schedopt.formulations.dssp.rooms import Rooms
 from schedopt.formulations.dssp.rows import Row, rows
 from schedopt.formulations.protocol import Hints, Settings, Value, Variable
@@ -19,6 +19,7 @@ from schedopt.instances.constraints import Constraint, Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import (
     Instance,
+    PlacedTask,
     Scheduled,
     refuse_nights,
     scheduled,
@@ -56,9 +57,10 @@ class Schedule(WholeModel):
 
     Notes
     -----
-    Source: Anderson et al., SPAA 2005, section 2. The processors are identical, so a cumulative
-    over all tasks suffices: sorted by start, each task finds a processor free. Tasks start from
-    their job's release on and end by its deadline; seats are a cumulative of their own.
+    Source: Anderson et al., SPAA 2005, section 2, and ``docs/problems/dssp.md``. Processors that
+    are there all the time are identical, so a cumulative over all tasks suffices: sorted by start,
+    each task finds one free; of others see `valleys`. Tasks start from their job's release on and
+    end by its deadline; seats are a cumulative of their own.
     """
 
     problem: ClassVar[str] = "dssp"
@@ -250,14 +252,13 @@ class Schedule(WholeModel):
             capacity = rule.capacity + spare - spare * asked
             self.model.add_cumulative(intervals, uses, capacity)
 
-    def _starts_of(self, solution: Scheduled) -> Floats:
-        """Return when each task starts, shape (tasks,); infinite where it is not run."""
+    def _tasks_of(self, solution: Scheduled) -> dict[int, PlacedTask]:
+        """Return each task that is run, by its position."""
         index, tasks = self.instance.index, self.instance.tasks
-        starts = np.full(len(tasks.lengths), np.inf)
-        for task in solution.tasks:
-            first = tasks.first_task[tasks.first_stage[index[task.job]] + task.stage]
-            starts[first + task.task] = task.start
-        return starts
+        stages = (
+            (task, tasks.first_stage[index[task.job]] + task.stage) for task in solution.tasks
+        )
+        return {int(tasks.first_task[stage]) + task.task: task for task, stage in stages}
 
     def hint(self, solution: Scheduled) -> Hints:
         """Yield x_j of every job and the starts of the tasks that are run, in units."""
@@ -265,11 +266,11 @@ class Schedule(WholeModel):
         run = {n for n in ends if floor(ends[n] * grid.scale) <= grid.horizons[index[n]]}
         for name, x in self.x.items():
             yield x, float(name in run)
-        begin = self._starts_of(solution)
-        for i in np.flatnonzero(np.isfinite(begin)).tolist():
+        tasks = self._tasks_of(solution)
+        for i, task in tasks.items():
             if not isinstance(self.starts[i], int):
-                yield self.starts[i], round(begin[i] * grid.scale)
-        yield from self._rooms.hint(solution)
+                yield self.starts[i], round(task.start * grid.scale)
+        yield from self._rooms.hint({i: task.on for i, task in tasks.items()})
 
     def decode(self, value: Value) -> Scheduled:
         """Turn values of the variables into a schedule, in the given lengths.

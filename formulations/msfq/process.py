@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
+from schedopt.instances.options import is_number
 
 Floats = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def require_solvable(queue: Instance, whose: str) -> None:
         )
 
 
-COSTS = ("small_cost", "large_cost", "costs")
+COSTS = ("small_cost", "large_cost")
 """The attributes of a process that users may change."""
 
 
@@ -177,69 +177,7 @@ class Process:
                 yield State(running + more, small - more, large)
 
 
-class ClassState(NamedTuple):
-    """A system of several classes between two events: jobs of each class in service, and in all."""
-
-    service: tuple[int, ...]
-    jobs: tuple[int, ...]
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How many jobs of each class there need be room for: all in the system."""
-        return self.jobs
-
-
-@dataclass
-class ClassProcess:
-    """Minimise the long-run cost per unit of time over all nonpreemptive policies.
-
-    After each event any waiting jobs that fit may be started, or left waiting. ``services``, shape
-    (Q, C), are all that can be in service at once, in lexicographic order; ``arrivals``, ``rates``
-    and ``costs``, shape (C,), are λ, μ and the cost of a job in the system per unit of time.
-    """
-
-    services: NDArray[np.int64]
-    arrivals: Floats
-    rates: Floats
-    costs: Floats
-
-    @cached_property
-    def _together(self) -> dict[tuple[int, ...], None]:
-        return dict.fromkeys(map(tuple, self.services.tolist()))
-
-    def states(self, room: tuple[int, ...]) -> Iterator[ClassState]:
-        """Yield all states with at most so many jobs of each class in the system."""
-        for jobs in product(*(range(most + 1) for most in room)):
-            for service in self._together:
-                if all(served <= there for served, there in zip(service, jobs, strict=True)):
-                    yield ClassState(service, jobs)
-
-    def cost(self, state: ClassState) -> float:
-        """Return the cost per unit of time in a state."""
-        return float(self.costs @ state.jobs)
-
-    def events(self, state: ClassState) -> Iterator[tuple[float, ClassState]]:
-        """Yield the rate of each event and the state that it leaves to be decided on."""
-        for c, served in enumerate(state.service):
-            yield float(self.arrivals[c]), ClassState(state.service, _plus(state.jobs, c, 1))
-            if served:
-                left = ClassState(_plus(state.service, c, -1), _plus(state.jobs, c, -1))
-                yield served * float(self.rates[c]), left
-
-    def decisions(self, state: ClassState) -> Iterator[ClassState]:
-        """Yield the same state, and each that starting one waiting job leads to."""
-        yield state
-        for c, served in enumerate(state.service):
-            more = _plus(state.service, c, 1)
-            if served < state.jobs[c] and more in self._together:
-                yield ClassState(more, state.jobs)
-
-
-def _plus(numbers: tuple[int, ...], c: int, by: int) -> tuple[int, ...]:
-    return (*numbers[:c], numbers[c] + by, *numbers[c + 1 :])
-
-
-def costs_changed(process: Process | ClassProcess, declared: Process | ClassProcess) -> bool:
+def costs_changed(process: Process, declared: Process) -> bool:
     """Tell whether the costs of a process differ from those declared.
 
     `InputError` if anything else was changed, or a cost is not above 0.
@@ -247,15 +185,13 @@ def costs_changed(process: Process | ClassProcess, declared: Process | ClassProc
     names = [field.name for field in fields(declared)]
     alike = type(process) is type(declared)
     changed = [
-        name
-        for name in names
-        if not (alike and np.array_equal(getattr(process, name), getattr(declared, name)))
+        name for name in names if not (alike and getattr(process, name) == getattr(declared, name))
     ]
     for name in changed:
         if name not in COSTS:
             expected = "the process of the instance, in which costs alone may be changed"
             raise InputError(expected, found=f"another {name}", place="model")
-        costs, meant = np.asarray(getattr(process, name)), getattr(declared, name)
-        if costs.shape != np.shape(meant) or not ((costs > 0) & (costs < np.inf)).all():
-            raise InputError("a cost above 0", found=shown(costs.tolist()), place=f"model.{name}")
+        cost = getattr(process, name)
+        if not (is_number(cost) and cost > 0):
+            raise InputError("a cost above 0", found=shown(cost), place=f"model.{name}")
     return bool(changed)

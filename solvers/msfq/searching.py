@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.msfq import OptimalTable, Simulated, Thresholded
+from schedopt.instances.msfq import OptimalTable, Thresholded
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import smallest_conflict
 from schedopt.solvers.driving import drive, version
@@ -19,7 +19,7 @@ from schedopt.solvers.result import Limits, Result, gap
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy, Threshold
+    from schedopt.formulations.msfq import OptimalPolicy, Threshold
 
 DONE = object()
 
@@ -41,11 +41,6 @@ class QueueSearch:
         raise NotImplementedError
 
     @property
-    def unproven(self) -> bool:
-        """Whether the end of the search does not prove that its solution is best."""
-        return False
-
-    @property
     def infeasible(self) -> bool:
         """Whether the side constraints are proven infeasible."""
         return False
@@ -60,7 +55,7 @@ class QueueSearch:
                 break
         return self._done
 
-    def solution(self) -> Thresholded | OptimalTable | Simulated | None:
+    def solution(self) -> Thresholded | OptimalTable | None:
         """Return the best solution so far."""
         raise NotImplementedError
 
@@ -73,14 +68,10 @@ class QueueSearch:
         return True
 
 
-def searched(
-    model: Threshold | OptimalPolicy | ClassPolicy, search: QueueSearch, limits: Limits
-) -> Result:
+def searched(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Limits) -> Result:
     """Drive a search to its end, or as far as the limits allow, and return what it found."""
     run = Run(limits)
     stopped, message = drive(search, run)
-    if search.unproven and stopped == "optimal":  # as near as was asked, but not proven
-        stopped = "completed"
     conflict: tuple[str, ...] = ()
     if search.infeasible:
         stopped = "infeasible"
@@ -103,7 +94,7 @@ def searched(
     return msgspec.structs.replace(result, termination=stopped, conflict=conflict)
 
 
-def changes_in(model: Threshold | OptimalPolicy | ClassPolicy, value: float | None) -> str:
+def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:
     """Say what was optimized where the user changed the model; ``value`` is its own objective."""
     if model.goal_changed:
         return f"the model's own objective was optimized, {value}; this is the instance's"

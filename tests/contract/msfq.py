@@ -4,7 +4,7 @@ from random import Random
 
 from builders.msfq import of_classes, queue_of
 
-from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold
+from schedopt.formulations.msfq import LogBound, OptimalPolicy, Threshold
 from schedopt.instances.constraints import ResponseTime
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
@@ -44,13 +44,10 @@ def threshold(draw: Random) -> Threshold:
     return Threshold(queue, variant=variant).add(*rules[half:])
 
 
-def optimal_policy(draw: Random) -> OptimalPolicy | ClassPolicy:
-    """Draw a system that is one-or-all, or of two classes otherwise."""
-    if draw.random() < 0.7:
-        k = draw.choice((2, 2, 3))
-        return OptimalPolicy(some_queue(draw, (1, k), k, 0.2))
-    k, needs = draw.choice(((3, (1, 2)), (4, (1, 3)), (5, (2, 3))))
-    return ClassPolicy(some_queue(draw, needs, k, 0.2), tolerance=0.01, most=20_000)
+def optimal_policy(draw: Random) -> OptimalPolicy:
+    """Draw a one-or-all system."""
+    k = draw.choice((2, 2, 3))
+    return OptimalPolicy(some_queue(draw, (1, k), k, 0.2))
 
 
 def some_log(draw: Random, most: int, units: tuple[float, ...]) -> Instance:

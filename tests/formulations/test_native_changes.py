@@ -10,7 +10,7 @@ from builders.refusals import refusal
 from pyomo.gdp import Disjunction
 
 from schedopt.formulations.dssp import Selection
-from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy, Threshold
+from schedopt.formulations.msfq import OptimalPolicy, Threshold
 from schedopt.instances.errors import InputError
 from schedopt.verbs.solve import solve
 
@@ -103,7 +103,7 @@ def test_a_threshold_that_is_ruled_out_is_not_chosen(method: str) -> None:
 def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> None:
     plain = solve(at_load(2, 0.25), formulation="optimal-policy")
     found = []
-    for solver in ("queues", "policy-iteration", "model"):
+    for solver in ("queues", "model"):
         model = OptimalPolicy(at_load(2, 0.25))
         model.model.large_cost *= 50.0
         assert model.changed and model.goal_changed
@@ -113,7 +113,7 @@ def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> No
         assert result.termination == "optimal"
         assert "the model's own objective was optimized" in str(result.message)
         found.append(result.objective)
-    assert found[1:] == pytest.approx(found[:1] * 2, rel=1e-6)
+    assert found[1:] == pytest.approx(found[:1], rel=1e-6)
     assert found[0] > 1.02 * (plain.objective or 0.0)  # large jobs go before small ones
 
 
@@ -132,21 +132,8 @@ def test_other_costs_are_optimized_and_the_objective_stays_the_instances() -> No
 def test_other_changes_are_refused_by_name(
     change: Callable[[OptimalPolicy], None], says: str
 ) -> None:
-    for solver in (None, "policy-iteration", "model"):
+    for solver in (None, "model"):
         model = OptimalPolicy(at_load(2, 0.3))
         change(model)
         with pytest.raises(InputError, match=says):
             solve(model, solver=solver)
-
-
-def test_so_it_is_with_several_classes() -> None:
-    queue = at_load(4, 0.3)
-    model = ClassPolicy(queue, tolerance=0.02, most=20_000)
-    assert not model.changed
-    model.model.costs[1] *= 10.0
-    assert model.goal_changed
-    result = solve(model)
-    assert result.bound is None
-    assert "the model's own objective was optimized" in str(result.message)
-    model.model.arrivals[0] *= 2.0
-    assert "another arrivals" in str(refusal(solve, model))

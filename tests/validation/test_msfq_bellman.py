@@ -10,14 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 from builders.effort import examples
-from builders.msfq import at_load, of_classes, one_or_all
+from builders.msfq import at_load, one_or_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedopt import solve
-from schedopt.instances.msfq import Instance, JobClass
+from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Result
-from schedopt.validation.msfq import bellman, bound, class_bellman
+from schedopt.validation.msfq import bellman, bound
 from schedopt.validation.msfq import packed as packing
 
 
@@ -79,19 +79,6 @@ def test_numbers_that_overflow_show_nothing() -> None:
     ):
         forged = nothing | {"prices": prices, "bends": bends, "values": packed(values)}
         assert _judged(queue, result, **forged) is not None
-    classes = tuple(JobClass(need=need, arrival_rate=0.3, service_rate=1.0) for need in (1, 2))
-    queue = Instance(name="two", servers=3, classes=classes)
-    for price, bend, value in product((0.0, MOST), (0.0, MOST), (0.0, MOST, np.nan)):
-        shape = (4, 2, 6)
-        values = np.where(np.indices(shape).sum(axis=0) % 2, value, -value)
-        forged = {
-            "kind": "class-values",
-            "most": [3, 1],
-            "prices": [price, -price],
-            "bends": [[bend, 0.0], [0.0, bend]],
-            "values": packed(values),
-        }
-        assert bound.reproved(queue, (), forged, result.document()) is not None
 
 
 RATES = st.floats(0.2, 3.0)
@@ -179,87 +166,6 @@ def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> Non
     judge(1 - 1e-9)
     with pytest.raises(ValueError, match="bend too much"):
         judge(1 + 1e-9)
-
-
-@given(
-    needs=st.sampled_from([(1, 2), (1, 2, 3), (2, 3)]),
-    rates=st.lists(RATES, min_size=6, max_size=6),
-    seed=st.integers(0, 2**31),
-    objective=st.sampled_from(["mean", "weighted"]),
-)
-@settings(max_examples=examples(60), deadline=None)
-def test_values_of_classes_show_the_least_over_states_spelled_out(
-    needs: tuple[int, ...], rates: list[float], seed: int, objective: str
-) -> None:
-    count, draw = len(needs), np.random.default_rng(seed)
-    arrive, serve = np.array(rates[:count]), np.array(rates[3 : 3 + count])
-    queue = of_classes(3, *zip(needs, arrive, serve, strict=True), objective=objective)
-    costs = np.array(queue.weights()) / arrive
-    room = [3 // need for need in needs]
-    most = tuple(r + int(draw.integers(0, 2)) for r in room)
-    ways = [s for s in product(*(range(r + 1) for r in room)) if np.dot(s, needs) <= 3]
-    values = draw.normal(0, 3, (*(n + 1 for n in most), len(ways)))
-    prices, bends = draw.normal(0, 3, count), draw.normal(0, 1, (count, count))
-    bends = (bends + bends.T) * costs.min() / (100 * max(rates))
-
-    def at(s: tuple[int, ...], n: tuple[int, ...]) -> float:
-        found = values[(*np.minimum(n, most), ways.index(s))] + prices @ n
-        return float(found + np.array(n) @ bends @ n / 2)
-
-    def best(s: tuple[int, ...], n: tuple[int, ...]) -> float:
-        return min(at(t, n) for t in ways if all(a <= b <= c for a, b, c in zip(s, t, n)))  # noqa: B905
-
-    def stepped(at: tuple[int, ...], c: int, by: int) -> tuple[int, ...]:
-        return (*at[:c], at[c] + by, *at[c + 1 :])
-
-    def change(s: tuple[int, ...], n: tuple[int, ...]) -> float:
-        found, here = float(costs @ n), at(s, n)
-        for c in range(count):
-            found += arrive[c] * (best(s, stepped(n, c, 1)) - here)
-            if s[c]:
-                after = best(stepped(s, c, -1), stepped(n, c, -1))
-                found += s[c] * serve[c] * (after - here)
-        return found
-
-    states = product(ways, product(*(range(n + 2) for n in most)))
-    least = min(change(s, n) for s, n in states if all(a <= b for a, b in zip(s, n, strict=True)))
-    told = class_bellman.ClassValues(
-        most=most, prices=tuple(prices), bends=tuple(map(tuple, bends)), values=packed(values)
-    )
-    shown = class_bellman.shown(queue, told)
-    assert least - 1e-9 * (1 + abs(least)) <= shown <= least
-
-
-BEND = 4 / 3 / 2.5
-"""At which costs of 4/3 are eaten up where three jobs that arrive at 0.5 are served at 1 each."""
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"most": (3,)}, "not of 2 classes"),
-        ({"prices": (0.0,)}, "not of 2 classes"),
-        ({"bends": ((0.0,),)}, "not of 2 classes"),
-        ({"bends": ((0.0, 1.0), (0.0, 0.0))}, "not symmetric"),
-        ({"prices": (0.0, np.inf)}, "not all numbers"),
-        ({"bends": ((0.0, np.inf), (np.inf, 0.0))}, "not all numbers"),
-        ({"most": (2, 1)}, "without room"),
-        ({"most": (3, 1)}, ""),
-        ({"bends": ((BEND * (1 - 1e-9), 0.0), (0.0, 0.0))}, ""),
-        ({"bends": ((BEND * (1 + 1e-9), 0.0), (0.0, 0.0))}, "that fall"),
-    ],
-    ids=str,
-)
-def test_what_is_not_of_these_classes_shows_nothing(changes: dict[str, Any], says: str) -> None:
-    queue = of_classes(3, (1, 0.5), (2, 0.25))
-    told = {"most": (3, 1), "prices": (0.0, 0.0), "bends": ((0.0, 0.0), (0.0, 0.0))} | changes
-    shape = (*(n + 1 for n in told["most"]), 6)
-    given = class_bellman.ClassValues(**told, values=packed(np.zeros(shape)))
-    if not says:
-        assert 0.0 <= class_bellman.shown(queue, given) < 0.2
-        return
-    with pytest.raises(ValueError, match=says):
-        class_bellman.shown(queue, given)
 
 
 def test_no_more_is_unpacked_than_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ NEAR = 1e-6
 CONSTRAINTS = tuple[SideConstraint, ...]
 ANSWERS: Mapping[str, tuple[type[Answer | LogAnswer], ...]] = {
     "threshold": (Thresholded,),
-    "optimal-policy": (OptimalTable, Simulated),
+    "optimal-policy": (OptimalTable,),
     "bound": (Bracketed, Replayed),
 }
 """For each formulation the records that its solution may be; a bound on a log is of no other."""

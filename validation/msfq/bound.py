@@ -30,7 +30,7 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq import bellman, class_bellman
+from schedopt.validation.msfq import bellman
 from schedopt.validation.msfq.solved import NEAR, least, recomputed
 from schedopt.validation.report import CertificateRecord, Refuted
 
@@ -189,9 +189,6 @@ def _of_values(
     """Re-prove the bound of an optimal policy from its relative values."""
     try:
         with np.errstate(over="raise", invalid="raise"):  # the least of no numbers is no bound
-            if instance.one_or_all is None:
-                several = msgspec.convert(certificate, class_bellman.ClassValues)
-                return _reached(claim, class_bellman.shown(instance, several))
             shown = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
     except (ValueError, FloatingPointError) as reason:  # or what cannot be read
         return f"the certificate shows nothing: {reason}"

@@ -90,15 +90,16 @@ class Search:
         self.night = (
             msgspec.structs.replace(own, constraints=(*own.constraints, *added)) if added else own
         )
-        self.choice = Selection(own).add(*model.added)
-        self.bare = not self.choice.stated and not any(job.after for job in own.jobs)
+        choice = Selection(own).add(*model.added)
+        self.program = choice.program()
+        self.bare = not choice.stated and not any(job.after for job in own.jobs)
         self.value = -1.0
         self.who: str | None = None
         self.jobs: Ints = np.zeros(0, dtype=np.int64)
         self.played: Played | None = None
         self.target = float("inf")
         self.until: float | None = None
-        if self.bare or self.choice.program().broken(()) is None:
+        if self.bare or self.program.broken(()) is None:
             self._keep("nobody", self.jobs, None)
 
     def bounded(self, relaxed: Result[Selected]) -> None:
@@ -189,8 +190,7 @@ class Search:
         """Return these jobs, or the best of them that rules and predecessors allow."""
         if self.bare:
             return jobs
-        program = self.choice.program()
-        if program.broken(program.completed(jobs.tolist())) is None:
+        if self.program.broken(self.program.completed(jobs.tolist())) is None:
             return jobs
         night, run = self.model.instance, set(jobs.tolist())
         out = tuple(job.name for j, job in enumerate(night.jobs) if j not in run)

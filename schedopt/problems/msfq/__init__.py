@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from schedopt.instances.extras import installed
 from schedopt.instances.options import Options
 from schedopt.problems.question import Question
 from schedopt.problems.record import Converter, Problem
@@ -81,7 +82,8 @@ class Msfq(Problem["Instance"]):
         own = {k: v for k, v in options.items() if k in self.measured_by(policy)}
         k, load = instance.servers, round(instance.load, 9)
         quick = any(k <= few and load <= busy for few, busy in QUICK[instance.objective])
-        if quick and not (own or instance.constraints or constraints):
+        alone = not (own or instance.constraints or constraints)
+        if quick and alone and installed("scipy"):
             return Question(instance, "optimal-policy")
         if instance.servers > SOME:
             own.setdefault("method", "area")

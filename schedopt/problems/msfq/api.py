@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from schedopt.formulations.msfq import ClassPolicy, LogBound, OptimalPolicy, Threshold
+from schedopt.formulations.msfq import LogBound, OptimalPolicy, Threshold
 from schedopt.instances.msfq import (
     BoundedPareto,
     Bracketed,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BoundedPareto",
     "Bracketed",
-    "ClassPolicy",
     "ClassTime",
     "Deterministic",
     "Empirical",

@@ -224,8 +224,8 @@ SAMPLED = Engine(
     solve="schedopt.solvers.dssp.selection.sampled:solve",
     accepts=under_risk,
     when="any declared rules under --risk",
-    proves="a bound, by prices of scenarios; the optimum by branches in the order of service, up to "
-    "10,000 jobs times scenarios, under a time limit 100,000",
+    proves="a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
+    "up to 10,000 jobs times scenarios, or 100,000 under a limit",
     confirmed_by="model",
 )
 EVERY = Engine(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -21,21 +21,23 @@ from schedopt.solvers.dssp.selection.in_order import LARGE, InOrder
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 Floats = NDArray[np.float64]
 
 SWEEPS, WIDE = 2, 5e-4
 """How often the price of each scenario is moved where the order counts, and for which gaps."""
-STEPS = 400
-"""Steps of prices."""
+STEPS, PRICED = 400, 0.5
+"""Steps of prices, and the part of a time limit after which there are no more."""
 ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
 PASSES = 5
 """How often prices and selections are improved in turn."""
 NEAR, TURNS = 1e-4, 20
 """How near knapsacks with more than one capacity are solved, and in which part of what is left."""
+PLAIN, MANY = 8, 20_000
+"""Rows of planned times that are priced alone at first, and jobs that are looked at in no time."""
 SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
 VAIN = 50
@@ -50,9 +52,23 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     began, run = now(), Run(given.limits)
     few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
     search = Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
-    search.run()
+    search.told = run.note
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            search.run()
+        except Exception as error:  # noqa: BLE001 - raised again where it was asked for
+            failed.append(error)
+
+    run.in_thread(work, search.halt)
+    if failed:
+        raise failed[0]
     ended = search.closed or not few
     late = left(given.limits, began).time_limit == 0
+    stopped: Termination = "time-limit" if late else "completed"
+    if search.closed or run.interrupted:
+        stopped = "optimal" if search.closed else "interrupted"
     solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
     bound = search.bound if np.isfinite(search.bound) else None
     result = make_result(
@@ -60,11 +76,11 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
         run,
         solver=given.name,
         version=plain_version(),
-        stopped="optimal" if search.closed else "time-limit" if late else "completed",
+        stopped=stopped,
         solution=solution,
         bound=bound,
     )
-    return result if ended or late else HandOn(result, bound)
+    return result if ended or late or run.interrupted else HandOn(result, bound)
 
 
 def every(model: Selection, given: Given) -> Result | HandOn:
@@ -109,6 +125,12 @@ class Search:
         self.bound = np.inf
         self.prices = np.zeros(self.relaxation.size)
         self.weights = np.full(sample.count, 1 / sample.count)
+        self.told: Callable[[float | None, float | None], None] = lambda value, bound: None
+        self._halted = False
+
+    def halt(self) -> None:
+        """End the search as soon as may be."""
+        self._halted = True
 
     @property
     def alone(self) -> bool:
@@ -122,18 +144,22 @@ class Search:
         near = max(self.limits.gap, 1e-9) * abs(self.value)
         return self.best is not None and self.bound - self.value <= near
 
-    def _late(self) -> bool:
-        return left(self.limits, self.began).time_limit == 0
+    def _late(self, share: float = 1.0) -> bool:
+        """Tell whether a share of the time limit is over."""
+        limit = self.limits.time_limit
+        return self._halted or (limit is not None and now() - self.began >= share * limit)
 
     def run(self) -> None:
         """Find a selection, then prices, then selections by these."""
         chance = self.sample.measure.kind == "chance"
         candidates = self._chances if chance else self._means
-        self._try(candidates(self.sample.rewards))
+        self._fill()
+        self._plain_price()
         for _ in range(PASSES if self.rounds == ROUNDS else 1):
             before = self.bound, self.value
             self._price()
             if chance:
+                self._try(candidates(self.sample.rewards))
                 self._try(candidates(self._adjusted()))
             else:
                 self._try(self._means(self.sample.rewards))
@@ -165,6 +191,48 @@ class Search:
                 if self.closed or self._late():
                     return
 
+    def _fill(self) -> None:
+        """Offer a greedy choice: what floors ask for, then all that fits in the order of service.
+
+        Under a chance those that have none then are left out.
+        """
+        relaxed = self.relaxation
+        order = self.sample.order[relaxed.place[self.sample.order] >= 0]
+        rows, used = relaxed.rows.T[relaxed.place[order]], np.zeros(len(relaxed.room))
+        chosen, short = np.zeros(len(self.sample.rewards), dtype=np.bool_), relaxed.room < 0
+        possible = relaxed.possible[relaxed.place[order]]
+        for floors in (True, False) if short.any() else (False,):
+            for k in np.flatnonzero(possible).tolist():
+                asked, owed = rows[k], short & (used > relaxed.room)
+                if chosen[order[k]] or (floors and not (asked < 0)[owed].any()):
+                    continue
+                if (used + asked <= np.maximum(relaxed.room, used) + SLIP).all():
+                    chosen[order[k]], used = True, used + asked
+                if k % MANY == MANY - 1 and self._late():
+                    break
+        if self.sample.measure.kind == "chance":
+            chosen &= self.sample.in_time(chosen).sum(axis=0) >= self.sample.least
+        self._offer(chosen)
+
+    def _plain_price(self) -> None:
+        """Price planned times as the fractional knapsack does, and take the bound of that."""
+        relaxed, share = self.relaxation, self.weights @ self.sample.fits[:, self.relaxation.at]
+        if self.sample.measure.kind == "chance":
+            self.weights, share = np.ones(self.sample.count), relaxed.possible
+        worth, slip = relaxed.rewards * share, SLIP * float(self.sample.rewards.sum())
+        for i in np.argsort(-relaxed.rows.sum(axis=1))[:PLAIN].tolist():
+            asked = relaxed.rows[i]
+            if not (asked >= 0).all() or relaxed.room[i] <= 0:
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                density = np.where(asked > 0, worth / asked, np.inf)
+            order = np.argsort(-density)
+            last = int(np.searchsorted(np.cumsum(asked[order]), relaxed.room[i]))
+            if last < len(order) and np.isfinite(density[order[last]]):
+                prices = np.zeros(relaxed.size)
+                prices[i] = density[order[last]]
+                self.bound = min(self.bound, relaxed.bound(prices, self.weights).value + slip)
+
     def _offer(self, chosen: Mask | None) -> bool:
         """Keep a selection if it is the best; tell whether it is one at all."""
         if chosen is None:
@@ -175,6 +243,7 @@ class Search:
             if program.broken(program.completed(np.flatnonzero(chosen).tolist())) is not None:
                 return False
             self.best, self.value = chosen, value
+            self.told(value, self.bound if np.isfinite(self.bound) else None)
         return value is not None
 
     def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
@@ -305,7 +374,7 @@ class Search:
             better = value < self.bound * (1 - 1e-7)
             if value < self.bound:
                 self.bound, best = value, (prices, weights)
-            if self.closed or self._late() or steps.length < 1e-4:
+            if self.closed or self._late(PRICED) or steps.length < 1e-4:
                 break
             if not steps.goes_on(better):
                 prices, weights = best
@@ -326,6 +395,7 @@ class Search:
                     part = steps.length * (value - goal) / square
                     weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
+        self.told(self.value if self.best is not None else None, self.bound)
 
     def _wide(self) -> bool:
         return self.bound - self.value > max(self.limits.gap, WIDE) * abs(self.value)

@@ -1,7 +1,10 @@
 """The optimal policy of a one-or-all system, between bounds that hold for the infinite system."""
 
-from collections.abc import Generator, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +13,18 @@ from schedopt.formulations.msfq.optimal import OptimalPolicy
 from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
-from schedopt.solvers.msfq.optimal_policy import levels
-from schedopt.solvers.msfq.optimal_policy.attained import SMALL, attained, slopes_of
-from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions
+from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
+from schedopt.solvers.msfq.optimal_policy.equations import Equations, ringed
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
-from schedopt.solvers.msfq.optimal_policy.tables import as_table
+from schedopt.solvers.msfq.optimal_policy.tables import Decisions, as_table
 from schedopt.solvers.msfq.optimal_policy.tails import bends
-from schedopt.solvers.msfq.searching import QueueSearch, packed
+from schedopt.solvers.msfq.searching import QueueSearch, packed, searched
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
+
+if TYPE_CHECKING:
+    from schedopt.solvers.engine import Certificate, Given
+    from schedopt.solvers.result import Limits, Result
 
 GROWTH, LEAP = 1.5, 2.0
 """Growth of the boxes near the end, and before."""
@@ -32,11 +38,26 @@ STEEP = 1.1
 """By what factor the price at the top rises faster, level by level, than the fluid's."""
 ROUGH = 0.02
 """Error allowed in the price at the top, as a part of the gap so far."""
-SHARE = 0.2
-"""Error allowed in a policy's cost, as a part of the gap so far."""
+SMALL = 200_000
+"""Decisions up to which a box is doubled to tell mean times of its policy."""
 PRICED = 0.2
 """Error allowed in the price at the top, as a part of the tolerance."""
 Stages = Generator[None, None, None]
+
+
+def solve(model: OptimalPolicy, given: Given) -> Result:
+    """Search on ever larger boxes; the model keeps the certificate of the bound."""
+    search = PolicySearch(model)
+    result = searched(model, search, given.limits)
+    model.certificate = search.certificate()
+    return result
+
+
+def certify(
+    model: OptimalPolicy, result: Result, limits: Limits, holds: Callable[[Certificate], bool]
+) -> Certificate | None:
+    """Return the relative values of the last search; the checker judges them."""
+    return model.certificate
 
 
 @dataclass
@@ -141,7 +162,7 @@ class PolicySearch(QueueSearch):
             if search.best is None:
                 return
             proof = search.best
-            yield from self._try(search.best, max(options["tolerance"], SHARE * gap))
+            yield from self._try(search.best)
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost
             larger = next_box(search.best, GROWTH if gap < CLOSE else LEAP)
@@ -156,20 +177,19 @@ class PolicySearch(QueueSearch):
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
             self._bound, self.proof = found.bound, found
 
-    def _try(self, found: Bounded, tolerance: float) -> Stages:
+    def _try(self, found: Bounded) -> Stages:
         """Evaluate a box's policy for the system without limits; keep it if it is better."""
         process = self._process
         decisions = runnable(found.decisions)
         if decisions is None:
             return
-        slopes = slopes_of(process, found.values)
-        worth = yield from attained(process, decisions, slopes, 0.02 * tolerance, found.values)
+        worth = yield from attained(process, decisions, slopes_of(found.values))
         best = self.incumbent
         if worth is None or not self._bound <= worth.cost < np.inf:
             return
         if best is not None and worth.cost >= best.cost:
             return
-        small_time = yield from _small_time(process.system, decisions)
+        small_time = _small_time(process.system, decisions)
         self.incumbent = Incumbent(decisions, worth.cost, small_time, found.gain)
 
 
@@ -273,14 +293,12 @@ def _thresholds(process: Process) -> Iterator[Incumbent]:
         yield Incumbent(decisions, cost, small, cost)
 
 
-def _small_time(system: System, decisions: Decisions) -> Generator[None, None, float]:
+def _small_time(system: System, decisions: Decisions) -> float:
     """Return the mean response time of small jobs where jobs beyond twice a small box are lost."""
     if decisions.size <= SMALL:
         more = (0, len(decisions)), (0, 0), (0, decisions.shape[2])
         decisions = np.pad(decisions, more, mode="edge")
-    highest, k, width = decisions.shape
-    small = np.zeros((highest, k + 2, width))
-    small += np.arange(width) / system.l1
-    small[:, : k + 1] += (np.arange(k + 1.0) / system.l1)[:, None]
-    solved = yield from levels.solve(decisions, (small,), system.rates, 1)
-    return float(solved.gains[0])
+    equations = Equations(ringed(decisions), system)
+    running = np.append(np.arange(system.k + 1.0), 0.0)[:, None]
+    small = np.broadcast_to(running + np.arange(decisions.shape[2]), equations.shape)
+    return equations.solve(small / system.l1)[0]

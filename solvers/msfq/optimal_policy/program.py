@@ -10,13 +10,13 @@ Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.8.
 from __future__ import annotations
 
 from math import ceil, log, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq import ClassPolicy, OptimalPolicy
-from schedopt.formulations.msfq.process import ClassProcess, Process
+from schedopt.formulations.msfq import OptimalPolicy
+from schedopt.formulations.msfq.process import Process, State
 from schedopt.instances.msfq import OptimalTable
 from schedopt.solvers.mip.passing import version
 from schedopt.solvers.msfq.linear import Program, Solved
@@ -36,28 +36,23 @@ GROWTH, GROWN = 1.3, 3
 SCALE = 1e6
 """The total time in all states: relevant flows are then far above the tolerance of HiGHS."""
 Room = tuple[int, ...]
-"""The most jobs of each class: of a one-or-all system small and large ones that wait."""
+"""The most jobs of each class: small and large ones that wait."""
 Floats = NDArray[np.float64]
 
 
-def box_of(model: OptimalPolicy | ClassPolicy) -> Room | None:
+def box_of(model: OptimalPolicy) -> Room | None:
     """Return room that queues of such a load hardly ever fill, None if it has too many states."""
     length = max(4, ceil(log(LOST) / log(model.instance.load)))
-    if isinstance(model, ClassPolicy):
-        slots = model.model.services.max(axis=0).tolist()
-        room = tuple(length + slot for slot in slots)
-    else:
-        room = (length + 2 * model.system.k, length)
+    room = (length + 2 * model.system.k, length)
     return room if _count(model, room) <= MOST else None
 
 
-def _count(model: OptimalPolicy | ClassPolicy, room: Room) -> int:
-    ways = len(model.model.services) if isinstance(model, ClassPolicy) else model.system.k + 2
-    return ways * prod(most + 1 for most in room)
+def _count(model: OptimalPolicy, room: Room) -> int:
+    return (model.system.k + 2) * prod(most + 1 for most in room)
 
 
-def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
-    """Solve the decision process with enough room; for several classes it gives a bound only."""
+def solve(model: OptimalPolicy, given: Given) -> Result:
+    """Solve the decision process with enough room."""
     run, room = Run(given.limits), box_of(model) or ()
     while True:
         flows = Flows(model.model, room)
@@ -70,7 +65,7 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
             ceil(GROWTH * most) if more else most for most, more in zip(room, full, strict=True)
         )
     enough = known and not any(full)
-    solution = flows.table(model, solved) if enough and isinstance(model, OptimalPolicy) else None
+    solution = flows.table(model, solved) if enough else None
     message = changes_in(model, flows.cost(solved) if known else None)
     if known and not enough:
         message = "there is not enough room for jobs that wait"
@@ -79,7 +74,7 @@ def solve(model: OptimalPolicy | ClassPolicy, given: Given) -> Result:
         run,
         solver="model",
         version=version(),
-        stopped="completed" if known and (solution is None or not enough) else solved.stopped,
+        stopped="completed" if known and not enough else solved.stopped,
         solution=solution,
         bound=flows.cost(solved) if enough else None,
         message=message,
@@ -92,22 +87,21 @@ class Flows:
     The first columns are the time in each state, in units of 1/`SCALE` of all time.
     """
 
-    def __init__(self, process: Process | ClassProcess, room: Room) -> None:
+    def __init__(self, process: Process, room: Room) -> None:
         self.room, self.program = room, Program()
-        whole: Any = process  # its states are its own
-        self.states: list[Any] = list(whole.states(room))
+        self.states = list(process.states(room))
         before = {state: self.program.row(0.0, 0.0) for state in self.states}
         after = {state: self.program.row(0.0, 0.0) for state in self.states}
         every = self.program.row(SCALE, SCALE)
         for state in self.states:
             entries = [(every, 1.0)]
-            for rate, led in whole.events(state):
+            for rate, led in process.events(state):
                 if led in before:
                     entries += [(before[led], rate), (after[state], -rate)]
-            self.program.column(whole.cost(state), entries)
-        self._taken: dict[tuple[Any, Any], int] = {}
+            self.program.column(process.cost(state), entries)
+        self._taken: dict[tuple[State, State], int] = {}
         for state in self.states:
-            for led in whole.decisions(state):
+            for led in process.decisions(state):
                 to = after[state] if led == state else before[led]
                 if sum(state.counts) - sum(led.counts) <= 1:  # one job after the other
                     entries = [(before[state], -1.0), (to, 1.0)]
@@ -132,7 +126,7 @@ class Flows:
         starts = np.ones((large + 1, k, small + 1), np.int8)
         starts[:, :, 0] = 0
         starts[1:, 0] = 2
-        most: dict[Any, float] = {}
+        most: dict[State, float] = {}
         for (state, led), column in self._taken.items():
             flow = float(solved.columns[column])
             if state.running < k and flow > max(most.get(state, 0.0), LOST * SCALE):

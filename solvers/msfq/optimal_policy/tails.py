@@ -4,7 +4,7 @@ With n small jobs more than I waiting, and m large ones more than J, values go o
 
     h(c, I+n, J+m) = h(c, I, J) + n·side(c, J) + m·top(c, I) + w·n(n-1)/2 + β·n·m + e·m(m-1)/2,
 
-and likewise above the top alone or beside the side alone. Then what `improvement.proven` looks at
+and likewise above the top alone or beside the side alone. Then what `values.lowest` looks at
 is linear in n and m for any choice of decisions, and it suffices that it does not fall (does not
 rise, for a given policy) in either. For a bound on every policy one job more adds as much whether
 it waits or runs, so that starting it changes nothing, and in proportion to the others, as in the
@@ -20,9 +20,9 @@ change its cost by o(1), and then its squares are bounded in the mean.
 import numpy as np
 
 from schedopt.formulations.msfq.process import Process
-from schedopt.solvers.msfq.optimal_policy import level_kernels as kernels
-from schedopt.solvers.msfq.optimal_policy.improvement import Tail
-from schedopt.solvers.msfq.optimal_policy.level_kernels import Decisions, Floats
+from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, ringed
+from schedopt.solvers.msfq.optimal_policy.tables import Decisions
+from schedopt.solvers.msfq.optimal_policy.values import Tail
 
 SLACK = 1e-3
 """Relative safety margin of second differences."""
@@ -96,41 +96,13 @@ def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | N
     with a little more than the cost.
     """
     k, l1, lk, m1, _ = process.system
-    rates = process.system.rates
-    width = decisions.shape[1]
-    stops = kernels.stops(decisions, rates, True)
-    settled, where = stops.settled, stops.where
-    leads = np.flatnonzero(settled[0] < 0)
-    if not leads.size:
+    if not (decisions[0] == 2).any():
         return None
-    if process.large_cost == 0.0:
-        return 0.0, np.zeros((k + 2, width))
-    every = np.arange(width, dtype=np.int32)[:, None]
-    below = (every, np.ones((width, 1)), width)
-    none = (np.zeros((width, 1), np.int32), np.zeros((width, 1)), 0)
-    cost = (1.0 + SLACK) * process.large_cost
-    source = np.empty((k + 2, width, 2))  # the constant, and what e is multiplied by
-    source[..., 0], source[..., 1] = cost, lk
-    grows = (1.0 + SLACK) / (k * m1 - l1)
-    source[-1, leads, 1] -= rates[3]
-    source[:, -1] += l1 * grows * np.array([process.large_cost, lk])
-    right = np.zeros((len(where), width + 2))
-    right[:, width:] = source[where[:, 0], where[:, 1]]
-    nowhere = np.zeros((1, 2))
-    kernels.fill(right, stops, settled, nowhere, none, below)
-    right[:, -1] -= right[:, :width].sum(axis=1)
-    kernels.solve_stops(right, stops)
-    large = np.ascontiguousarray(source[-1])
-    rows = kernels.large_rows(large, right, stops, nowhere, 0, below)
-    matrix = np.eye(width) - rows[:, :width]
-    matrix[:, 0] = -rows[:, -1]
-    solved = np.linalg.solve(matrix, rows[:, -2])
-    e = float(solved[0])
-    if not 0.0 < e < np.inf:
-        return None
-    solved[0] = 0.0
-    top = np.zeros((k + 2, width))
-    top[-1] = solved
-    stopped = right @ np.concatenate([solved, [1.0, e]])
-    top[where[:, 0], where[:, 1]] = stopped
-    return e, top
+    equations = Equations(ringed(decisions[None]), process.system, endless=True)
+    cost, grows = np.full(equations.shape, process.large_cost), equations.leads - lk
+    beyond = l1 / (k * m1 - l1)  # a small job more at the side leaves by as much more to do
+    cost[:, :, -1] += (1.0 + SLACK) * beyond * process.large_cost
+    grows[:, :, -1] -= (1.0 + SLACK) * beyond * lk
+    equations.gains = grows
+    e, values = equations.solve((1.0 + SLACK) * cost)
+    return (e, values[0]) if 0.0 <= e < np.inf else None

@@ -1,0 +1,102 @@
+"""The equations of a policy's values on a box of waiting jobs, as a sparse system.
+
+Source: Puterman, Markov Decision Processes, Wiley 1994, section 8.2.
+"""
+
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.msfq.process import System
+from schedopt.solvers.msfq.optimal_policy.tables import Decisions
+
+Floats = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
+
+
+def ringed(box: NDArray[T]) -> NDArray[T]:
+    """Return a box of states with one level and one small job more, as they are at its edge."""
+    return np.pad(box, ((0, 1), (0, 0), (0, 1)), mode="edge")
+
+
+class Equations:
+    """A policy's events on a box; what comes beyond it is known but for its edge.
+
+    Solves h(s)·Σ rates + gain·``gains``(s) = source(s) + Σ rate·h(s').
+
+    Parameters
+    ----------
+    rule : ndarray
+        Decisions on the box and, an arrival further, around it: see `ringed`.
+    system : System
+    endless : bool
+        Whether the box is one level among endlessly many: a large job that is started leads back to
+        it, and one that arrives leaves the state as it is.
+    """
+
+    def __init__(self, rule: Decisions, system: System, *, endless: bool = False) -> None:
+        levels, k, width = rule.shape[0] - 1, rule.shape[1], rule.shape[2] - 1
+        self.shape = (levels, k + 2, width)
+        here = np.arange(levels * (k + 2) * width).reshape(self.shape)
+        settled = ringed(here)  # where decisions lead; beyond the box to its edge
+        below = settled[:, k + 1] if endless else np.roll(settled[:, k + 1], 1, axis=0)
+        for c in range(k - 1, -1, -1):
+            starts = rule[:, c, 1:] == 1
+            settled[:, c, 1:] = np.where(starts, settled[:, c + 1, :-1], settled[:, c, 1:])
+        settled[:, 0] = np.where(rule[:, 0] == 2, below, settled[:, 0])
+        l1, lk, m1, mk = system.rates
+        wider, higher = settled[:-1, :, 1:], settled[1:, :, :-1]
+        after = settled[:-1, [0, *range(k), 0], :-1]
+        served = np.append(np.arange(k + 1.0) * m1, mk)[:, None]
+        begun, ended = (at // width % (k + 2) == k + 1 for at in (wider, after))
+        begun[:, -1] = False  # it is the large job that was there before
+        self.leads = l1 * begun + served * ended
+        """The rate of events after which a large job is started, of the shape of values."""
+        self.gains = np.ones(self.shape)
+        self._rates = np.broadcast_to(l1 + lk + served, self.shape).ravel()
+        self._flows = [
+            (np.broadcast_to(rate, self.shape).ravel(), target.ravel())
+            for rate, target in ((l1, wider), (lk, higher), (served, after))
+        ]
+        self._stops = np.unique(settled)  # the states in which anything is left after decisions
+        self._zero = int(np.searchsorted(self._stops, here[0, -1, 0]))
+
+    @cached_property
+    def _factors(self) -> Any:
+        """The equations of the stops, with the gain in place of the value that is 0."""
+        from scipy.sparse import csc_array, hstack
+        from scipy.sparse.linalg import splu
+
+        stops, count = self._stops, len(self._stops)
+        numbered = np.full(self._rates.size, -1)
+        numbered[stops] = np.arange(count)
+        flows = [rate[stops] for rate, _ in self._flows]
+        columns = [numbered[target[stops]] for _, target in self._flows]
+        rows, each = np.tile(np.arange(count), 4), np.concatenate([self._rates[stops], *flows])
+        each[count:] *= -1.0
+        whole = csc_array((each, (rows, np.concatenate([np.arange(count), *columns]))))
+        gain = csc_array(self.gains.ravel()[stops, None])
+        parts = [whole[:, : self._zero], gain, whole[:, self._zero + 1 :]]
+        return splu(hstack(parts, format="csc"))
+
+    def solve(self, source: Floats) -> tuple[float, Floats]:
+        """Return the gain, and values, of the shape of the source.
+
+        They are not finite where there is no solution. The value is 0 where a large job is in
+        service and none waits.
+        """
+        right = source.ravel()
+        try:
+            found = self._factors.solve(right[self._stops])
+        except RuntimeError:  # singular
+            return np.nan, np.full(self.shape, np.nan)
+        gain = float(found[self._zero])
+        found[self._zero] = 0.0
+        values = np.zeros(right.size)
+        values[self._stops] = found
+        out = right - gain * self.gains.ravel()
+        for rate, target in self._flows:
+            out = out + rate * values[target]
+        return gain, (out / self._rates).reshape(self.shape)
