@@ -6,46 +6,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp_moving import (
-    SETS,
-    Slots,
-    a_night,
-    nights,
-)
-from builders.dssp_windows import dispatched_in_slots
-from builders.effort import examples
+from builders.dssp import a_night
 from builders.refusals import GONE, changed
 
 import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
 from schedopt.instances.constraints import FairShare, Require
-from schedopt.instances.dssp import Down, Instance, Job, Scheduled
+from schedopt.instances.dssp import Down, Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import planning
-
-
-@SETS
-def test_dispatchers_start_what_trial_starts(keys: tuple[str, ...]) -> None:
-    for night in nights(keys, examples(30), seed=2):
-        unit = float(Slots(night).unit)
-        longer = tuple(
-            msgspec.structs.replace(
-                job, stages=tuple(tuple(x or unit for x in s) for s in job.stages or ())
-            )
-            for job in night.jobs
-        )
-        night = msgspec.structs.replace(night, jobs=longer)  # noqa: PLW2901 - without instants
-        result = schedopt.evaluate(night, "first")
-        assert result.violations == ()
-        starts = dispatched_in_slots(night, [job.name for job in night.jobs])
-        tasks = {job.name: sum(map(len, job.stages or ())) for job in night.jobs}
-        done = {n for n, count in tasks.items() if sum(k[0] == n for k in starts) == count}
-        expected = {key: start for key, start in starts.items() if key[0] in done}
-        assert isinstance(result.solution, Scheduled)
-        given = {(t.job, t.stage, t.task): t.start / unit for t in result.solution.tasks}
-        assert given == pytest.approx(expected)
-
 
 # --- what is said -----------------------------------------------------------------------------
 
