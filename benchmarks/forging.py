@@ -12,6 +12,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache, partial
 from pathlib import Path
@@ -207,7 +208,7 @@ def document(tree: Tree) -> Any:
 
 
 def falsified(case: Case, draw: Random) -> Tree:
-    """Return the right result with one statement made false."""
+    """Return the right result with one statement made false, or two."""
     other = deepcopy(case.right)
     larger = 1.0 if case.right["sense"] == "maximize" else -1.0
     size = abs(other["bound"]) or 1.0
@@ -219,7 +220,10 @@ def falsified(case: Case, draw: Random) -> Tree:
         lambda: other.update(objective=other["objective"] * (1 + by)),
         lambda: other.update(objective=other["objective"] * (1 - by)),
         lambda: other.update(_scaled(other, draw.choice((0.9, 1 + by)))),
-        lambda: other.update(termination="infeasible"),
+        *(
+            partial(other.update, termination=word)
+            for word in ("infeasible", "unbounded", "unstable")
+        ),
         lambda: other.update(solution_status="none"),
         lambda: other.update(objective=None),
         lambda: other.update(bound=None),
@@ -238,7 +242,9 @@ def falsified(case: Case, draw: Random) -> Tree:
             lambda: other["certificate"].update(more=[1]),
             lambda: other["certificate"].pop(sorted(other["certificate"])[-1]),
         ]
-    draw.choice(changes)()
+    for change in draw.sample(changes, draw.choice((1, 2))):
+        with suppress(KeyError, IndexError, TypeError):  # the other took away what it changes
+            change()
     return other
 
 

@@ -293,7 +293,15 @@ def csv_cells(data: bytes) -> Cells:
     return Cells(f"line {first}", titles, rows)
 
 
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+def plain_csv(data: bytes) -> bytes:
+    """Return a CSV of any delimiter and ends of lines with commas and line feeds."""
+    text = StringIO(newline="")
+    rows = (row for _, row in _lines(decoded(data), strip=False))
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Yield the header, then each row that is not blank, with its number of line."""
     header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
     delimiter = max(",;\t|", key=header.count)  # the one that it holds most, outside of quotes
@@ -307,5 +315,5 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as error:
             raise InputError("CSV", found=str(error), place=f"line {reader.line_num}") from None
         if any(cell.strip() for cell in row):
-            yield started, [cell.strip() for cell in row]
+            yield started, [cell.strip() for cell in row] if strip else row
         started = reader.line_num + 1

@@ -11,9 +11,7 @@ from builders.cli import process
 from builders.refusals import raising
 from ortools.sat.python import cp_model
 
-from benchmarks.agree import drawn
 from schedopt.verbs.doctor import ENGINES, examine
-from schedopt.verbs.solve import solve
 
 SOLVED = """
 from schedopt.verbs.doctor import ENGINES
@@ -137,7 +135,3 @@ def test_sums_beyond_31_bits_do_not_wrap_in_cp_sat(seed: int) -> None:
     solver.parameters.num_workers = 1
     assert solver.status_name(solver.solve(model)) == "OPTIMAL"
     assert solver.objective_value == best
-
-
-def test_cp_sat_solves_a_schedule_under_risk_of_which_9_15_calls_5_optimal() -> None:
-    assert solve(drawn("dssp/schedule", 28), threads=1, solver="model").objective == 8.0

@@ -62,6 +62,7 @@ def check(
     _consistent(result, report, getattr(checker, "NEAR", 1e-9))
     _whose(result, report)
     result = structs.replace(result, options=_judged_by(checker, instance, result, report))
+    report.expect(not result.risk or bool(result.options.get("risk")), "risk, which nobody asked for")
     if result.termination == "infeasible":
         report.bound = f"believed, from {result.solver}"
         rules = {label(rule, i) for i, rule in enumerate(together)}
@@ -308,8 +309,12 @@ def _consistent(result: Document, report: Report, near: float) -> None:
         report.expect(result.gap is None, "a gap without a solution")
     elif objective is None:
         report.violations.append("a solution without an objective")
-    if result.termination in ("infeasible", "not-applicable"):
+    if result.termination in ("infeasible", "unbounded", "not-applicable", "unstable"):
         report.expect(result.solution_status == "none", f"a solution although {result.termination}")
+    report.expect(
+        result.solution_status != "optimal" or result.termination != "error",
+        "called optimal although it ended in an error",
+    )
     if result.conflict:
         report.expect(result.termination == "infeasible", "a conflict although not infeasible")
     if objective is None or bound is None:

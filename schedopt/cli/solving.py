@@ -101,7 +101,7 @@ def solve(
     how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
     how |= {"risk": risk, "time_limit": time_limit, "gap": gap, "seed": seed}
     asked = delivering.asked(instance, vary, report, rules, how)
-    with live(file.name) as watch:
+    with live(file.name, limited=time_limit is not None) as watch:
         result = run(
             instance,
             **how,

@@ -233,6 +233,8 @@ def _cells(data: bytes) -> pl.DataFrame:
     import polars as pl
 
     schema = _types()
+    if b"\r" in data or b"\n\n" in data or not data.startswith(b"instance,"):
+        data = cells.plain_csv(data)  # as a spreadsheet may have saved it
     check_cells(data, _NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]

@@ -15,13 +15,18 @@ from schedopt.terminal.console import err, text
 Advance = Callable[[int, int], None]  # called with how many are done and how many there are
 FIRST = 1.5  # seconds until the first line where standard error is no terminal
 SOON, EVERY = 2.0, 10.0  # seconds between two lines then: of the first ten seconds, and later
+LONG = 60.0  # seconds after which a solve without a limit says how to have one
+UNLIMITED = "with --time-limit the best by then is the answer; Ctrl-C gives it now"
 REFRESHED = 0.2  # seconds between two looks at what a terminal shows
 
 
 @contextmanager
-def live(what: str) -> Iterator[Watch]:
-    """Show a running solver's progress; without a terminal, as a line now and then."""
-    began, found = time.monotonic(), ""
+def live(what: str, *, limited: bool = True) -> Iterator[Watch]:
+    """Show a running solver's progress; without a terminal, as a line now and then.
+
+    Where its time is not ``limited``, one line after a minute says what a limit does.
+    """
+    began, found, hint = time.monotonic(), "", "" if limited else UNLIMITED
 
     def told() -> Text:
         return text(f"{what}: {time.monotonic() - began:.0f} s{found or ', starting'}")
@@ -35,9 +40,14 @@ def live(what: str) -> Iterator[Watch]:
     over = Event()
 
     def repeated() -> None:
+        nonlocal hint
         wait = FIRST if shown is None else REFRESHED
         while not over.wait(wait):
-            err.print(told()) if shown is None else shown.update(told())
+            if hint and time.monotonic() - began >= LONG:
+                err.print(told() + text(f"; {hint}"))
+                hint = ""
+            else:
+                err.print(told()) if shown is None else shown.update(told())
             if shown is None:
                 wait = SOON if time.monotonic() - began < EVERY else EVERY
 

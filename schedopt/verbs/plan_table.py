@@ -97,7 +97,9 @@ def read(path: str | Path) -> pl.DataFrame | None:
         if Path(path).suffix.lower() == ".parquet":
             table = _parquet(data)
         else:
-            data = cells.as_csv(data) if Path(path).suffix.lower() == cells.ENDING else data
+            with placed(file=path):
+                sheet = Path(path).suffix.lower() == cells.ENDING
+                data = cells.as_csv(data) if sheet else cells.plain_csv(data)
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
             types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)

@@ -4,22 +4,22 @@ import re
 from datetime import date, timedelta
 from inspect import signature
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.dssp_moving import EVERY, nights
 from builders.effort import tried
 from builders.jobs_of_a_night import csv
 from builders.jobtable import FARM
 from hypothesis import strategies as st
+from judge.nights import drawn
 
 import schedopt
 from schedopt.cli.planning import plan as command
 from schedopt.formulations.dssp import Schedule
+from schedopt.instances import files
 from schedopt.instances.dssp import jobtable
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import incumbents
@@ -209,9 +209,7 @@ def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path:
 
 @tried(25, st.integers(0, 10**6))
 def test_first_schedules_keep_all_rules_and_nobody_is_late(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    keys = draw.choice(EVERY)
-    (night,) = nights(keys, 1, seed)
+    night = files.parse(drawn(seed, ("late", "rules")))
     model = Schedule(night)
     handed, _ = incumbents.first(model, Limits(time_limit=5))
     result = handed.result

@@ -14,6 +14,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.in_order import InOrder
 from schedopt.solvers.dssp.selection.sampled import Search
 from schedopt.solvers.result import Limits
+from schedopt.verbs.generate import generate
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -39,3 +40,15 @@ def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: 
     if not late:
         assert search.value == pytest.approx(best, rel=1e-9, abs=1e-12)
         assert bound <= best * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])
+def test_a_search_that_is_stopped_at_once_has_a_choice_and_a_bound(risk: str) -> None:
+    night, _ = at_risk(Random(3), generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
+    model = Selection(night, risk=risk, scenarios=20, seed=1)
+    assert model.sample is not None
+    search = Search(model, model.sample, Limits(), now(), rounds=2)
+    search.halt()
+    search.run()
+    assert search.best is not None
+    assert search.value <= search.bound <= 1.4 * search.value

@@ -128,8 +128,8 @@ def state_of(night: Instance, source: Source | None, at: float) -> State:
     if source is None:
         return State({}, ())
     file = str(source) if isinstance(source, str | Path) else None
-    cells = Cells.of(source)
     with placed(file=file):
+        cells = Cells.of(source)
         for needed in COLUMNS[:2]:
             if needed not in cells.titles:
                 raise InputError(f"a column `{needed}`", found=", ".join(cells.titles))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -21,7 +21,7 @@ from schedopt.solvers.dssp.selection.in_order import LARGE, InOrder
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
 from schedopt.solvers.engine import Given, HandOn
 from schedopt.solvers.kernels.subgradient import Ascent
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
 Floats = NDArray[np.float64]
@@ -52,9 +52,23 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     began, run = now(), Run(given.limits)
     few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
     search = Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
-    search.run()
+    search.told = run.note
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            search.run()
+        except Exception as error:  # noqa: BLE001 - raised again where it was asked for
+            failed.append(error)
+
+    run.in_thread(work, search.halt)
+    if failed:
+        raise failed[0]
     ended = search.closed or not few
     late = left(given.limits, began).time_limit == 0
+    stopped: Termination = "time-limit" if late else "completed"
+    if search.closed or run.interrupted:
+        stopped = "optimal" if search.closed else "interrupted"
     solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
     bound = search.bound if np.isfinite(search.bound) else None
     result = make_result(
@@ -62,11 +76,11 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
         run,
         solver=given.name,
         version=plain_version(),
-        stopped="optimal" if search.closed else "time-limit" if late else "completed",
+        stopped=stopped,
         solution=solution,
         bound=bound,
     )
-    return result if ended or late else HandOn(result, bound)
+    return result if ended or late or run.interrupted else HandOn(result, bound)
 
 
 def every(model: Selection, given: Given) -> Result | HandOn:
@@ -111,6 +125,12 @@ class Search:
         self.bound = np.inf
         self.prices = np.zeros(self.relaxation.size)
         self.weights = np.full(sample.count, 1 / sample.count)
+        self.told: Callable[[float | None, float | None], None] = lambda value, bound: None
+        self._halted = False
+
+    def halt(self) -> None:
+        """End the search as soon as may be."""
+        self._halted = True
 
     @property
     def alone(self) -> bool:
@@ -127,7 +147,7 @@ class Search:
     def _late(self, share: float = 1.0) -> bool:
         """Tell whether a share of the time limit is over."""
         limit = self.limits.time_limit
-        return limit is not None and now() - self.began >= share * limit
+        return self._halted or (limit is not None and now() - self.began >= share * limit)
 
     def run(self) -> None:
         """Find a selection, then prices, then selections by these."""
@@ -223,6 +243,7 @@ class Search:
             if program.broken(program.completed(np.flatnonzero(chosen).tolist())) is not None:
                 return False
             self.best, self.value = chosen, value
+            self.told(value, self.bound if np.isfinite(self.bound) else None)
         return value is not None
 
     def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
@@ -374,6 +395,7 @@ class Search:
                     part = steps.length * (value - goal) / square
                     weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
+        self.told(self.value if self.best is not None else None, self.bound)
 
     def _wide(self) -> bool:
         return self.bound - self.value > max(self.limits.gap, WIDE) * abs(self.value)
