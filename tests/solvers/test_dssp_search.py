@@ -68,7 +68,8 @@ def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
         trials = Trials(night)
         assert trials.orders > 2
         for order in range(2, trials.orders):
-            shift = rng.normal(0.0, 0.2, len(free)) * night.deadline
+            stages = len(night.tasks.longest)
+            shift = rng.normal(0.0, 0.2, stages) * night.deadline
             some = trials.able & (rng.random(len(free)) < 0.8)
             earned, _, played = trials.run(some, order, shift if order % 2 else None)
             jobs = np.flatnonzero(earned)
