@@ -72,6 +72,7 @@ NAMES = {"min": "max", "any": "all", "maximum": "minimum", "floor": "ceil"}
 CALLED = NAMES | {b: a for a, b in NAMES.items()}
 TURNED: dict[type, type] = {ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 Codes = dict[tuple[str, int], CodeType]  # by qualified name and first line
+Functions = dict[tuple[str, int], list[FunctionType]]
 
 
 class Change(NamedTuple):
@@ -183,9 +184,9 @@ def _short(node: ast.AST) -> str:
     return text if len(text) < 70 else f"{text[:67]}..."
 
 
-def functions(module: ModuleType) -> dict[tuple[str, int], list[FunctionType]]:
+def functions(module: ModuleType) -> Functions:
     """Return the functions that were made of a module's source, whoever holds them."""
-    found: dict[tuple[str, int], list[FunctionType]] = {}
+    found: Functions = {}
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename == module.__file__:
             code = each.__code__
@@ -400,10 +401,9 @@ def measured(room: str, words: argparse.Namespace) -> tuple[int, int]:
     return tried, killed
 
 
-Made = dict[tuple[str, int], list[FunctionType]]
-
-
-def _tried(name: str, change: str, made: tuple[First, Made, Codes], probes: Probes | None) -> Tried:
+def _tried(
+    name: str, change: str, made: tuple[First, Functions, Codes], probes: Probes | None
+) -> Tried:
     """Change functions; return whether an optimum changes, and a test that runs them fails."""
     first, functions, after = made
     changed = [
