@@ -30,7 +30,7 @@ LONG = {
 }
 LONG |= {(name, kind) for name, kind in FORMULATIONS if examples()[name].problem == "msfq"}
 """Those of which some engine, or the second method, takes all the time that there is."""
-SECONDS = 20 if ALL else 1
+SECONDS = 20
 
 
 @cache
