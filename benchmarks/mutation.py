@@ -281,19 +281,8 @@ def fails(some: list[str], first: First, seconds: float) -> bool:
         raise SlowError(number, frame)
 
     _forget()
-    words = [
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "--no-header",
-        "-o",
-        "addopts=",
-        "-m",
-        "not slow",
-    ]
+    words = "-x -q -p no:cacheprovider -p no:xdist --no-header -o addopts=".split()
+    words += ["-m", "not slow"]
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
