@@ -1,7 +1,7 @@
 """Selecting, scheduling and dispatching, beside HiGHS, OR-Tools, CP-SAT, SimPy and plain Python.
 
-``python -m benchmarks.dssp [TABLE ...]``: knapsack, strongly_correlated, reading, dispatch and
-schedules, or some of them; hard too, where the file that `HARD` names is there.
+``python -m benchmarks.dssp [TABLE ...]``: knapsack, strongly_correlated, reading, dispatch,
+schedules and plans, or some of them; hard too, where the file that `HARD` names is there.
 """
 
 import gc
@@ -20,6 +20,7 @@ from ortools.algorithms.python import knapsack_solver
 from ortools.sat.python import cp_model
 
 from benchmarks.dssp_again import nothing_better
+from benchmarks.dssp_plans import plans
 from benchmarks.dssp_provable import night
 from benchmarks.limits import OVER, SHARE
 from benchmarks.rivals import simpy_cluster
@@ -287,4 +288,4 @@ def _plain(season: Instance) -> float:
 
 
 if __name__ == "__main__":
-    run(knapsack, strongly_correlated, hard, reading, dispatch, schedules)
+    run(knapsack, strongly_correlated, hard, reading, dispatch, schedules, plans)

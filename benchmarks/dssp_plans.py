@@ -1,13 +1,24 @@
-"""How soon schedules of nights with everything at once are found and proven.
+"""How soon schedules are found and proven on nights of which much is asked.
 
-``python -m benchmarks.dssp plans`` prints seen beside asked.
+``python -m benchmarks.dssp plans`` prints seen beside asked, in CPU seconds.
 """
 
 import random
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
 from typing import Any
 
+from benchmarks.tables import Measured, measurement, row
+from schedopt import plan, solve
 from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Down, Instance, Job
+from schedopt.solvers.result import Result
+
+LARGE = ((300, 1, 1.0), (300, 10, 0.01), (5_000, 1, 1.0), (5_000, 5, 1.0), (5_000, 30, 0.02))
+"""Jobs, the limit in seconds, and the gap asked; 1 where any schedule will do."""
 
 FRAMES, HOUR = 60, 60.0
 """Frames of a job, on average, and the minutes of an hour."""
@@ -63,3 +74,83 @@ def everything(jobs: int, seed: int = 1) -> Instance:
             Seats(name="houdini", capacity=max(1, size // 6), use=houdini),
         ),
     )
+
+
+def table(jobs: int, seed: int = 1) -> str:
+    """Draw a table of jobs of about sixty frames, of teams and shows, with seats and orders."""
+    draw = random.Random(seed)  # noqa: S311
+    lines, names = ["name,team,show,priority,frames,frame_time,seats:houdini,after"], list[str]()
+    for n in range(jobs):
+        team, show = draw.choice(("fx", "light", "comp", "anim")), draw.choice(("orca", "lynx"))
+        word = draw.choice(("urgent", "high", "normal", "normal", "low"))
+        seats = "1" if team == "fx" and draw.random() < 0.7 else ""
+        after = draw.choice(names) if names and draw.random() < 0.2 else ""
+        names.append(f"{show}-{n}")
+        time, frames = draw.randint(2, 14), draw.randint(20, 100)
+        lines.append(f"{names[-1]},{team},{show},{word},{frames},{time}m,{seats},{after}")
+    return "\n".join(lines) + "\n"
+
+
+def seated(seed: int) -> Instance:
+    """Draw a night of twelve jobs on six processors, some of which hold one of two seats."""
+    draw = random.Random(seed)  # noqa: S311
+    jobs = []
+    for j in range(12):
+        stages = tuple(
+            tuple(float(draw.randint(1, 9)) for _ in range(draw.randint(1, 4)))
+            for _ in range(draw.randint(1, 3))
+        )
+        jobs.append(Job(name=f"j{j}", reward=float(draw.randint(1, 20)), stages=stages))
+    use = {job.name: 1 for job in jobs if draw.random() < 0.4}
+    seats = (Seats(name="seats", capacity=2, use=use),)
+    return Instance(name="seated", processors=6, deadline=25.0, jobs=tuple(jobs), constraints=seats)
+
+
+def _cpu(work: Any) -> tuple[float, Any]:
+    began = time.process_time()
+    result = work()
+    return time.process_time() - began, result
+
+
+def _gap(result: Result) -> float:
+    return 1.0 if result.gap is None else result.gap
+
+
+@measurement
+def plans() -> Measured:
+    """Time plans of the night of a farm, of small nights, and of large ones."""
+    solve(everything(12), formulation="schedule", time_limit=2)  # compiles
+    yield "plans: CPU seconds, checked and written"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "jobs.csv"
+        path.write_text(table(40))
+        farm: dict[str, Any] = {
+            "processors": 30,
+            "from_": "20:00",
+            "until": "06:00",
+            "capacity": ["02:00=20", "03:00=30"],
+            "seats": ["houdini=8"],
+            "cap": ["team:fx=0.4"],
+            "floor": ["show:orca=0.2"],
+            "reward": "priority:urgent=8,high=4,normal=2,low=1",
+        }
+        took, night = _cpu(partial(plan, path, **farm))
+        proven = "yes" if night.result.proven else f"no, {_gap(night.result):.2%}"
+        yield row("40 jobs, ten processors away for an hour", took, "s", most=2, proven=proven)
+    farm = {"processors": 6, "from_": "20:00", "until": "06:00", "seats": ["houdini=3"]}
+    took, night = _cpu(partial(plan, "instances/dssp/farm.csv", cap=["team:fx=0.4"], **farm))
+    proven = "yes" if night.result.proven else f"no, {_gap(night.result):.2%}"
+    yield row("the farm of the README", took, "s", most=1, proven=proven)
+    seen = [
+        _cpu(partial(solve, seated(seed), formulation="schedule", time_limit=60))
+        for seed in range(100)
+    ]
+    times = [took for took, _ in seen]
+    yield row("12 jobs and seats: median of 100", median(times), "s", most=0.1)
+    yield row("12 jobs and seats: slowest", max(times), "s", most=5)
+    yield row("12 jobs and seats: proven", sum(r.proven for _, r in seen), least=100)
+    for jobs, limit, most in LARGE:
+        work = partial(solve, everything(jobs), formulation="schedule", time_limit=limit)
+        took, result = _cpu(work)
+        beside = {"CPU": took, "reward": result.objective}
+        yield row(f"{jobs:,} jobs in {limit} s: gap", _gap(result), most=most, **beside)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import accumulate, chain, pairwise
-from operator import mul, sub
+from itertools import accumulate, chain, groupby, pairwise
+from operator import itemgetter, mul, sub
 from typing import Any, NamedTuple
 
 from schedopt.instances.decimals import as_written
@@ -111,8 +111,12 @@ class Steps:
         yield Span(self.times[last], None, self.amounts[last])
 
     def mapped(self, amount: Callable[[Fraction], Fraction]) -> Steps:
-        """Return another amount at each time."""
-        return Steps(self.times, tuple(map(amount, self.amounts)))
+        """Return another amount at each time, changing only where that does."""
+        points = zip(self.times, map(amount, self.amounts), strict=True)
+        times, amounts = zip(
+            *(next(alike) for _, alike in groupby(points, itemgetter(1))), strict=True
+        )
+        return Steps(times, amounts)
 
     def at(self, time: Fraction) -> Fraction:
         """Return the amount at a time."""

@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import inf
+from typing import Any
 
-from builders.dssp_moving import fitting, served
+import msgspec
+from judge.brute import Night, subsets
+from msgspec.structs import replace
+
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.scenarios import DECIDING, Measure, factors
 from schedopt.validation.dssp.constraints import broken, unseated
@@ -40,6 +44,21 @@ def night(
     )
 
 
+def a_night(**changes: Any) -> Instance:
+    jobs = (
+        Job(name="a", reward=5, stages=((2.0, 3.0), (4.0,)), max_processors=2),
+        Job(name="b", reward=4, stages=((3.0,),), after=("a",), processors=2),
+        Job(name="c", reward=3, stages=((2.0, 2.0),), holds={"gpu": 1}),
+    )
+    given: dict[str, Any] = {
+        "processors": 2,
+        "changes": ((2, 3), (8, 2)),
+        "end": 11,
+        "resources": {"gpu": ((0, 0), (1, 1))},
+    }
+    return Instance(name="hand", deadline=12, jobs=jobs, **given | changes)
+
+
 def best(
     instance: Instance, constraints: Sequence[Constraint] = (), fill: float = 1.0
 ) -> float | None:
@@ -70,18 +89,17 @@ def keeping(
 
 def best_at_risk(model: Selection) -> float | None:
     """Return the optimum under risk by trying every subset, scenario by scenario."""
-    night, asked = model.instance, model.options
+    asked = model.options
+    night = replace(model.instance, constraints=(*model.instance.constraints, *model.added))
     drawn = factors(night, asked["seed"], DECIDING, asked["scenarios"]).tolist()
     level = Measure.read(asked["risk"]).level
-    found = []
-    facts = Facts(night, min(model.fill, 1.0))
-    every = fitting(night) if night.beyond else keeping(night, model.added, model.fill)
-    for chosen in every:
-        done = (
-            served(night, chosen, drawn)
-            if night.beyond
-            else [in_time(facts, chosen, drawn, s) for s in range(len(drawn))]
-        )
+    found, scenarios = [], Scenarios(night, drawn, min(model.fill, 1.0))
+    names = [job.name for job in night.jobs]
+    for chosen in subsets(names):
+        plan = {name: int(name in chosen) for name in names}
+        if not scenarios.planned.allows(plan, as_written(model.fill)):
+            continue
+        done = scenarios.served(chosen)
         earned = sorted(sum(night.jobs[j].reward for j in jobs) for jobs in done)
         if asked["risk"] == "mean":
             found.append(sum(earned) / len(earned))
@@ -97,37 +115,45 @@ def best_at_risk(model: Selection) -> float | None:
     return max(found, default=None)
 
 
-def in_time(facts: Facts, chosen: Sequence[str], drawn: list[list[int]], s: int) -> set[int]:
-    """Return which of some jobs are in time in a scenario, each looked at by itself."""
-    night = facts.night
-    span = {j: (facts.release[job.name], facts.due[job.name]) for j, job in enumerate(night.jobs)}
+class Scenarios:
+    """A night as planned, and with jobs as long as in each scenario, in millionths of planned."""
 
-    def fits(j: int, scenario: list[int]) -> bool:
-        path = Fraction(scenario[j], 10**6) * facts.critical_path[night.jobs[j].name]
-        return span[j][0] + path <= span[j][1]
-
-    def brings(j: int) -> float:
-        job = night.jobs[j]
-        demand = float(facts.demand[job.name])
-        return -job.reward * sum(fits(j, one) for one in drawn) / demand if demand else -inf
-
-    order = sorted((night.index[name] for name in chosen), key=lambda j: (brings(j), j))
-    found = set()
-    for i, j in enumerate(order):
-        before = order[: i + 1]
-        ends = {facts.deadline, *(span[k][1] for k in before)}
-        asked = [
-            (a, b, [k for k in before if a <= span[k][0] and span[k][1] <= b])
-            for a in {Fraction(0), *(span[k][0] for k in before)}
-            for b in ends
-            if a < b
+    def __init__(self, night: Instance, drawn: list[list[int]], fill: float) -> None:
+        text = msgspec.json.encode(night)
+        names = [job.name for job in night.jobs]
+        self.night, self.fill, self.planned = night, as_written(fill), Night(text)
+        self.longer = [
+            Night(text, {n: Fraction(part, 10**6) for n, part in zip(names, one, strict=True)})
+            for one in drawn
         ]
-        room = all(
-            sum(Fraction(drawn[s][k], 10**6) * facts.demand[night.jobs[k].name] for k in inside)
-            <= facts.rate * (b - a)
-            for a, b, inside in asked
-            if j in inside
-        )
-        if room and fits(j, drawn[s]):
-            found.add(j)
-    return found
+        self.alone = [
+            {n for n, end in each.ends(1).items() if end is not None and end <= each.jobs[n].due}
+            for each in self.longer
+        ]
+
+    def served(self, chosen: Sequence[str]) -> list[set[int]]:
+        """Return which of some jobs are in time in each scenario: who brings most, comes first."""
+        jobs, left, order = self.planned.jobs, list(chosen), list[str]()
+
+        def brings(name: str) -> tuple[Fraction, int]:
+            earned = jobs[name].reward * sum(name in alone for alone in self.alone)
+            demand = jobs[name].demand
+            return earned / demand if demand else Fraction(10**30), -self.night.index[name]
+
+        while left:
+            free = [n for n in left if not {*jobs[n].after} & {*left}]
+            order.append(max(free, key=brings))
+            left.remove(order[-1])
+        return [
+            {
+                self.night.index[name]
+                for i, name in enumerate(order)
+                if name in alone
+                and all(
+                    sum(asked.values()) <= most
+                    for asked, most in longer.asks(1, order[: i + 1], self.fill)
+                    if asked.get(name, 0) > 0
+                )
+            }
+            for alone, longer in zip(self.alone, self.longer, strict=True)
+        ]

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 from builders.dssp import best_at_risk
-from builders.dssp_moving import EVERY, nights
 from judge.nights import drawn
 
 from schedopt.formulations.dssp import Schedule, Season, Selection
@@ -29,6 +28,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import History, Lognormal
 
 TEAMS = ("fx", "light", "anim")
+UNSURE = ("late", "predicted", "rules")
 SIZES = (1.0, 1e-3, 1e6)
 """Units that rewards and demands are in: HiGHS, which `model` asks, has absolute tolerances."""
 
@@ -122,7 +122,7 @@ def selection(draw: Random) -> Selection:
     if draw.random() < 0.2:
         return _of_judged(draw, Selection, 1)
     if draw.random() < 0.1:
-        night, asked = at_risk(draw, nights(draw.choice(EVERY), 1, draw.randint(0, 10**6))[0])
+        night, asked = at_risk(draw, files.parse(drawn(draw.randrange(10**9), UNSURE)))
         return Selection(night, **asked)
     alone = draw.random() < 0.5
     night = some_night(draw, windows=not alone)

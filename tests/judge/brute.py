@@ -5,10 +5,11 @@ JSON of a file, each number as the decimal that is written, and shares nothing w
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import chain, combinations, pairwise, product
+from types import MappingProxyType
 from typing import Any
 
 from judge.trial import Trial
@@ -94,9 +95,9 @@ class Machine:
 
 
 class Job:
-    """A job's fields, and what follows from them."""
+    """A job's fields, and what follows from them where its tasks take so many times as long."""
 
-    def __init__(self, file: Any, given: Any) -> None:
+    def __init__(self, file: Any, given: Any, times: Fraction) -> None:
         self.name, self.reward, self.given = given["name"], given["reward"], given
         self.groups = given.get("groups", {})
         self.release = given.get("release", NONE)
@@ -106,59 +107,52 @@ class Job:
         self.most = given.get("max_processors")
         self.holds = given.get("holds", {})
         self.pools = [p for p in file.get("pools") or {"": 0} if p in (given.get("pools") or [p])]
-        self.stages = given.get("stages", ())
+        self.stages = [[times * length for length in stage] for stage in given.get("stages") or ()]
         work = self.wide * sum((sum(stage, NONE) for stage in self.stages), NONE)
-        longest = sum(map(max, self.stages), NONE)
-        self.demand = given["demand"] if given.get("demand") is not None else work
+        self.demand = work if given.get("demand") is None else times * given["demand"]
         path = given.get("critical_path")
-        self.path = longest if path is None else path
-        if self.most is not None:
-            self.path = max(self.path, self.demand / (self.most - self.most % self.wide))
+        self.path = None if path is None else times * path
 
 
 class Night:
-    """A file as it is read: its jobs, and the machine of each of its nights."""
+    """A file as it is read, with some jobs longer: its jobs, and the machines of its nights."""
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, longer: Mapping[str, Fraction] = MappingProxyType({})) -> None:
         self.file = file = read(text)
-        self.jobs = {job["name"]: Job(file, job) for job in file["jobs"]}
+        given = [(job, longer.get(job["name"], Fraction(1))) for job in file["jobs"]]
+        self.jobs = {job["name"]: Job(file, job, times) for job, times in given}
         self.rules = file.get("constraints", [])
         self.seats = [rule for rule in self.rules if rule["kind"] == "seats"]
         self.nights = range(1, int(file.get("nights", 1)) + 1)
         self.machines = {n: Machine(file, n) for n in self.nights}
-        self.able = {n: self._able(self.machines[n]) for n in self.nights}
+        self.able = {n: self._able(self.ends(n)) for n in self.nights}
 
     # --- who could be in time with the machine to itself ------------------------------------------
 
-    def _able(self, machine: Machine) -> set[str]:
+    def _able(self, ends: Mapping[str, Fraction | None]) -> set[str]:
         """Return the jobs that would be in time if they had the machine to themselves."""
-        keys = ("capacity", "down", "pools", "resources", "end")
-        own = ("after", "max_processors", "holds", "processors")
-        changes = any(self.file.get(key) for key in keys) or any(
-            job.given.get(key, 1) not in (1, [], {}) for job in self.jobs.values() for key in own
-        )
-        able = [
-            name
-            for name, job in self.jobs.items()
-            if all(rule["use"].get(name, 0) <= rule["capacity"] for rule in self.seats)
-        ]
-        if not changes:
-            return {n for n in able if self.jobs[n].path <= self.jobs[n].due - self.jobs[n].release}
-        ends: dict[str, Fraction | None] = {}
+        able = set[str]()
+        for _ in self.jobs:
+            for name, job in self.jobs.items():
+                end, last = ends[name], min(job.due, self.file.get("end", job.due))
+                seated = all(rule["use"].get(name, 0) <= rule["capacity"] for rule in self.seats)
+                if end is not None and end <= last and seated and {*job.after} <= able:
+                    able.add(name)
+        return able
+
+    def ends(self, n: int) -> dict[str, Fraction | None]:
+        """Return when each job would end with the machine to itself on a night; None if never."""
+        found: dict[str, Fraction | None] = {}
 
         def end(name: str) -> Fraction | None:
-            if name not in ends:
-                job = self.jobs[name]
-                before = [end(other) for other in job.after]
-                ends[name] = None
-                if None not in before:
-                    start = max([job.release, *(one for one in before if one is not None)])
-                    done = self._alone(machine, job, start)
-                    latest = min(job.due, self.file.get("end", job.due))
-                    ends[name] = done if done is not None and done <= latest else None
-            return ends[name]
+            if name not in found:
+                before = [end(other) for other in self.jobs[name].after]
+                known = [self.jobs[name].release, *(one for one in before if one is not None)]
+                alone = self._alone(self.machines[n], self.jobs[name], max(known))
+                found[name] = None if None in before else alone
+            return found[name]
 
-        return {name for name in able if end(name) is not None}
+        return {name: end(name) for name in self.jobs}
 
     def _alone(self, machine: Machine, job: Job, start: Fraction) -> Fraction | None:
         """Return when a job would end with the machine to itself; None if never."""
@@ -166,9 +160,9 @@ class Night:
         most = max(usable) if job.most is None else job.most - job.most % job.wide
         worked = machine.reached([min(level, most) for level in usable], start, job.demand)
         at: Fraction | None = start
-        if job.given.get("critical_path") is not None:
+        if job.path is not None:
             runs = [Fraction(level >= job.wide) for level in usable]
-            at = machine.reached(runs, start, job.given["critical_path"])
+            at = machine.reached(runs, start, job.path)
         else:
             for length in map(max, job.stages):
                 if at is not None and length:
@@ -189,22 +183,25 @@ class Night:
     @cache  # noqa: B019 - a night is looked at and forgotten
     def _fits(self, n: int, chosen: frozenset[str], fill: Fraction) -> bool:
         """Tell whether jobs fit between every release and every deadline, on one night."""
+        return all(sum(asked.values()) <= most for asked, most in self.asks(n, chosen, fill))
+
+    def asks(
+        self, n: int, chosen: Iterable[str], fill: Fraction
+    ) -> Iterator[tuple[dict[str, Fraction], Fraction]]:
+        """Yield what jobs ask for between a release and a deadline, and how much there is."""
         machine, jobs = self.machines[n], [self.jobs[name] for name in chosen]
         for a, b in product({job.release for job in jobs}, {job.due for job in jobs}):
             inside = [job for job in jobs if a <= job.release and job.due <= b]
-            for pools in subsets(machine.pools):
-                among = sum((j.demand for j in inside if {*j.pools} <= {*pools}), NONE)
-                if among > fill * (machine.area(machine.together(pools), a, b) if pools else 0):
-                    return False
+            for pools in subsets(machine.pools)[1:]:
+                among = {j.name: j.demand for j in inside if {*j.pools} <= {*pools}}
+                yield among, fill * machine.area(machine.together(pools), a, b)
             for name, levels in machine.resources.items():
-                held = sum((j.holds.get(name, 0) * j.demand / j.wide for j in inside), NONE)
-                if held > machine.area(levels, a, b):
-                    return False
+                held = {j.name: j.holds.get(name, 0) * j.demand / j.wide for j in inside}
+                yield held, machine.area(levels, a, b)
+            last = min(b, self.file.get("end", b))
             for rule in self.seats:
-                held = sum((rule["use"].get(j.name, 0) * j.demand / j.wide for j in inside), NONE)
-                if held > rule["capacity"] * max(NONE, min(b, self.file.get("end", b)) - a):
-                    return False
-        return True
+                held = {j.name: rule["use"].get(j.name, 0) * j.demand / j.wide for j in inside}
+                yield held, rule["capacity"] * max(NONE, last - a)
 
     def best_selection(self, fill: Fraction = Fraction(1)) -> Fraction | None:
         """Return the most that a selection earns, or a season; None where no rules are kept."""

@@ -1,7 +1,7 @@
 """Random nights and seasons of a few tasks, as files hold them: every feature in any mixture."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -34,8 +34,8 @@ MOST = 6
 class Drawn:
     """A night as it is drawn: times of tasks on one grid, times of changes on another."""
 
-    def __init__(self, draw: Random, features: set[str], nights: int = 1) -> None:
-        self.draw, self.features, self.nights = draw, features, nights
+    def __init__(self, draw: Random, features: set[str], nights: int, most: int) -> None:
+        self.draw, self.features, self.nights, self.most = draw, features, nights, most
         size = Fraction(draw.choice(SIZES))
         self.task, self.change = (size * Fraction(draw.choice(GRIDS)) for _ in range(2))
         grid = draw.choice((self.task, self.change))
@@ -48,7 +48,7 @@ class Drawn:
         """Tell whether a feature is used here."""
         return feature in self.features and self.draw.random() < odds
 
-    def written(self, time: Fraction) -> float:
+    def written(self, time: Fraction | float) -> float:
         """Return a time with six places, or as many figures."""
         return float(f"{float(time):.6f}") if time >= 1 else float(f"{float(time):.6g}")
 
@@ -86,7 +86,7 @@ class Drawn:
             file["down"] = [
                 {
                     "start": (first := self.when()),
-                    "end": max(first, self.when()) + self.written(self.change),
+                    "end": self.written(max(first, self.when()) + self.written(self.change)),
                     "processors": draw.randint(1, 2),
                     **({"pool": draw.choice([*sizes])} if sizes else {}),
                     **(
@@ -107,7 +107,7 @@ class Drawn:
             file["late"] = [list(point) for point in zip(points, parts, strict=True)]
         if self.nights > 1:
             file["nights"] = self.nights
-        file["jobs"], left = [], MOST
+        file["jobs"], left = [], self.most
         for j in range(draw.choice((1, 2, 3, 4, 5, 6))):
             if left:
                 file["jobs"].append(self.job(file, sizes, widest, j, left))
@@ -122,7 +122,7 @@ class Drawn:
         """Draw a job of so many tasks at most."""
         draw, stages = self.draw, list[list[float]]()
         for _ in range(draw.choice((1, 1, 1, 2, 3))):
-            if count := min(left, draw.choice((1, 1, 2, 3))):
+            if count := min(left, draw.choice((1, 1, 2, 3, self.most // 4))):
                 some = (0, 1, 1, 2, draw.randint(1, self.longest), draw.randint(1, self.longest))
                 lengths = (draw.choice(some) for _ in range(count))
                 stages.append([self.written(length * self.task) for length in lengths])
@@ -210,13 +210,13 @@ class Drawn:
         return rule
 
 
-def drawn(seed: int, without: tuple[str, ...] = (), nights: int = 1) -> bytes:
-    """Draw a night, or a season, that files may hold; as they hold it."""
+def drawn(seed: int, without: Collection[str] = (), nights: int = 1, most: int = MOST) -> bytes:
+    """Draw a night of so many tasks at most, or a season, that files may hold; as they hold it."""
     draw = Random(f"{seed} {nights}")  # noqa: S311
     while True:
         odds = draw.choice((0.15, 0.3, 0.3, 0.6, 1.0))
         features = {name for name in FEATURES if draw.random() < odds}.difference(without)
-        text = json.dumps(Drawn(draw, features, nights).file()).encode()
+        text = json.dumps(Drawn(draw, features, nights, most).file()).encode()
         try:
             files.parse(text)
         except InputError:

@@ -2,20 +2,24 @@
 
 import json
 from collections import Counter
+from copy import deepcopy
 from random import Random
 from typing import Any
 
 import pytest
 from builders.effort import ALL, examples
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 import schedopt
 from judge.brute import Night
 from judge.nights import drawn
+from judge.trial import keeps
 from judge.verdicts import judged, judged_file
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances import files
 from schedopt.instances.dssp import selected_nights
+from schedopt.solvers.result import Document
 from schedopt.validation.documents import check
 from schedopt.validation.dssp.bound import reproved
 
@@ -67,6 +71,40 @@ def test_rows_and_checkers_judge_every_plan_as_trial_does(nights: int) -> None:
     assert min(verdicts.values()) > examples(160)
 
 
+TOLD_BESIDE = ("completion", "makespan", "utilization", "objective", "late")
+"""What follows from tasks, and is not forged along."""
+
+
+def test_plans_are_judged_as_trial_judges_them() -> None:
+    draw, verdicts = Random(5), Counter[bool]()  # noqa: S311
+    for seed in range(examples(400)):
+        text = drawn(seed, ("rules", "late"))
+        instance, night = files.parse(text), Night(text)
+        plan = to_builtins(schedopt.evaluate(instance, "first").document())
+        unit = min((x for job in instance.jobs for s in job.stages for x in s if x), default=1.0)
+        for _ in range(20):
+            forged = deepcopy(plan)
+            tasks = forged["solution"]["tasks"]
+            long = [task for task in tasks if task["start"] < task["end"]]
+            if not long:
+                break
+            one, by = draw.choice(long), draw.choice((-2, -1, -1, 1, 2)) * unit
+            moving = [one] if draw.random() < 0.5 else [t for t in tasks if t["job"] == one["job"]]
+            if draw.random() < 0.6:
+                for task in moving:
+                    task |= {"start": task["start"] + by, "end": task["end"] + by}
+            else:
+                on = one.get("processors", [one["processor"]])
+                on = draw.choices(range(-1, 6), k=max(1, len(on) + draw.choice((0, 0, 0, 1, -1))))
+                one |= {"processor": on[0], "processors": on}
+            told = check(instance, convert(forged, Document)).violations
+            found = [what for what in told if not what.startswith(TOLD_BESIDE)]
+            right = keeps(night, tasks)
+            assert (not found) == right, (seed, [tuple(t.values())[1:] for t in tasks], found)
+            verdicts[right] += 1
+    assert min(verdicts.values()) > examples(400)
+
+
 @pytest.mark.parametrize("nights", [1, 2])
 def test_bounds_are_re_proved_and_lower_ones_are_not(nights: int) -> None:
     for seed in range(examples(120)):
@@ -103,6 +141,16 @@ WIDE = file(
 )
 SECOND = {"name": "second", "reward": 5, "stages": [[2]], "after": ["first"], "deadline": 7}
 LATE = file([{"stages": [[3]], "deadline": 1}, SECOND], processors=1, deadline=7)
+ENDED = file(
+    [
+        {"stages": [[3], [0]]},
+        {"name": "then", "reward": 2, "stages": [[0]], "after": ["first"]},
+        {"name": "later", "reward": 4, "stages": [[0]], "release": 3.5},
+    ],
+    processors=1,
+    deadline=9,
+    end=3,
+)
 AWAY = file(
     [{"stages": [[1]], "processors": 2}],
     processors=2,
@@ -122,6 +170,7 @@ AWAY = file(
         (LATE, "schedule", 0),
         (json.dumps(json.loads(LATE) | {"constraints": NEEDED}).encode(), "schedule", None),
         (json.dumps(json.loads(LATE) | {"late": [[0, 0.5], [2, 0]]}).encode(), "schedule", 5),
+        (ENDED, "schedule", 9),
         (AWAY, "season", 7),
     ],
 )

@@ -1,10 +1,11 @@
 """Schedules of some jobs, by trying everything: see `judge.brute`, which reads the night."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 from math import lcm
-from typing import TYPE_CHECKING, NamedTuple
+from operator import gt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from judge.brute import Night
@@ -155,3 +156,51 @@ class Trial:
             ):
                 return False
         return True
+
+
+def keeps(night: "Night", tasks: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether the tasks of a plan keep all that a schedule keeps on one night."""
+    machine, end = night.machines[1], night.file.get("end")
+    numbers = [(p, k) for p, levels in machine.pools.items() for k in range(int(max(levels)))]
+    spans = [
+        (night.jobs[task["job"]], task["stage"], *(_exact(task[key]) for key in ("start", "end")))
+        for task in tasks
+    ]
+    taken = [task.get("processors") or [task["processor"]] for task in tasks]
+    last = {job.name: max(b for other, _, _, b in spans if other is job) for job, *_ in spans}
+    delay = (night.file.get("late") or [[NONE]])[-1][0]
+    for job, stage, a, b in spans:
+        before = [e for other, s, _, e in spans if other is job and s < stage]
+        others = [last.get(name, NONE) for name in job.after]
+        due = [night.jobs[name].due + delay for name in job.after]
+        if a < max([job.release, *before, *others]) or (end is not None and b > end):
+            return False
+        if any(map(gt, others, due)):
+            return False
+    for at in {*machine.times, *(a for _, _, a, _ in spans)}:
+        i = max(i for i, time in enumerate(machine.times) if time <= at)
+        now = [(job, on) for (job, _, a, b), on in zip(spans, taken, strict=True) if a <= at < b]
+        places = [[numbers[k] for k in on if 0 <= k < len(numbers)] for _, on in now]
+        used = [place for some in places for place in some]
+        for (job, on), some in zip(now, places, strict=True):
+            pools = {pool for pool, _ in some}
+            right = len({*on}) == len(some) == len(on) == job.wide and len(pools) == 1
+            mine = job.wide * sum(other is job for other, _ in now)
+            if not (right and pools <= {*job.pools} and mine <= (job.most or mine)):
+                return False
+        jobs = [job for job, _ in now]
+        if (
+            len({*used}) < len(used)
+            or any(machine.pools[pool][i] <= k for pool, k in used)
+            or any(
+                sum(j.holds.get(r, 0) for j in jobs) > q[i] for r, q in machine.resources.items()
+            )
+            or any(sum(r["use"].get(j.name, 0) for j in jobs) > r["capacity"] for r in night.seats)
+        ):
+            return False
+    return True
+
+
+def _exact(time: float) -> Fraction:
+    """Return a sum of lengths as they are written."""
+    return Fraction(f"{time:.9f}") if time >= 1e-3 else Fraction(f"{time:.9g}")

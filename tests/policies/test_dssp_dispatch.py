@@ -6,13 +6,13 @@ import msgspec
 import numpy as np
 import pytest
 from builders.dssp import best
-from builders.dssp_moving import SETS, nights
-from builders.dssp_windows import windowed_night
-from builders.effort import ALL, examples
+from builders.effort import ALL
 from hypothesis import given
 from hypothesis import strategies as st
+from judge.nights import drawn
 
 from schedopt import evaluate, solve
+from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, bounding
 from schedopt.policies.dssp import dispatchers
@@ -68,22 +68,10 @@ def test_compiled_equals_plain_to_the_last_bit(
 
 
 @given(seed=st.integers(0, 10_000))
-def test_with_releases_and_seats_too(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    instance = windowed_night(rng, jobs=9, tasks=6, stages=4)
-    some = np.flatnonzero(rng.random(len(instance.jobs)) < 0.9)
+def test_on_every_machine_too(seed: int) -> None:
+    instance = files.parse(drawn(seed, most=30))
+    some = np.flatnonzero(np.random.default_rng(seed).random(len(instance.jobs)) < 0.9)
     expect_alike(instance, some)
-
-
-@SETS
-def test_on_machines_that_change_too(keys: tuple[str, ...]) -> None:
-    rng = np.random.default_rng(len(keys))
-    for instance in nights(keys, examples(40), seed=3):
-        some = np.flatnonzero(rng.random(len(instance.jobs)) < 0.9)
-        names = [job.name for job in instance.jobs[::2]]
-        seats = Seats(capacity=2, use=dict.fromkeys(names, 1))
-        held = msgspec.structs.replace(instance, constraints=(seats,) * (rng.random() < 0.3))
-        expect_alike(held, some)
 
 
 def test_edf_and_least_slack_by_hand() -> None:

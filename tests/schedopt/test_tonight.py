@@ -4,22 +4,22 @@ import re
 from datetime import date, timedelta
 from inspect import signature
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.dssp_moving import EVERY, nights
 from builders.effort import tried
 from builders.jobs_of_a_night import csv
 from builders.jobtable import FARM
 from hypothesis import strategies as st
+from judge.nights import drawn
 
 import schedopt
 from schedopt.cli.planning import plan as command
 from schedopt.formulations.dssp import Schedule
+from schedopt.instances import files
 from schedopt.instances.dssp import jobtable
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import incumbents
@@ -98,6 +98,15 @@ def test_dates_of_a_table_are_of_tonight_and_plain_hours_are_enough(tmp_path: Pa
     made = schedopt.plan(path.with_name("dated.csv"), processors=1, from_="20:00", until="22:00")
     assert made.line == "2 of 2 jobs, reward 3; no plan earns more"
     assert max(row["end"] for row in made.rows) <= 7200  # nothing runs after it
+
+
+def test_a_night_on_which_nothing_can_run_has_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("name,reward,tasks\na,3,1x9h\n")
+    words = ["--processors", 2, "--until", "4h", "-o", tmp_path / "no.png", "-o"]
+    done = run("plan", tmp_path / "jobs.csv", *words, tmp_path / "plan.csv")
+    assert done.stdout.startswith("0 of 1 job, reward 0; no plan earns more\n")
+    assert "no.png is not written" in done.stderr
+    assert "a,false,never" in (tmp_path / "plan.csv").read_text()
 
 
 def test_rules_that_cannot_hold_together_are_named(jobs: Path) -> None:
@@ -200,9 +209,7 @@ def test_what_a_table_or_a_farm_lacks_is_named_by_its_flag(jobs: Path, tmp_path:
 
 @tried(25, st.integers(0, 10**6))
 def test_first_schedules_keep_all_rules_and_nobody_is_late(seed: int) -> None:
-    draw = Random(seed)  # noqa: S311
-    keys = draw.choice(EVERY)
-    (night,) = nights(keys, 1, seed)
+    night = files.parse(drawn(seed, ("late", "rules")))
     model = Schedule(night)
     handed, _ = incumbents.first(model, Limits(time_limit=5))
     result = handed.result

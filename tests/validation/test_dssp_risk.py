@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders.dssp import best_at_risk, in_time
+from builders.dssp import Scenarios, best_at_risk
 from builders.effort import ALL, tried
 from contract.dssp import some_night
 from hypothesis import strategies as st
@@ -118,8 +118,8 @@ def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     fill, count = draw.choice((0.5, 1.0, 1.5)), draw.randint(2, 9)
     names = [job.name for job in night.jobs if draw.random() < 0.7]
     drawn = factors(night, draw.randint(0, 99), JUDGING, count)
-    facts, full = Facts(night, fill), Facts(night, min(fill, 1.0))
-    kept = [in_time(full, names, drawn.tolist(), n) for n in range(count)]
+    facts = Facts(night, fill)
+    kept = Scenarios(night, drawn.tolist(), min(fill, 1.0)).served(names)
     earned = sorted(sum(night.jobs[j].reward for j in one) for one in kept)
     served = risk._Served(facts, frozenset(names), drawn)
     near = {"rel": 1e-9, "abs": 1e-12}

@@ -277,8 +277,6 @@ class There:
     def _standing(self, task: PlacedTask, slack: float) -> Iterator[str]:
         job, on = self.jobs[task.job], standing(task)
         named = f"{task.job}[{task.stage}][{task.task}]"
-        if len({*on}) != job.processors or task.processor != on[0]:
-            yield f"{named}: on processors {list(on)}, and it takes {job.processors}"
         places = [place for p in on if (place := self.place(p)) is not None]
         if {pool for pool, _ in places} - {*self.allowed(job)} or len({p for p, _ in places}) > 1:
             yield f"{named}: on processors of pools that it does not run on"

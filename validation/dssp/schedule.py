@@ -137,8 +137,14 @@ def _processors(facts: Facts, solution: Scheduled, slack: float, report: Report)
     A task of no length asks for none: it keeps its release and its stage, but may stand anywhere.
     """
     on: dict[int, list[PlacedTask]] = defaultdict(list)
+    wide = {job.name: job.processors for job in facts.night.jobs}
     for task in solution.tasks:
-        for processor in standing(task):
+        held = standing(task)
+        takes = wide.get(task.job, 1)
+        if task.start < task.end and (len({*held}) != takes or task.processor != held[0]):
+            named = f"{task.job}[{task.stage}][{task.task}]"
+            report.expect(False, f"{named}: on processors {list(held)}, and it takes {takes}")
+        for processor in held:
             on[processor].append(task)
     count = facts.night.processors if not facts.night.beyond else facts.there.count
     strange = [str(p) for p in sorted(on) if not 0 <= p < count]

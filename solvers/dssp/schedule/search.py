@@ -39,6 +39,9 @@ PLANNED, REPEATED = 0.5, 6
 PUSH = 0.3
 """The largest part of the night by which a job that was late is moved earlier in the order."""
 
+STAGES = 0.5
+"""Share of jobs of which a single stage is moved."""
+
 PUSHED = 0.05
 """Share of moves that begin such a row of dispatches from the best."""
 
@@ -83,7 +86,7 @@ class Annealing:
         self.trials, self.keeps = trials, keeps
         night = trials.night
         self.draw = np.random.default_rng(seed)
-        self.demands = trials.demands
+        self.demands, self.job_of = trials.demands, night.tasks.job_of_stage
         self.capacity = float(night.machine.total.until(as_written(night.horizon)))
         rows = [coefficients for coefficients, _ in caps]
         self.caps = np.array(rows).reshape(len(rows), len(night.jobs))
@@ -172,7 +175,7 @@ class Annealing:
             yield from self._pushed(jobs, order)
 
     def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
-        """Dispatch some jobs again and again, with those sooner that were late, if few."""
+        """Dispatch some jobs again and again, each time with late ones sooner, if few."""
         most, idle = -1.0, 0
         while idle < TURNS:
             tried = Incumbent(0.0, jobs, order, shift)
@@ -186,9 +189,8 @@ class Annealing:
 
     def _sooner(self, late: Mask, shift: Floats | None) -> Floats:
         """Move jobs earlier in the order, each by some part of the night."""
-        shifted = np.zeros(len(late)) if shift is None else shift.copy()
-        shifted[late] -= PUSH * self.span * self.draw.random(int(late.sum()))
-        return shifted
+        sooner = np.where(late, PUSH * self.span * self.draw.random(len(late)), 0.0)
+        return (0.0 if shift is None else shift) - sooner[self.job_of]
 
     def _plan(self) -> None:
         """Dispatch a set worth more than the incumbent, some of them in several orders."""
@@ -248,13 +250,16 @@ class Annealing:
         return kept
 
     def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
-        """Move a few jobs later or earlier in the order."""
-        shifted = np.zeros(len(jobs)) if shift is None else shift.copy()
-        there = np.flatnonzero(jobs)
-        if len(there):
-            some = self.draw.choice(there, min(len(there), int(self.draw.integers(1, 4))), False)
-            shifted[some] = self.draw.normal(0.0, self.draw.choice([0.02, 0.1, 0.5]), len(some))
-            shifted[some] *= self.span
+        """Move a few jobs, or stages of them, later or earlier in the order."""
+        shifted = np.zeros(len(self.job_of)) if shift is None else shift.copy()
+        draw, there, first = self.draw, np.flatnonzero(jobs), self.trials.night.tasks.first_stage
+        count = min(len(there), int(draw.integers(1, 4)))
+        for j in draw.choice(there, count, False).tolist() if count else ():
+            begin, end = first[j], first[j + 1]
+            if draw.random() < STAGES:
+                begin = draw.integers(begin, end)
+                end = begin + 1
+            shifted[begin:end] = self.span * draw.normal(0.0, draw.choice([0.02, 0.1, 0.5]))
         return shifted
 
     def _try(self, tried: Incumbent, warmth: float) -> Mask:

@@ -229,7 +229,7 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
     night = model.instance
     if not model.ruled:
         return
-    limit = RULED if limits.time_limit is None else min(RULED, 0.04 * limits.time_limit)
+    limit = RULED if limits.time_limit is None else min(RULED, max(0.25, 0.04 * limits.time_limit))
     for fill in RULED_FILLS:
         selection = Selection(night, fill=fill).add(*model.added)
         result = door.solve(selection, Limits(time_limit=limit, gap=1e-3, seed=limits.seed))

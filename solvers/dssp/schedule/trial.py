@@ -146,13 +146,13 @@ class Trials:
         jobs : ndarray of bool, shape (jobs,)
         order : int
             Which order of tasks, and whether from some time on they are packed.
-        shift : ndarray of float, shape (jobs,), optional
-            By how much each job is put off in it.
+        shift : ndarray of float, shape (stages,), optional
+            By how much each stage is put off in it.
         """
         which, tail = self._plans[order]
         keys, night = self._keys[which], self.night
         if shift is not None:
-            keys = keys + shift[self._kinds.job_of]
+            keys = keys + shift[self._kinds.stage_of]
         some: Ints = np.flatnonzero(jobs)
         completion = np.full(len(night.jobs), np.nan)
         starts, history = np.full(len(self._dispatch.lengths), np.nan), None
