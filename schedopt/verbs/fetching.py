@@ -2,11 +2,13 @@
 
 import os
 import re
-import shutil
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from stat import S_ISLNK
 from tempfile import TemporaryDirectory
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -17,12 +19,13 @@ from schedopt.archive.judging import Verdict
 from schedopt.instances.archived import PLACE, fetched_home, home
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import MOST_BYTES, write_bytes
+from schedopt.solvers.stopping import finishing
 from schedopt.verbs.archive import verified
 
 WAIT = 60.0  # seconds without a byte after which a server is given up
 
 _MEMBER = re.compile(
-    r"README\.md|[\w-]+/(?:entries\.jsonl|group\.json|(?:instances|results)/[\w.-]+)"
+    r"README\.md|[\w-]+/(?:entries\.jsonl|group\.json|(?:instances|results)/\w[\w.-]{0,199})"
 )
 
 
@@ -49,9 +52,13 @@ def fetch(
         _unpack(data, folder, source)
         with _at(folder):
             verdicts = list(verified((), watch))
+        if not verdicts:
+            raise InputError("an archive with entries", found="none", file=source)
         if not any(verdict.wrong for verdict in verdicts):
-            shutil.rmtree(target, ignore_errors=True)
-            folder.rename(target)
+            with finishing():  # or there would be none
+                if target.exists():
+                    target.rename(Path(scratch, "before"))
+                folder.rename(target)
     return target, verdicts
 
 
@@ -81,12 +88,17 @@ def _unpack(data: bytes, folder: Path, source: str) -> None:
     try:
         with ZipFile(BytesIO(data)) as file:
             members = file.infolist()
-            if odd := [m.filename for m in members if not _MEMBER.fullmatch(m.filename)]:
-                raise InputError("the files of an archive", found=shown(odd[0]), file=source)
+            names = [member.filename for member in members]
+            for member in members:
+                if not _MEMBER.fullmatch(member.filename) or S_ISLNK(member.external_attr >> 16):
+                    found = shown(member.filename)
+                    raise InputError("the files of an archive", found=found, file=source)
+            if twice := next((name for name, n in Counter(names).items() if n > 1), None):
+                raise InputError("each file once", found=f"{shown(twice)} twice", file=source)
             if sum(member.file_size for member in members) > MOST_BYTES:
                 raise InputError(f"at most {MOST_BYTES // 2**20} MiB", found="more", file=source)
             file.extractall(folder)
-    except BadZipFile as error:
+    except (BadZipFile, RuntimeError, EOFError, OSError, zlib.error) as error:
         raise InputError("an archive as a release has it", found=str(error), file=source) from None
 
 

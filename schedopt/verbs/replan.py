@@ -15,6 +15,7 @@ from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
 from schedopt.problems.shown import Replanned
 from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.stopping import stoppable
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.load import answered
 from schedopt.verbs.load import load as loaded
@@ -99,7 +100,9 @@ def replan(
         return solve(rest, constraints=rules, start=start, **limits)
 
     how = (kind, options, gap, seed)
-    made = record.replan(night, old, at, state, solve=again, stay=stay, constraints=added, how=how)
+    own: dict[str, Any] = {"stay": stay, "constraints": added, "how": how}
+    with stoppable():  # all solves together
+        made = record.replan(night, old, at, state, solve=again, **own)
     if isinstance(held, Replanned | Result):
         return made
     taken = "those of the file, --constraints and --state are taken"

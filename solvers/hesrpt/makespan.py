@@ -60,8 +60,8 @@ def solve(model: Allocation, given: Given) -> Result[Allocated]:
             [(0.0, high, everyone, shares)],
             order=model.last_first[::-1].tolist() if model.given else None,
         )
-        attempt.take(together, "makespan")
-        attempt.raise_to(low, "makespan")
+        attempt.take(together, "closed-form")
+        attempt.raise_to(low, "closed-form")
         return "completed"
 
-    return attempted(model, given, "makespan", work)
+    return attempted(model, given, "closed-form", work)

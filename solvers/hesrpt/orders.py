@@ -12,7 +12,7 @@ from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import Given, HandOn
-from schedopt.solvers.hesrpt import closed_form
+from schedopt.solvers.hesrpt import closed_form, makespan
 from schedopt.solvers.hesrpt.alike import (
     MOST_JOBS,
     MOST_SETS,
@@ -312,7 +312,9 @@ class OrderTree(OrderSearch):
 
 
 def solve_one(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
-    """Solve an allocation with a single order to try."""
+    """Solve an allocation with a single order to try, or in which all complete together."""
+    if model.instance.objective == "makespan":
+        return makespan.solve(model, given)
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:

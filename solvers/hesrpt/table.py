@@ -2,10 +2,9 @@
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
-from schedopt.instances.hesrpt import Allocated
-from schedopt.solvers.engine import Engine, Given, HandOn, anything, at_home, never
+from schedopt.solvers.engine import Engine, anything
 from schedopt.solvers.hesrpt.alike import MANY, MOST_JOBS, alike, count_sets, one_order
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Limits
 
 FEW_SETS = 1 << 14
 """Sets of last jobs up to which diagrams end in seconds: rents come first where there are more."""
@@ -19,11 +18,9 @@ def _for_flow(model: Allocation) -> bool:
     return not (model.changed or late or model.instance.objective == "makespan")
 
 
-def _for_makespan(model: Allocation) -> bool:
-    return model.plain() and model.instance.objective == "makespan"
-
-
 def _of_one_order(model: Allocation) -> bool:
+    if model.instance.objective == "makespan":
+        return model.plain()
     return _for_flow(model) and one_order(model.instance, model.rules, given=model.given)
 
 
@@ -54,33 +51,17 @@ def _enumerable(model: Allocation) -> bool:
     return model.changed or count_timelines(model.instance, order) <= MOST_TIMELINES
 
 
-def by_prices(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
-    """Solve an allocation with the first engine of the table that takes it; none is a program."""
-    taken = next(engine for engine in BY_PRICES if engine.accepts(model))
-    answer: Result[Allocated] | HandOn = at_home(taken.solve)(model, given)
-    return answer
-
-
 CERTIFY = "schedopt.solvers.hesrpt.certificate:certificate"
-BY_PRICES = (
-    Engine(
-        "makespan",
-        solve="schedopt.solvers.hesrpt.makespan:solve",
-        accepts=_for_makespan,
-        when="makespans without arrivals or side constraints",
-        proves="the optimum: the root at which all jobs complete together",
-        certificate="together",
-        certify=CERTIFY,
-        confirmed_by="clarabel",
-    ),
+ENGINES = (
     Engine(
         "closed-form",
         solve="schedopt.solvers.hesrpt.orders:solve_one",
         accepts=_of_one_order,
-        when="flow times without arrivals, where one order is all there is to try: a given one, or "
+        when="makespans without arrivals or side constraints, where all jobs complete together; "
+        "flow times without arrivals, where one order is all there is to try: a given one, or "
         "shortest first for one speedup and equal weights",
         proves="the optimum, unless jobs of a given order would complete in another",
-        certificate="order, ranks",
+        certificate="together, order, ranks",
         certify=CERTIFY,
         confirmed_by="clarabel",
     ),
@@ -107,11 +88,6 @@ BY_PRICES = (
         certify=CERTIFY,
         confirmed_by="model",
     ),
-)
-"""Engines for which no program is written, unless prices leave a gap."""
-
-ENGINES = (
-    *BY_PRICES,
     Engine(
         "timelines",
         solve="schedopt.solvers.hesrpt.timelines:solve",
@@ -124,15 +100,6 @@ ENGINES = (
         needs=("clarabel",),
     ),
     Engine(
-        "prices",
-        solve="schedopt.solvers.hesrpt.table:by_prices",
-        accepts=Allocation.plain,
-        pays=never,
-        when="what has neither side constraints nor arrivals, by the first engine above",
-        proves="what that proves",
-        confirmed_by="model",
-    ),
-    Engine(
         "clarabel",
         solve="schedopt.solvers.hesrpt.convex:solve",
         accepts=anything,
@@ -141,7 +108,7 @@ ENGINES = (
         proves="the optimum, as far as there are few enough orders",
         certificate="order, diagram, timelines",
         certify=CERTIFY,
-        confirmed_by="prices",
+        confirmed_by="tree",
         needs=("clarabel",),
     ),
     Engine(

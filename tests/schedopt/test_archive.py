@@ -3,13 +3,15 @@
 import gzip
 import json
 import shutil
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_IFLNK
 from types import SimpleNamespace
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import pytest
 from builders.cli import ROOT, refused, run
@@ -232,8 +234,29 @@ def test_a_release_s_file_is_fetched_once_all_of_it_holds(
     assert [*archived.groups()] == [QUICK]
     assert "No such file" in refused("archive", "fetch", tmp_path / "none.zip")
     assert "https" in refused("archive", "fetch", "http://localhost/a.zip")
+    for name, text, mode, says in (
+        ("../out.json", "x", 0, "found '../out.json'; expected the files of an archive"),
+        (f"{QUICK}/results/..", "x", 0, "expected the files of an archive"),
+        (f"{QUICK}/results/..\\..\\x", "x", 0, "expected the files of an archive"),
+        (f"{QUICK}/results/{'x' * 300}", "x", 0, "expected the files of an archive"),
+        (f"{QUICK}/results/link", "/etc/passwd", S_IFLNK | 0o777, "the files of an archive"),
+        (f"{QUICK}/entries.jsonl", "", 0, "twice; expected each file once"),
+    ):
+        shutil.copy(good, bad)
+        with ZipFile(bad, "a") as file:
+            member = ZipInfo(name)
+            member.create_system, member.external_attr = 3, mode << 16
+            with warnings.catch_warnings(action="ignore"):
+                file.writestr(member, text)
+        assert says in refused("archive", "fetch", bad)
     with ZipFile(bad, "w") as file:
-        file.writestr("../out.json", "x")
-    assert "found '../out.json'; expected the files of an archive" in refused(
-        "archive", "fetch", bad
-    )
+        file.writestr(f"{QUICK}/entries.jsonl", "")
+    assert "an archive with entries" in refused("archive", "fetch", bad)
+    locked = [(head + b"\0\0", head + b"\1\0") for head in (b"PK\3\4\x14\0", b"PK\1\2\x14\3\x14\0")]
+    data = good.read_bytes()
+    for plain, encrypted in locked:
+        data = data.replace(plain, encrypted)
+    bad.write_bytes(data)
+    assert "encrypted" in refused("archive", "fetch", bad)
+    assert [*archived.groups()] == [QUICK]  # what was there stays
+    assert len([*there.rglob("*.json.gz")]) > 1

@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from benchmarks import archive
 from schedopt.archive.entries import entries
 from schedopt.archive.judging import verify
 from schedopt.instances import archived
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.files import dump, example
 from schedopt.problems.dssp import Dssp
 from schedopt.problems.record import Problem
@@ -154,6 +155,50 @@ def test_bench_keeps_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbe
     said = run(*words, status=STATUS[number])
     assert "run it again to go on" in said.stderr
     assert 1 <= rows.read_bytes().count(b"\n") < 3
+
+
+@HANGUP
+def test_replan_writes_the_plan_in_hand_and_solves_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    old, new, night = (tmp_path / name for name in ("old.csv", "new.csv", "night.json"))
+    worth = (("a", 10.0), ("b", 10.0), ("c", 10.1))
+    jobs = tuple(Job(name=name, reward=reward, stages=((4.0,),)) for name, reward in worth)
+    dump(Instance(name="n", processors=2, deadline=5, jobs=jobs), night)
+    heads = "job,run,reason,reward,processors,start,end,late"
+    old.write_text(f"{heads}\na,true,,10,1,0,4,0\nb,true,,10,1,0,4,0\nc,false,outbid,10.1,,,,\n")
+    words = ["replan", old, "--at", 0, "--instance", night, "--stay", 0.1, "--output", new]
+    solves = count(1)
+
+    def counted(*args: Any, **how: Any) -> Any:
+        if next(solves) == 1:
+            with suppress(KeyboardInterrupt):
+                sent(number)
+        return solve.solve(*args, **how)
+
+    monkeypatch.setattr("schedopt.verbs.replan.solve", counted)
+    run(*words, status=STATUS[number])
+    assert next(solves) == 2
+    assert new.read_text().startswith(heads)
+    new.unlink()
+    monkeypatch.undo()
+    assert "2 kept" in run(*words).stdout
+
+
+@HANGUP
+def test_ready_and_verify_end_with_a_line_and_say_nothing_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    table = tmp_path / "ready.csv"
+    table.write_text("name,priority,cores\na,1,1\nb,2,1\n")
+    words = ["ready", table, "--capacity", "cores=1", "--order", "priority", "--json"]
+    with monkeypatch.context() as on:
+        on.setattr("schedopt.verbs.ready.best_in_order", at(1, number, lambda *_: None))
+        said = run(*words, status=STATUS[number])
+    assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
+    monkeypatch.setattr("schedopt.verbs.archive.verify", at(2, number, verify))
+    said = run("archive", "verify", "epoch-planted-8x2", "--json", status=STATUS[number])
+    assert (said.stdout, said.stderr) == ("", "schedopt: interrupted\n")
 
 
 @HANGUP

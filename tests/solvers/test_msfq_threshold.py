@@ -15,11 +15,6 @@ from schedopt.policies.msfq.simulation import play
 from schedopt.policies.msfq.summary import summary
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
-from schedopt.solvers.msfq.threshold.inverse import (
-    best_response_time,
-    fewest_servers,
-    largest_arrival_rate,
-)
 
 
 def busy(arrival: float, service: float) -> Series:
@@ -181,17 +176,3 @@ def test_all_thresholds_of_thousands_of_servers() -> None:
     best = int(np.nanargmin(system.mean(curve.small, curve.large)))
     assert 0 < best < 4096
     assert not np.isnan(curve.small).any()
-
-
-def test_largest_rate_and_fewest_servers_just_meet_the_target() -> None:
-    queue = at_load(16, 0.5)
-    rate = largest_arrival_rate(queue, 8.0)
-    assert best_response_time(queue.scaled(rate), method="area") <= 8.0
-    assert best_response_time(queue.scaled(1.001 * rate), method="area") > 8.0
-    assert largest_arrival_rate(queue, 1e-3) == 0.0
-    few = at_load(4, 0.9)
-    servers = fewest_servers(few, 5.0)
-    assert servers > 4
-    assert fewest_servers(few, 1e-3, most=50) is None
-    with pytest.raises(InputError):
-        largest_arrival_rate(queue, -1.0)

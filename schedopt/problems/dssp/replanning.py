@@ -45,6 +45,7 @@ from schedopt.problems.dssp.reasons import moment, reasons
 from schedopt.problems.dssp.resting import Rest, rest_of
 from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
 from schedopt.solvers.result import Result
+from schedopt.solvers.stopping import stopped
 from schedopt.validation.documents import check
 
 BEGUN = "begun"  # the column of a plan that says of each job what had begun when it was made
@@ -168,13 +169,13 @@ def _solved(
     while True:
         best = solve(night, start=lambda: _warm(rest, old))
         lost = {*best.conflict} & own
-        if best.termination != "infeasible" or not lost:
+        if best.termination != "infeasible" or not lost or stopped():
             break
         dropped += sorted(map(str, lost))
         rules = tuple(rule for rule in night.constraints if rule.name not in lost)
         night = replace(night, constraints=rules)
     rest = dataclasses.replace(rest, instance=night)
-    if best.solution is None or was <= {*best.solution.selected}:
+    if best.solution is None or was <= {*best.solution.selected} or stopped():
         return rest, best, dropped
     free = [job for job in night.jobs if job.name not in rest.sure]
     chosen = {*best.solution.selected}
@@ -188,7 +189,7 @@ def _solved(
     near = replace(night, jobs=jobs, objectives=())
     kept = solve(near, rules=[floor], start=best.solution, checked=False)  # only counted
     count = 0 if kept.solution is None else len({*names} & {*kept.solution.selected})
-    if count <= len({*names} & chosen):
+    if count <= len({*names} & chosen) or stopped():
         return rest, best, dropped
     rule = AtLeast(name=STAY, jobs=tuple(names), count=count)
     final = solve(night, rules=[rule], start=kept.solution)
