@@ -76,7 +76,7 @@ def test_solve_writes_what_it_has_and_begins_nothing_more(
     dump(hard, tmp_path / "hard.json")
 
     @contextmanager
-    def looking(_: str) -> Iterator[Callable[..., None]]:
+    def looking(_: str, **__: object) -> Iterator[Callable[..., None]]:
         def watch(_: float, best: float | None, __: float | None) -> None:
             if best is not None and not stopped():
                 sent(number)
