@@ -1,33 +1,37 @@
 """Kernels: Python functions that numba compiles, once, when there is enough work for it.
 
 A kernel of few numbers is run as the Python that it is: loading numba takes half a second, and
-compiling a kernel for the first time takes many. What it returns is the same to the last bit.
+compiling a kernel for the first time takes many. Which it is to be is decided before a call starts,
+by the steps that it takes and those that were run so far. What it returns is the same to the last
+bit.
 """
 
-import sys
+import math
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
-from math import inf
+from math import inf, nan
+from types import FunctionType
 from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
 from schedopt.instances.extras import installed, missing
-from schedopt.solvers.kernel_store import Source, home
+from schedopt.solvers.clock import compiling
+from schedopt.solvers.kernel_store import Names, Source, home
+from schedopt.solvers.stopping import undivided
 
 __all__ = ["Kernel", "compiled", "njit", "plainly", "small"]
 
 F = TypeVar("F", bound=Callable[..., object])
+Steps = Callable[..., float]
 
-LOADING = 0.5
-"""Seconds of plain Python after which a kernel is loaded anyway: about what loading numba takes."""
+LOADING, COMPILING = 500_000, 3_000_000
+"""Steps that a process runs as Python before it loads a kernel, and one not compiled so far.
 
-COMPILING = 3.0
-"""Seconds of plain Python after which a kernel is compiled that this machine has not compiled
-yet."""
+A step takes about a microsecond: these are the half second that loading numba takes, and a part of
+what compiling does.
+"""
 
 COMPILES = installed("numba")
 """Whether numba is installed, which an extra brings; without it all kernels run as Python."""
@@ -35,24 +39,18 @@ COMPILES = installed("numba")
 MOST_PLAIN = 200_000
 """Most numbers that a kernel takes where nothing compiles: Python would need minutes for more."""
 
-REFUSED = ("math range error", "math domain error")
-"""Messages of Python's `math` where compiled code returns infinity or NaN."""
-
 
 class Kernel(Source):
     """A function that is compiled at its first call, or run as Python where there is little to do.
 
-    ``function``: what numba can compile; ``options``: those of `numba.njit`; ``plain``: whether a
-    call with these arguments is run as Python. Never by default.
+    ``function``: what numba can compile; ``options``: those of `numba.njit`; ``plain``: how many
+    steps a call with these arguments takes as Python, about. By default it never is.
 
     ``py_func``: the function, as numba names it.
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        options: Mapping[str, Any],
-        plain: Callable[..., bool] | None = None,
+        self, function: Callable[..., Any], options: Mapping[str, Any], plain: Steps | None = None
     ) -> None:
         update_wrapper(self, function)
         self.py_func = function
@@ -60,131 +58,116 @@ class Kernel(Source):
         self.plain = plain
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run it, compiled unless it is `plain` and Python is quick enough."""
-        if _python.here.runs:
-            _python.look_at_the_clock()
-            return self.py_func(*args, **named)
+        """Run it, compiled unless it `stays_python`."""
+        if _here.python:
+            return self.python(*args, **named)
         if not COMPILES:
-            return _python.without_compiler(self, args, named)
-        if self.stays_python(args):
-            with suppress(CompileError):
-                return _python(self, args)
-        return self.dispatcher(*args, **named)
+            count = sum(array.size for array in _arrays(args))
+            if count > MOST_PLAIN:
+                raise missing("numba", f"{count:,} numbers (at most {MOST_PLAIN:,} in Python)")
+        elif not self.stays_python(args):
+            return self.dispatcher(*args, **named)
+        return plainly(self, *args, **named)
 
     def stays_python(self, args: tuple[Any, ...]) -> bool:
-        """Return whether a call is run as Python, unless that turns out to be slow."""
-        return self.plain is not None and "dispatcher" not in vars(self) and self.plain(*args)
+        """Decide whether a call is run as Python: while all such calls are short together."""
+        if self.plain is None or "dispatcher" in vars(self):
+            return False
+        steps = self.plain(*args)
+        after = _spent.steps + steps
+        if steps > LOADING or after > COMPILING or (after > LOADING and self.kept):
+            return False
+        _spent.steps = after
+        return True
 
     @cached_property
-    def patience(self) -> float:
-        """Seconds for which this process may run kernels as Python rather than have this one."""
-        return LOADING if home(self.py_func, self.py_func.__globals__).is_dir() else COMPILING
+    def kept(self) -> bool:
+        """Whether its code is on disk."""
+        return home(self.py_func, self.py_func.__globals__).is_dir()
+
+    @cached_property
+    def python(self) -> Callable[..., Any]:
+        """The kernel as Python, with the arithmetic of compiled code."""
+        of = self.py_func
+        names = _NAMES.setdefault(id(of.__globals__), {})
+        if not names:
+            names.update({name: _like_c(value) for name, value in of.__globals__.items()})
+        twin = FunctionType(of.__code__, names, of.__name__, of.__defaults__, of.__closure__)
+        twin.__kwdefaults__ = of.__kwdefaults__
+        return twin
 
     @cached_property
     def dispatcher(self) -> Any:
         """The kernel as numba dispatches it; nothing is compiled before its first call."""
-        with _blas_unseen():
+        compiling.start()  # loading numba is not solving either
+        try:
             from schedopt.solvers.machine_code import dispatcher
-
+        finally:
+            compiling.stop()
         return dispatcher(self)
 
 
-@contextmanager
-def _blas_unseen() -> Iterator[None]:
-    """Keep numba from loading all of scipy's linear algebra, only to tell whether it is there."""
-    name = "scipy.linalg.cython_blas"
-    if {name, "schedopt.solvers.machine_code"} & sys.modules.keys():
-        yield
-        return
-    sys.modules[name] = cast("Any", None)
-    try:
-        yield
-    finally:
-        del sys.modules[name]
-    vars(sys.modules["numba.np.arraymath"])["_HAVE_BLAS"] = installed("scipy")
-
-
-class CompileError(Exception):
-    """Raised where a kernel is to be compiled: Python takes too long, or refuses a number."""
-
-
 class _Here(threading.local):
-    """Whether a kernel runs as Python in this thread, and its deadline."""
+    """Whether a kernel runs as Python in this thread: then all that it calls do."""
 
-    runs = False
-    until = 0.0
+    python = False
 
 
-class _Python:
-    """Runs kernels as Python, with the arithmetic of compiled code, until their time is used up."""
+class _Spent:
+    """The steps that this process has run as Python."""
 
-    def __init__(self) -> None:
-        self.here = _Here()
-        self.spent = 0.0
+    steps = 0.0
 
-    def __call__(self, kernel: Kernel, args: tuple[Any, ...]) -> Any:
-        if self.spent >= kernel.patience:
-            raise CompileError
-        before = [(array, array.copy()) for array in _arrays(args)]
-        began = time.thread_time()
-        self.here.until = began + kernel.patience - self.spent
-        self.here.runs = True
+
+_here, _spent = _Here(), _Spent()
+
+_NAMES: dict[int, Names] = {}
+"""For the globals of kernels, by their `id`, what Python finds in their place."""
+
+_POLES: Mapping[object, float] = {math.log: 0.0, math.log1p: -1.0}
+"""Where functions of `math` are minus infinity, and Python's raise an error."""
+
+
+def _like_c(function: Any) -> Any:
+    """Return what to call for a function of `math`, which raises no error; all else as it is."""
+    if getattr(function, "__module__", "") != "math":
+        return function
+
+    def called(x: float) -> float:
         try:
-            return self._run(kernel, args, {})
-        except BaseException as error:  # an interruption too: compiled code is not cut short
-            for array, was in before:
-                _fill(array, was)
-            if str(error) in REFUSED:
-                raise CompileError from None
-            raise
-        finally:
-            self.here.runs = False
-            self.spent += time.thread_time() - began
+            return float(function(x))
+        except OverflowError:
+            return inf
+        except ValueError:
+            return -inf if x == _POLES.get(function) else nan
 
-    def without_compiler(
-        self, kernel: Kernel, args: tuple[object, ...], named: Mapping[str, object]
-    ) -> object:
-        """Run a kernel to its end; `InputError` where it is given too much, or refuses a number."""
-        count = sum(array.size for array in _arrays(args))
-        if count > MOST_PLAIN:
-            raise missing("numba", f"{count:,} numbers (at most {MOST_PLAIN:,} in Python)")
-        self.here.runs, self.here.until = True, inf
-        try:
-            return self._run(kernel, args, named)
-        except (ValueError, OverflowError) as error:
-            if str(error) in REFUSED:
-                raise missing("numba") from None
-            raise
-        finally:
-            self.here.runs = False
-
-    def _run(self, kernel: Kernel, args: tuple[object, ...], named: Mapping[str, object]) -> object:
-        with np.errstate(all="ignore"):
-            asked = (np.float64(of) if type(of) is float else of for of in args)
-            return _native(kernel.py_func(*asked, **named))
-
-    def look_at_the_clock(self) -> None:
-        """Stop a plain run that takes too long; called whenever one kernel calls another."""
-        if time.thread_time() >= self.here.until:
-            raise CompileError
-
-
-_python = _Python()
+    return called
 
 
 def always() -> None:
     """Compile whatever is called from now on, small or not."""
-    _python.spent = COMPILING
+    _spent.steps = inf
 
 
-def plainly(kernel: Callable[..., object], *args: object) -> Any:
+def plainly(kernel: Callable[..., object], *args: object, **named: object) -> Any:
     """Run a kernel, and those that it calls, as Python to its end; lists do for arrays."""
-    return _python.without_compiler(cast(Kernel, kernel), args, {})
+    asked = (np.float64(of) if type(of) is float else of for of in args)
+    with np.errstate(all="ignore"), undivided():
+        _here.python = True
+        try:
+            return _native(cast(Kernel, kernel).python(*asked, **named))
+        finally:
+            _here.python = False
 
 
-def small(most: int) -> Callable[..., bool]:
-    """Return a test of a call's arguments: whether their arrays have at most so many elements."""
-    return lambda *args: sum(array.size for array in _arrays(args)) <= most
+def small(most: int, each: float = 1.0) -> Steps:
+    """Return the steps of a call: so many for each number of its arrays, if these are few."""
+
+    def steps(*args: object) -> float:
+        count = sum(array.size for array in _arrays(args))
+        return each * count if count <= most else inf
+
+    return steps
 
 
 def _arrays(of: object) -> Iterator[Any]:
@@ -208,20 +191,12 @@ def _native(of: Any) -> Any:
     return of
 
 
-def _fill(array: Any, was: Any) -> None:
-    if isinstance(array, np.record):
-        for name in was.dtype.names:
-            array[name] = was[name]
-    elif array.flags.writeable:  # what could not be written is as it was
-        array[...] = was
-
-
 @overload
 def njit(function: F, /) -> F: ...
 @overload
-def njit(*, plain: Callable[..., bool] | None = None, **options: object) -> Callable[[F], F]: ...
+def njit(*, plain: Steps | None = None, **options: object) -> Callable[[F], F]: ...
 def njit(
-    function: F | None = None, /, *, plain: Callable[..., bool] | None = None, **options: object
+    function: F | None = None, /, *, plain: Steps | None = None, **options: object
 ) -> F | Callable[[F], F]:
     """Make a kernel, with the options of `numba.njit`."""
     if function is None:
@@ -232,11 +207,9 @@ def njit(
 @overload
 def compiled(function: F, /, *, nogil: bool = False) -> F: ...
 @overload
+def compiled(*, nogil: bool = False, plain: Steps | None = None) -> Callable[[F], F]: ...
 def compiled(
-    *, nogil: bool = False, plain: Callable[..., bool] | None = None
-) -> Callable[[F], F]: ...
-def compiled(
-    function: F | None = None, /, *, nogil: bool = False, plain: Callable[..., bool] | None = None
+    function: F | None = None, /, *, nogil: bool = False, plain: Steps | None = None
 ) -> F | Callable[[F], F]:
     """Make a kernel without reference counting, which would take most of a loop's time.
 

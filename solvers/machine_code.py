@@ -7,7 +7,6 @@ from types import CellType, FunctionType
 from typing import Any, Self
 
 import numba
-import numba.np.arraymath
 from numba.core import caching, codegen, event
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target

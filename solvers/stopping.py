@@ -82,6 +82,19 @@ def finishing() -> Iterator[None]:
         stop.held = before
 
 
+@contextmanager
+def undivided() -> Iterator[None]:
+    """Do what is inside as a whole, as compiled code is: a signal that comes meanwhile ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = stopped()
+    with finishing():
+        yield
+    if stopped() and not before and _running and not _running.held:
+        raise KeyboardInterrupt
+
+
 def ignored() -> None:
     """Leave the signals that end a command to the process that began this one."""
     for number in ENDING:

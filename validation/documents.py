@@ -62,9 +62,8 @@ def check(
     _consistent(result, report, getattr(checker, "NEAR", 1e-9))
     _whose(result, report)
     result = structs.replace(result, options=_judged_by(checker, instance, result, report))
-    report.expect(
-        not result.risk or bool(result.options.get("risk")), "risk, which nobody asked for"
-    )
+    asked = not result.risk or bool(result.options.get("risk"))
+    report.expect(asked, "risk, which nobody asked for")
     if result.termination == "infeasible":
         report.bound = f"believed, from {result.solver}"
         rules = {label(rule, i) for i, rule in enumerate(together)}

@@ -57,7 +57,10 @@ class Grid:
     def of(cls, night: Instance) -> Grid:
         """Choose the grid of an instance."""
         tasks = night.tasks
-        times = np.concatenate((tasks.lengths, night.releases, _rises(night)))
+        there = [*night.machine.pools.values(), *night.machine.resources.values()]
+        more = [time for steps in there for time, change in steps.changes() if change > 0]
+        rises = [float(time) for time in more if time < night.horizon]
+        times = np.concatenate((tasks.lengths, night.releases, rises))
         if night.late:  # what is paid late depends on the deadlines' exact places
             late = [night.deadline, *(delay for delay, _ in night.late)]
             times = np.concatenate((times, late, night.deadlines))
@@ -85,18 +88,6 @@ class Grid:
             step=step,
             rounding=0.0 if exact else float(added.max(initial=0.0)) / night.deadline,
         )
-
-
-def _rises(night: Instance) -> list[float]:
-    """Return the times at which amounts of processors or resources rise, up to the horizon."""
-    there = [*night.machine.pools.values(), *night.machine.resources.values()]
-    changes = ((pairwise(steps.amounts), steps.times[1:]) for steps in there)
-    return [
-        float(time)
-        for amounts, times in changes
-        for (before, after), time in zip(amounts, times, strict=True)
-        if after > before and time < night.horizon
-    ]
 
 
 def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:

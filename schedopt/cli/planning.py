@@ -106,6 +106,9 @@ def plan(
     with finishing():
         try:
             for path in outputs if made.run is not None else ():
+                if path.suffix.lower() == ".png" and not any(row["run"] for row in made.rows):
+                    say(f"no job runs: {path} is not written")
+                    continue
                 made.write(path, template)
                 say(f"wrote {path}")
             if report is not None and made.run is not None:

@@ -67,19 +67,10 @@ def in_order(objectives: Sequence[Integers] | Integers) -> Integers:
         low = int(more.min(initial=0))
         width = int(more.max(initial=0)) - low + 1
         if int(np.abs(key).max(initial=1)) * width >= LARGEST:
-            return _ranks(objectives)
+            every = np.array([*objectives]).T
+            return np.unique(every, axis=0, return_inverse=True)[1].reshape(-1)
         key = key * width + (more - low)
     return key
-
-
-def _ranks(objectives: Sequence[Integers] | Integers) -> Integers:
-    order = np.lexsort(objectives[::-1])
-    differs = np.zeros(len(order), dtype=np.bool_)
-    for row in objectives:
-        differs[1:] |= np.diff(row[order]) != 0
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.cumsum(differs)
-    return ranks
 
 
 def _round(values: Sequence[Integers], room: Integers, counts: Integers, some: slice) -> Integers:

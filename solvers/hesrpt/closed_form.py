@@ -57,7 +57,7 @@ def prices(levels: Floats, p: float) -> Floats:
     return found
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=small(6000, 2))
 def _pooled(
     sizes: Floats, levels: Floats, p: float
 ) -> tuple[Floats, Floats]:  # pragma: no cover  (compiled)

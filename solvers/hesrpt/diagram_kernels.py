@@ -38,7 +38,7 @@ class Grid(NamedTuple):
     plain: Bools  # (M,)
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=small(6000, 6))
 def units(c: Curves, grid: Grid) -> None:
     """Fill the gains at price 1 of plain jobs: (1 - p) (p/m)^(p/(1-p)), as if N were no bound."""
     for j in range(len(c.kinds)):
@@ -73,7 +73,7 @@ def _fixed(c: Curves, grid: Grid, done: int, also: int, out: Floats) -> None:
             out[q] += above * (most if above > 0.0 else least)
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=small(6000, 6))
 def price_out(
     c: Curves,
     costs: Floats,
@@ -148,7 +148,7 @@ def _gains(c: Curves, grid: Grid, j: int, price: float, out: Floats) -> None:
             out[r] = price * speed(c, j, k) - grid.rents[r] * k
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=small(6000, 6))
 def merged(
     c: Curves,
     grid: Grid,

@@ -85,7 +85,7 @@ def _segment(c: Curves, j: int, k: float) -> int:
     return last_at_most(c.xs, int(c.firsts[j]), int(c.lasts[j]) - 1, k)
 
 
-@compiled(plain=small(6000))
+@compiled(plain=small(6000, 0.1))
 def speed(c: Curves, j: int, k: float) -> float:
     """Return s_j(k)."""
     if k <= 0.0:
@@ -110,7 +110,7 @@ def speeds(c: Curves, jobs: Ints, k: Floats, out: Floats) -> Floats:
     return out
 
 
-@compiled(plain=small(6000))
+@compiled(plain=small(6000, 0.1))
 def slope(c: Curves, j: int, k: float) -> float:
     """Return s_j'(k), from the right."""
     par: float = c.pars[j]

@@ -144,7 +144,7 @@ def price_some(
                 lam[j] = inf
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=small(6000, 60))
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
@@ -197,7 +197,14 @@ def begun(c: Curves, sizes: Floats, starts: Floats, record: Floats) -> Play:
     )
 
 
-@njit(cache=True, plain=small(6000))
+def _steps_of_play(
+    c: Curves, lam: Floats, starts: Floats, groups: Ints, play: Play, epochs: int
+) -> float:
+    """Return about how many steps of Python a play takes."""
+    return 16.0 * len(lam) * min(epochs, len(lam) + len(starts))
+
+
+@njit(cache=True, plain=_steps_of_play)
 def play_some(
     c: Curves, lam: Floats, starts: Floats, groups: Ints, play: Play, epochs: int
 ) -> bool:
@@ -246,7 +253,7 @@ def play_some(
     return bool(at[1] > 0 or at[2] < len(starts))
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=lambda c, sizes, lam, record: 20.0 * len(lam) ** 2)
 def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
     """Return completions of jobs present from the start, served at given prices.
 

@@ -215,7 +215,7 @@ def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) ->
 TINY = 1e-200
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=small(6000, 15))
 def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
     """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
 

@@ -133,7 +133,7 @@ def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tup
     return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
 
 
-@njit(cache=True, plain=small(6000))
+@njit(cache=True, plain=lambda c, late, lam: 16.0 * len(lam) * (len(lam) + len(late.starts)))
 def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
     """Return what playing prices costs."""
     play = begun(c, late.sizes, late.starts, np.zeros((0, 0)))
@@ -436,7 +436,7 @@ def _enters(c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now:
     return False
 
 
-@njit(cache=True, plain=small(150_000))
+@njit(cache=True, plain=lambda c, late, t, budget: 0.25 * budget * len(late.sizes) ** 3)
 def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
     total, last = len(late.sizes), len(late.starts) - 1
@@ -493,7 +493,7 @@ def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
             lam[j] = 0.0
 
 
-@njit(cache=True, plain=small(150_000))
+@njit(cache=True, plain=small(150_000, 0.01))
 def open_bound(t: Tree) -> float:
     """Return the least bound among what has not been explored."""
     depth, most, least = t.numbers[0], t.leaves.shape[1], np.inf
@@ -512,7 +512,14 @@ def open_leaves(t: Tree, limit: float) -> list[tuple[float, Ints]]:
     return [(float(values[i]), t.leaves[i].copy()) for i in rank]
 
 
-@njit(cache=True, plain=small(6000))
+def _steps_of_moves(
+    c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
+) -> float:
+    """Return about how many steps of Python the moves of jobs take."""
+    return 150.0 * len(order) * min(moves, 4 * len(order) ** 2)
+
+
+@njit(cache=True, plain=_steps_of_moves)
 def insertion(
     c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
 ) -> tuple[float, int]:

@@ -141,6 +141,16 @@ WIDE = file(
 )
 SECOND = {"name": "second", "reward": 5, "stages": [[2]], "after": ["first"], "deadline": 7}
 LATE = file([{"stages": [[3]], "deadline": 1}, SECOND], processors=1, deadline=7)
+ENDED = file(
+    [
+        {"stages": [[3], [0]]},
+        {"name": "then", "reward": 2, "stages": [[0]], "after": ["first"]},
+        {"name": "later", "reward": 4, "stages": [[0]], "release": 3.5},
+    ],
+    processors=1,
+    deadline=9,
+    end=3,
+)
 AWAY = file(
     [{"stages": [[1]], "processors": 2}],
     processors=2,
@@ -160,6 +170,7 @@ AWAY = file(
         (LATE, "schedule", 0),
         (json.dumps(json.loads(LATE) | {"constraints": NEEDED}).encode(), "schedule", None),
         (json.dumps(json.loads(LATE) | {"late": [[0, 0.5], [2, 0]]}).encode(), "schedule", 5),
+        (ENDED, "schedule", 9),
         (AWAY, "season", 7),
     ],
 )

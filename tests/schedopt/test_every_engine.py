@@ -22,15 +22,11 @@ FORMULATIONS = [
     for name, example in examples().items()
     for kind in problem(example.problem).formulation_homes
 ]
-LONG = {
-    ("fig7", "rectangles"),
-    ("night", "schedule"),
-    ("teams", "allocation"),
-    ("greedy-trap", "schedule"),
-}
+LONG = {("fig7", "rectangles"), ("night", "schedule"), ("teams", "allocation")}
+LONG |= {("fig3", "rectangles"), ("greedy-trap", "schedule")}
 LONG |= {(name, kind) for name, kind in FORMULATIONS if examples()[name].problem == "msfq"}
 """Those of which some engine, or the second method, takes all the time that there is."""
-SECONDS = 20 if ALL else 1
+SECONDS = 20
 
 
 @cache

@@ -100,6 +100,15 @@ def test_dates_of_a_table_are_of_tonight_and_plain_hours_are_enough(tmp_path: Pa
     assert max(row["end"] for row in made.rows) <= 7200  # nothing runs after it
 
 
+def test_a_night_on_which_nothing_can_run_has_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "jobs.csv").write_text("name,reward,tasks\na,3,1x9h\n")
+    words = ["--processors", 2, "--until", "4h", "-o", tmp_path / "no.png", "-o"]
+    done = run("plan", tmp_path / "jobs.csv", *words, tmp_path / "plan.csv")
+    assert done.stdout.startswith("0 of 1 job, reward 0; no plan earns more\n")
+    assert "no.png is not written" in done.stderr
+    assert "a,false,never" in (tmp_path / "plan.csv").read_text()
+
+
 def test_rules_that_cannot_hold_together_are_named(jobs: Path) -> None:
     words = ["--cap", "team:fx=0.01", "--floor", "team:fx=0.05"]
     said = run("plan", jobs, *HOURS, *WORDS, *words, status=3).stdout

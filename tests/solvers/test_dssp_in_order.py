@@ -44,7 +44,8 @@ def test_branches_find_the_optimum_and_what_is_left_bounds_it(late: bool, seed: 
 
 @pytest.mark.parametrize("risk", ["mean", "cvar:0.9", "chance:0.8"])
 def test_a_search_that_is_stopped_at_once_has_a_choice_and_a_bound(risk: str) -> None:
-    night, _ = at_risk(Random(3), generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
+    drawn = Random(3)  # noqa: S311
+    night, _ = at_risk(drawn, generate("dssp", "uncorrelated", seed=1, options={"jobs": 60}))
     model = Selection(night, risk=risk, scenarios=20, seed=1)
     assert model.sample is not None
     search = Search(model, model.sample, Limits(), now(), rounds=2)

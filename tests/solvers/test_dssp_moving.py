@@ -12,8 +12,8 @@ from builders.refusals import GONE, changed
 import schedopt
 from schedopt.formulations.dssp import Schedule, Season, Selection
 from schedopt.instances import files
-from schedopt.instances.constraints import FairShare, Require
-from schedopt.instances.dssp import Down, Instance, Job
+from schedopt.instances.constraints import FairShare
+from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp import planning
 
@@ -128,67 +128,3 @@ def test_a_plan_runs_what_others_wait_for_and_not_what_never_completes() -> None
     plan = planned(short, chosen, left)
     assert plan["run"] == [False, True, False]
     assert plan["reason"] == ["late", "", "outbid"]
-
-
-SOON = Job(name="a", reward=7, stages=((1.0,),))
-RISING = Instance(
-    name="rising", processors=1, deadline=1.5, jobs=(SOON,), changes=((0, 0), (0.5, 1))
-)
-IN_VAIN = (
-    Job(name="first", reward=0, stages=((3.0,),), deadline=1),
-    Job(name="second", reward=5, stages=((2.0,),), after=("first",)),
-)
-PARTLY = Down(start=2, end=3, processors=1, pool="cpu")
-SMALL: dict[str, tuple[Instance, float]] = {
-    "a processor comes between two hours": (RISING, 7),
-    "a licence comes between two hours": (
-        msgspec.structs.replace(
-            RISING,
-            jobs=(msgspec.structs.replace(SOON, holds={"lic": 1}),),
-            changes=(),
-            resources={"lic": ((0.5, 1),)},
-        ),
-        7,
-    ),
-    "required then": (msgspec.structs.replace(RISING, constraints=(Require(jobs=("a",)),)), 7),
-    "a wide task on what leaves and what stays": (
-        Instance(
-            name="wide",
-            pools={"big": 1, "cpu": 2},
-            down=(PARTLY,),
-            deadline=4,
-            jobs=(msgspec.structs.replace(SOON, processors=2),),
-        ),
-        7,
-    ),
-    "after a job that is late": (
-        Instance(name="in vain", processors=1, deadline=7, jobs=IN_VAIN),
-        0,
-    ),
-    "nothing takes no time, at the end": (
-        Instance(
-            name="at the end",
-            processors=1,
-            deadline=9,
-            end=3,
-            jobs=(
-                Job(name="before", reward=1, stages=((3.0,), (0.0,))),
-                Job(name="then", reward=2, stages=((0.0,),), after=("before",)),
-                Job(name="later", reward=4, stages=((0.0,),), release=3.5),
-            ),
-        ),
-        3,
-    ),
-}
-
-
-@pytest.mark.parametrize("what", SMALL)
-def test_who_schedules_and_who_dispatches_agree_where_little_can_be_run(what: str) -> None:
-    night, best = SMALL[what]
-    for solver in (None, "cp-sat", "model"):
-        result = schedopt.solve(Schedule(night), **({} if solver is None else {"solver": solver}))
-        assert (result.objective, result.violations, result.proven) == (best, (), True)
-    for policy in ("lcpf", "first", "reward"):
-        found = schedopt.evaluate(night, policy)
-        assert (found.objective, found.violations) == (best, ())
-    assert schedopt.solve(Selection(night)).objective == best

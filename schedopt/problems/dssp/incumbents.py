@@ -100,7 +100,7 @@ class Search:
         self.target = float("inf")
         self.until: float | None = None
         if self.bare or self.program.broken(()) is None:
-            self._keep("nobody", self.jobs, None)
+            self._keep(None, self.jobs, None)
 
     def bounded(self, relaxed: Result[Selected]) -> None:
         """Take the selection that bounds every schedule: what meets the bound ends the search."""
@@ -177,7 +177,7 @@ class Search:
                 return
             kept = allowed
 
-    def _keep(self, name: str, jobs: Ints, played: Played | None) -> None:
+    def _keep(self, name: str | None, jobs: Ints, played: Played | None) -> None:
         self.value, self.who = float(self.night.rewards[jobs].sum()), name
         self.jobs, self.played = jobs, played
 
@@ -202,7 +202,7 @@ class Search:
         """Return the record of the best schedule."""
         from schedopt.policies.dssp.dispatch import schedule_of
 
-        if self.who is None:
+        if self.value < 0:
             return None
         if self.played is None:
             count = len(self.night.tasks.lengths)

@@ -70,7 +70,7 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
     return order
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(SMALL, 0.5))
 def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
     """Distribute sorted tasks to their stages, keeping the order."""
     stage_of = np.empty(len(by_key), np.int32)
@@ -83,7 +83,7 @@ def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
         free[s] += 1
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(SMALL, 0.5))
 def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
     """Restore the file's order among tasks of a stage with equal keys."""
     for s in range(len(first_task) - 1):
@@ -110,7 +110,7 @@ def sort(numbers: Ints, start: int, end: int) -> None:
         gap //= 3
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(SMALL, 4))
 def by_key(
     of: Dispatch, keys: Floats, jobs: Ints, record: Record, stop: float, main: Ints
 ) -> Floats:

@@ -109,7 +109,7 @@ def played(
     return Played(starts, completion, lengths, keys, order, history)
 
 
-@njit(cache=True, nogil=True, plain=small(SMALL))
+@njit(cache=True, nogil=True, plain=small(SMALL, 4))
 def _numbers(first: Ints, ends: Floats, history: History) -> Ints:
     """Return the processors of each line, line after line: the idle ones of the lowest numbers."""
     starts, layers, processors = history.starts, history.layers, history.processors

@@ -517,7 +517,7 @@ def _play(sim: Simulation) -> None:
         _dispatch(sim, now)
 
 
-@njit(cache=True, nogil=True, plain=small(FEW))
+@njit(cache=True, nogil=True, plain=small(FEW, 20))
 def simulate(
     site: Site, kinds: Kinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
 ) -> History:

@@ -47,7 +47,7 @@ def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.inf)
 
 
-@njit(cache=True, error_model="numpy", plain=few(3000))
+@njit(cache=True, error_model="numpy", plain=few(3000, 25))
 def _sweep(
     system: System, by_area: bool, small: Floats, large: Floats, ok: NDArray[np.bool_]
 ) -> None:

@@ -22,14 +22,11 @@ import numpy as np
 
 from schedopt.formulations.msfq.process import Curve, System
 from schedopt.solvers.msfq.threshold import exact_kernels
-from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES, Point
+from schedopt.solvers.msfq.threshold.exact_kernels import QUANTITIES, Point, busy_gap
+from schedopt.solvers.msfq.threshold.series import circle, series
 
 Variant = Literal["literal", "lazy"]
 kernels: Any = exact_kernels
-DECADES = 3.0
-"""The circle's radius is 10^(-DECADES/k): coefficients up to k lose so many digits at most."""
-POINTS = 6
-"""Points on the circle for each server: what folds back is 10^(-DECADES·(POINTS-1))."""
 
 
 def exact(system: System, threshold: int, variant: Variant = "literal") -> tuple[float, float]:
@@ -65,11 +62,8 @@ def exact_curve(system: System, variant: Variant = "literal") -> Curve:
 def _stationary(point: Point) -> tuple[Any, float]:
     """Solve for π_n, n < k, and for y (0 where not lazy)."""
     k, lazy = point.k, point.lazy
-    radius = 10.0 ** (-DECADES / k)
-    count = 2 * max(POINTS * k // 2, 16)
-    angles = 2 * np.pi * np.arange(count // 2 + 1) / count
-    z = radius * np.exp(1j * angles)
-    free, terms = kernels.series(point, 1.0 - z)
+    radius, count, _ = circle(k)
+    free, terms = series(point)
     spectrum = np.conj(np.column_stack([free, terms]))
     values = np.fft.irfft(spectrum, count, axis=0)  # coefficients times radius^n
     powers = radius ** -np.arange(k)
@@ -88,7 +82,7 @@ def _stationary(point: Point) -> tuple[Any, float]:
 def _equation_of_y(point: Point, radius: float, values: Any, count: int) -> Any:
     """Return the row and right side that fix y, from Π(τ) or from the coefficients from k on."""
     k = point.k
-    tau_gap = kernels.busy_gap(point.lk, point.l1, k * point.m1)
+    tau_gap = busy_gap(point.lk, point.l1, k * point.m1)
     tau = 1.0 - tau_gap
     row = np.zeros(k + 1)
     if tau < radius:
@@ -98,7 +92,7 @@ def _equation_of_y(point: Point, radius: float, values: Any, count: int) -> Any:
         combined = weights @ values
         row[:k], row[k] = -combined[1 : 1 + k], 1.0 - combined[1 + k]
         return row, combined[0]
-    free, terms = kernels.series(point, np.array([tau_gap], dtype=np.complex128))
+    free, terms = series(point, float(tau_gap))
     row[:k] = tau ** np.arange(k) - terms[0, :k].real
     row[k] = tau ** (k - 1) - terms[0, k].real
     return row, free[0].real

@@ -1,4 +1,4 @@
-"""The inner loops of `exact`: the series for Π, and the mean rewards of a cycle from each state."""
+"""The inner loops of `exact`: the mean rewards of a cycle from each state."""
 
 from typing import Any, NamedTuple
 
@@ -8,9 +8,8 @@ from schedopt.solvers.compiling import compiled, njit
 
 QUANTITIES = 5
 """Of a cycle from n: its length, the areas under small and large jobs, E[A] and E[A²]."""
-NEAR = 1e-19
-MOST_STEPS = 2_000_000
-FEW_SERVERS = 64
+STEPS = 20
+"""Steps of Python for each server."""
 
 
 class Point(NamedTuple):
@@ -34,118 +33,7 @@ def busy_gap(theta: Any, arrival: float, service: float) -> Any:
 _busy_gap = compiled(busy_gap)
 
 
-def series(point: Point, gaps: Any) -> Any:
-    """Return Π's constant part and its coefficients of π_0..π_{k-1} (and y) at some z.
-
-    `gaps` are 1 - z: near 1 these must not be computed from z.
-    """
-    l1, lk, m1, _, k, l, _ = point
-    psi = np.ones(k + 1)  # passage from n down to l before the next large job, n <= k - 1
-    h = last = 1.0 - float(busy_gap(lk, l1, k * m1))
-    passage = [1.0] * (k + 1)
-    for j in range(k - 1, l, -1):
-        passage[j] = h = j * m1 / (l1 + lk + j * m1 - l1 * h)
-    for j in range(l + 1, k):
-        psi[j] = psi[j - 1] * passage[j]
-    psi[k] = psi[k - 1] * last
-    free = np.empty(gaps.size, dtype=np.complex128)
-    terms = np.zeros((gaps.size, k + 1), dtype=np.complex128)
-    at, falls, drains, offset = np.empty((4, k + 1), dtype=np.complex128)
-    work = Work(at, falls, drains, psi, offset, np.empty(k + 1))
-    _series(point, gaps, free, terms, work)
-    return free, terms
-
-
-class Work(NamedTuple):
-    """What a step of the series writes to: G_n, falls from n to n - 1, drains, and what `psi` is.
-
-    The last two are for `_wait_for_large`.
-    """
-
-    at: Any
-    falls: Any
-    drains: Any
-    psi: Any
-    offset: Any
-    ratio: Any
-
-
-@compiled
-def _series(point: Point, gaps: Any, free: Any, terms: Any, work: Work) -> None:
-    for i in range(gaps.size):
-        w = gaps[i]
-        weight = 1.0 + 0.0j
-        for _ in range(MOST_STEPS):
-            sigma_gap, a, extra = _step(point, w, work)
-            sigma = 1.0 - sigma_gap
-            power = a
-            for n in range(point.k):
-                terms[i, n] += weight * (work.at[n] - power)
-                power *= sigma
-            terms[i, point.k] += weight * extra
-            weight *= a
-            w = sigma_gap
-            if abs(w) < NEAR:
-                break
-        free[i] = weight
-
-
-@compiled
-def _step(point: Point, w: Any, work: Work) -> Any:
-    """Fill in G_n(z), n < k; return 1 - σ, a(z) and the coefficient of y."""
-    l1, lk, m1, mk, k, l, lazy = point
-    beta_gap = _busy_gap(l1 * w, lk, mk)
-    s = lk * beta_gap
-    sigma_gap = _busy_gap(s, l1, k * m1)
-    sigma = 1.0 - sigma_gap
-    at, hs, ds = work.at, work.falls, work.drains
-    h = sigma
-    for j in range(k - 1, l, -1):
-        h = j * m1 / (l1 + j * m1 + s - l1 * h)
-        hs[j] = h
-    ds[0] = 1.0
-    for j in range(1, l + 1):  # a drain of j jobs, with large and small arrivals
-        ds[j] = ds[j - 1] * (j * m1) / (j * m1 + s + l1 * w)
-    for n in range(l + 1):
-        at[n] = ds[n]
-    for n in range(l + 1, k):
-        at[n] = at[n - 1] * hs[n]
-    a = at[k - 1] * sigma ** (1 - k)
-    if not lazy:
-        at[0] = (l1 * at[1] + lk * (1.0 - beta_gap)) / (l1 + lk)
-        return sigma_gap, a, 0.0 * a
-    above = at[l + 1] if l + 1 < k else sigma * ds[l]
-    _wait_for_large(point, 1.0 - beta_gap, above, work)
-    return sigma_gap, a, (at[l] - ds[l]) * work.psi[k - 1]
-
-
-@compiled
-def _wait_for_large(point: Point, beta: Any, above: Any, work: Work) -> None:
-    """Turn drains at once into drains that a large job starts: F_n from D_n, n < k.
-
-    Up to l: (λ + n·μ_1)·F_n = λ_1·F_{n+1} + n·μ_1·F_{n-1} + λ_k·β·D_n; above it
-    F_n = Q_n + (F_l - D_l)·ψ_n, where Q_n has a large job waiting already.
-    """
-    l1, lk, m1, _, k, l, _ = point
-    at, ds, psi = work.at, work.drains, work.psi
-    offset, ratio = work.offset, work.ratio  # F_n = offset_n + ratio_n·F_{n+1}
-    total = l1 + lk
-    below, below_ratio = 0.0 * beta, 0.0
-    for n in range(l + 1):
-        pivot = total + n * m1 * (1.0 - below_ratio)
-        below = (lk * beta * ds[n] + n * m1 * below) / pivot
-        below_ratio = l1 / pivot
-        offset[n], ratio[n] = below, below_ratio
-    up = psi[l + 1]
-    value = (offset[l] + ratio[l] * (above - ds[l] * up)) / (1.0 - ratio[l] * up)
-    for n in range(l + 1, k):
-        at[n] += (value - ds[l]) * psi[n]
-    at[l] = value
-    for n in range(l - 1, -1, -1):
-        at[n] = offset[n] + ratio[n] * at[n + 1]
-
-
-@njit(cache=True, error_model="numpy", plain=lambda point: point.k <= FEW_SERVERS)
+@njit(cache=True, error_model="numpy", plain=lambda point: STEPS * point.k)
 def rewards(point: Point) -> Any:
     """Return the mean rewards of a cycle from each n: a table for n < k, and the tail beyond.
 

@@ -53,9 +53,16 @@ BREAK, START = -1, -2  # nodes that are not in the tree: the break solution, the
 
 _MERGED = -1
 _LONG: Final = 1 << 18
+_FIRST: Final = 1 << 15
 
 
-@njit(cache=True, plain=lambda at, items, states, tree, budget: items[0].size <= 300)
+def _steps(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> float:
+    """Return about how many steps a search takes: few items are mostly proven early."""
+    few = items[0].size <= 300 and budget <= 2 * _FIRST
+    return 50.0 * items[0].size if few else np.inf
+
+
+@njit(cache=True, plain=_steps)
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Enumerate items for about `budget` states' worth of work.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,6 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left, outwards
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.binary.engine import tree
-from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
 from schedopt.solvers.engine import Given, HandOn
@@ -54,7 +52,6 @@ def _searched(
     model: Selection, given: Given, limits: Limits
 ) -> tuple[float, _InRewards, Result[Selected]]:
     """Search within limits; return when that began, the search, and its result."""
-    compiled()
     began, shape, run = now(), given.read, Run(limits)
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
@@ -121,12 +118,3 @@ class _InRewards:
         columns = np.zeros(len(model.instance.jobs), dtype=np.int8)
         columns[positions] = 1
         return columns
-
-
-@cache
-def compiled() -> None:
-    """Search a tiny instance once, so that compiling is not counted as solving."""
-    ones = np.ones(4, dtype=np.int64)
-    owner = np.array([0, 0, 1, 1])
-    groups = Groups.of(2 * ones, ones, owner, (np.array([0, 2]), np.array([3, 4])), 5)
-    SharesSearch(groups).advance(60.0)

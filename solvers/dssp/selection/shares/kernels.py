@@ -42,7 +42,7 @@ def workspace(most: int) -> Workspace:
     return np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int32)
 
 
-@njit(cache=True, plain=small(2000))
+@njit(cache=True, plain=small(2000, 10))
 def break_solution(
     items: Array, price: float, low: float, high: float
 ) -> tuple[int, float, float, float, float]:
@@ -268,7 +268,7 @@ def _merge(
     return kept, nodes, best
 
 
-@njit(cache=True, plain=small(2000))
+@njit(cache=True, plain=small(2000, 10))
 def listed(
     items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
@@ -290,7 +290,7 @@ def listed(
             return near
 
 
-@njit(cache=True, plain=small(2000))
+@njit(cache=True, plain=small(2000, 10))
 def best_of_groups(
     first: Array, items: Array, bounds: Array, price: float, slip: float, most: int
 ) -> tuple[Array, Array, Array]:
@@ -318,7 +318,7 @@ def best_of_groups(
     return best_weight, best_reward, missing
 
 
-@njit(cache=True, plain=small(2000))
+@njit(cache=True, plain=small(2000, 10))
 def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array, Array, Array]:
     """Return what the choices from each place on can still add, shape (choices + 1,) each.
 
@@ -350,7 +350,12 @@ def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
     return float(reward + min(room - weight, more) * up)
 
 
-@njit(cache=True, plain=small(2000))
+def _steps(state: Array, alternatives: Array, *_: object) -> float:
+    """Return about how many steps of Python it takes to combine states with a choice."""
+    return 5.0 * float(state[0].size * alternatives[0].size)
+
+
+@njit(cache=True, plain=_steps)
 def combine(
     state: tuple[Array, Array, Array],
     alternatives: tuple[Array, Array],

@@ -44,7 +44,8 @@ def best_prices(groups: Groups) -> Iterator[Priced]:
     if free.weight <= groups.room or free.bound == inf:
         return
     below, above = free, None
-    price, reach = float(np.median(groups.ratios)), 0.002
+    middle = groups.ratios.size // 2
+    price, reach = float(np.partition(groups.ratios, middle)[middle]), 0.002
     steepest = STEEPEST * float(groups.ratios.max())
     for _ in range(STEPS):
         tried = priced(groups, price)
