@@ -70,6 +70,30 @@ def shares(size: int) -> Any:
     return msgspec.structs.replace(night, constraints=(rule,))
 
 
+def crossing(size: int) -> Any:
+    """Draw jobs under rules of every kind, that cross."""
+    return drawn("dssp", "crossing", jobs=size, rules="all")
+
+
+def uncertain(size: int) -> Any:
+    """Draw jobs whose run times are guesses."""
+    night = drawn("dssp", "uncorrelated", jobs=size)
+    jobs = tuple(msgspec.structs.replace(job, spread=0.3) for job in night.jobs)
+    return msgspec.structs.replace(night, jobs=jobs)
+
+
+def changing(size: int) -> Any:
+    """Draw jobs whose run times are guesses, on a machine that is away in between, in windows."""
+    night = uncertain(size)
+    last = night.deadline
+    jobs = tuple(
+        msgspec.structs.replace(job, release=last * (k % 4) / 10, deadline=last * (7 + k % 4) / 10)
+        for k, job in enumerate(night.jobs)
+    )
+    away = ((last / 3, 0), (last / 2, night.processors))
+    return msgspec.structs.replace(night, jobs=jobs, changes=away)
+
+
 def season(size: int) -> Any:
     """Draw jobs over nights, 44 or so on each."""
     nights = max(2, size // 44)
@@ -124,6 +148,11 @@ class Kind(NamedTuple):
 KINDS = {
     "selection": Kind("selection", "jobs", selection),
     "selection, caps and floors": Kind("selection", "jobs", shares),
+    "selection, crossing rules": Kind("selection", "jobs", crossing),
+    "selection, a machine that changes": Kind("selection", "jobs", changing),
+    "selection, mean": Kind("selection", "jobs", uncertain, {"risk": "mean"}),
+    "selection, cvar:0.9": Kind("selection", "jobs", changing, {"risk": "cvar:0.9"}),
+    "selection, chance:0.9": Kind("selection", "jobs", uncertain, {"risk": "chance:0.9"}),
     "season": Kind("season", "jobs", season),
     "schedule": Kind("schedule", "tasks", schedule),
     "allocation": Kind("allocation", "jobs", allocation),

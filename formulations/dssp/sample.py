@@ -29,11 +29,11 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.scenarios import (
     DECIDING,
-    JUDGES,
     JUDGING,
     MILLION,
     Measure,
     factors,
+    judges,
     longest,
 )
 
@@ -123,8 +123,8 @@ class Sample:
 
         Under a chance it is the least share of the scenarios in which a job is in time.
         """
-        other = copy(self)
-        other.drawn, other.count = factors(night, seed, JUDGING, JUDGES), JUDGES
+        other, count = copy(self), judges(night)
+        other.drawn, other.count = factors(night, seed, JUDGING, count), count
         other.fits = self._fitting(other.drawn)
         inside, _ = self._estimate(chosen)
         outside, half = other._estimate(chosen)

@@ -27,7 +27,6 @@ THOUSANDFOLD = 1_000 * MILLION  # the largest factor that is drawn
 DECIDING, JUDGING, RUNNING = 0, 1, 2
 """Streams of a seed: for deciding, for judging, and for runs by a dispatcher."""
 
-JUDGES = 1_000  # scenarios that judge a decision
 SCENARIOS = whole(100, 1, 10_000)  # how many scenarios decide
 Spread = float | Lognormal | History | None
 
@@ -85,13 +84,15 @@ def factors(night: Instance, seed: int, use: int, count: int) -> Ints:
     """Return jobs' factors in scenarios of a seed's stream, in millionths: shape (count, jobs)."""
     spreads = [job.spread for job in night.jobs]
     wide, sigma = _uniform(spreads), _sigmas(spreads)
+    tailed = np.flatnonzero(sigma)
     past = [(j, spread) for j, spread in enumerate(spreads) if isinstance(spread, History)]
     found = np.empty((count, len(spreads)), dtype=np.int64)
     for s in range(count):
         uniform, angle = stream(seed, use, s).random((2, len(spreads)))
-        normal = np.sqrt(-2 * np.log1p(-uniform)) * np.cos(2 * pi * angle)
-        evenly = 1 + wide * (2 * uniform - 1)
-        factor = np.where(sigma > 0, np.exp(sigma * normal - sigma**2 / 2), evenly)
+        factor = 1 + wide * (2 * uniform - 1)
+        if tailed.size:
+            normal = np.sqrt(-2 * np.log1p(-uniform[tailed])) * np.cos(2 * pi * angle[tailed])
+            factor[tailed] = np.exp(sigma[tailed] * normal - sigma[tailed] ** 2 / 2)
         for j, history in past:
             ratios = history.ratios
             row = s % len(ratios) if history.joint else int(uniform[j] * len(ratios))
@@ -107,6 +108,11 @@ def longest(night: Instance) -> int:
     drawn = np.exp(8.6 * _sigmas(spreads)).max(initial=1)
     most = max(1 + _uniform(spreads).max(initial=0), drawn, *known)
     return min(THOUSANDFOLD, int(MILLION * most) + 1)
+
+
+def judges(night: Instance) -> int:
+    """Return how many scenarios judge a choice: of two million jobs in all, 100 to 1,000."""
+    return max(100, min(1_000, 2_000_000 // max(1, len(night.jobs))))
 
 
 def _uniform(spreads: Sequence[Spread]) -> Floats:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from schedopt.instances.dssp import Job
 from schedopt.instances.dssp.scenarios import (
     DECIDING,
-    JUDGES,
     JUDGING,
     MILLION,
     Measure,
     factors,
+    judges,
     longest,
 )
 from schedopt.instances.errors import InputError, shown
@@ -65,7 +65,7 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
         report.expect(kept, f"chance: {inside:.6g} for a job, below {float(measure.level):.6g}")
     stated = float(inf if claim.objective is None else claim.objective)
     report.expect(same(worth, stated), f"objective: {worth:.17g}, not {claim.objective}")
-    outside, half = served.worth(measure, factors(facts.night, seed, JUDGING, JUDGES))
+    outside, half = served.worth(measure, factors(facts.night, seed, JUDGING, judges(facts.night)))
     ours = {"in_sample": inside, "out_of_sample": outside, "confidence": half, "scenarios": count}
     report.expect(told.keys() == ours.keys(), f"risk: {sorted(told)}, not {sorted(ours)}")
     for key in ours.keys() & told.keys():

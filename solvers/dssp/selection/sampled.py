@@ -291,7 +291,7 @@ class Search:
         tail = self.sample.tail(chosen)
         jobs = tail.jobs[place[tail.jobs] >= 0]
         value, used = self.value, relaxed.rows @ chosen[relaxed.at]
-        while len(jobs) > 2 and vain < VAIN * len(jobs):
+        while len(jobs) > 2 and vain < VAIN * len(jobs) and not self._late():
             flipped = draw.choice(jobs, int(draw.integers(1, 4)), replace=False)
             signs = np.where(chosen[flipped], -1, 1)
             after = used + relaxed.rows[:, place[flipped]] @ signs
@@ -420,6 +420,8 @@ class Search:
             self.bound = min(self.bound, value)
 
         for part, by in product((0.15, 0.3, 0.45, 0.6), (1.0, 1.1)):
+            if self._late():
+                return
             offer(np.where(crowded, part, 0.0), rate * (1 - by * part * float(weights @ crowded)))
         for _ in range(SWEEPS):
             for s, by in product(np.flatnonzero(crowded).tolist(), (0.7, 0.9, 1.1, 1.4)):
