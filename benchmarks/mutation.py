@@ -7,8 +7,8 @@ on): comparisons, signs, operators, constants, conditions and calls. A change is
 the room that runs the function fails, or takes far longer. What becomes of changes is written to a
 file; run again, those that were killed are not tried again. A change is made in the process, by
 giving functions another code; what stands outside of functions is not changed. A change of a model
-that survives is tried on so many random instances (1,000) of each formulation: it does not count
-where no optimum of the declared model is another. Exit 1 below 95%.
+is first tried on so many random instances (1,000) of each formulation: it does not count where no
+optimum of the declared model is another. Exit 1 below 95%.
 """
 
 import argparse
@@ -72,6 +72,7 @@ NAMES = {"min": "max", "any": "all", "maximum": "minimum", "floor": "ceil"}
 CALLED = NAMES | {b: a for a, b in NAMES.items()}
 TURNED: dict[type, type] = {ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 Codes = dict[tuple[str, int], CodeType]  # by qualified name and first line
+Functions = dict[tuple[str, int], list[FunctionType]]
 
 
 class Change(NamedTuple):
@@ -183,9 +184,9 @@ def _short(node: ast.AST) -> str:
     return text if len(text) < 70 else f"{text[:67]}..."
 
 
-def functions(module: ModuleType) -> dict[tuple[str, int], list[FunctionType]]:
+def functions(module: ModuleType) -> Functions:
     """Return the functions that were made of a module's source, whoever holds them."""
-    found: dict[tuple[str, int], list[FunctionType]] = {}
+    found: Functions = {}
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename == module.__file__:
             code = each.__code__
@@ -290,9 +291,8 @@ def fails(some: list[str], first: First, seconds: float) -> bool:
         "--no-header",
         "-o",
         "addopts=",
-        "-m",
-        "not slow",
     ]
+    words += ["-m", "not slow"]
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -400,11 +400,10 @@ def measured(room: str, words: argparse.Namespace) -> tuple[int, int]:
     return tried, killed
 
 
-Made = dict[tuple[str, int], list[FunctionType]]
-
-
-def _tried(name: str, change: str, made: tuple[First, Made, Codes], probes: Probes | None) -> Tried:
-    """Change functions, and return whether a test of those that run them fails, or else nothing."""
+def _tried(
+    name: str, change: str, made: tuple[First, Functions, Codes], probes: Probes | None
+) -> Tried:
+    """Change functions; return whether an optimum changes, and a test that runs them fails."""
     first, functions, after = made
     changed = [
         (function, function.__code__)
@@ -418,9 +417,10 @@ def _tried(name: str, change: str, made: tuple[First, Made, Codes], probes: Prob
     for function, before in changed:
         function.__code__ = after[before.co_qualname, before.co_firstlineno]
     try:
+        if probes and not probes.changed():
+            return Tried(name, change, killed=False, same=True)
         patience = 5 + 3 * sum(map(first.seconds.__getitem__, some))
-        killed = bool(some) and fails(some, first, patience)
-        return Tried(name, change, killed, not killed and bool(probes and not probes.changed()))
+        return Tried(name, change, bool(some) and fails(some, first, patience))
     finally:
         for function, before in changed:
             function.__code__ = before

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 import time
 from math import exp, inf, log, log1p, sqrt
@@ -22,6 +23,7 @@ from schedopt.solvers.clock import Stopwatch, compiling, now
 from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
 from schedopt.solvers.kernel_store import DAY, KEPT, digest, used
 from schedopt.solvers.machine_code import dispatcher
+from schedopt.solvers.stopping import stoppable
 
 CALLEE = """
 from schedopt.solvers import compiling as kernels_of
@@ -222,6 +224,19 @@ def test_what_a_kernel_runs_as_is_decided_by_steps_before_it_starts(
     once = njit(plain=small(4))(kernel.py_func)
     once(np.zeros(5))
     assert "dispatcher" in vars(once), "five numbers are not few"
+
+
+def test_a_signal_ends_a_run_as_python_once_it_is_whole() -> None:
+    @njit(plain=small(4))
+    def kernel(of: np.ndarray) -> None:
+        of[0] = 1.0
+        signal.raise_signal(signal.SIGINT)
+        of[1] = 1.0
+
+    numbers = np.zeros(2)
+    with stoppable(), pytest.raises(KeyboardInterrupt):
+        kernel(numbers)
+    assert numbers.all()
 
 
 @pytest.mark.parametrize("seed", range(6 if ALL else 3))

@@ -48,6 +48,9 @@ PUSHED = 0.05
 TURNS, AGAIN = 30, 3
 """Dispatches of a set, each with late jobs sooner, without success; and those of a move."""
 
+WHEELS = 3
+"""How many sets to start from are pushed so, in each order."""
+
 UNDER, OVER = -0.002, 0.012
 """How much less or more capacity a move asks for than was completed in time before.
 
@@ -99,6 +102,7 @@ class Annealing:
         self.moves = self.fruitless = 0
         self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
         self.frontier = None if caps else Frontier(night, trials.demands, trials.able)
+        self._tried: list[Incumbent] = []
         self._opening = self._opened(starts)
         self._pushing: Iterator[bool] = iter(())
         self._planned: list[Incumbent] = []
@@ -138,6 +142,12 @@ class Annealing:
             shift = self._sooner(late, shift)
 
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
+        """Try sets to start from, bisect the demand of the best in time, then push the first."""
+        yield from self._sets(starts)
+        for each in self._tried[: WHEELS * self.trials.orders]:
+            yield from self._pushed(each.jobs, each.order)
+
+    def _sets(self, starts: Iterable[Mask]) -> Iterator[bool]:
         """Try sets to start from, then bisect the demand of the best set that is in time."""
         for start in starts:
             jobs = start & self.trials.able
@@ -170,9 +180,11 @@ class Annealing:
                 self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
 
     def _each(self, jobs: Mask) -> Iterator[bool]:
-        """Dispatch some jobs in every order, and then with those first that were late."""
+        """Dispatch some jobs in every order."""
         for order in range(self.trials.orders):
-            yield from self._pushed(jobs, order)
+            self._tried.append(Incumbent(0.0, jobs, order))
+            self._try(self._tried[-1], 0.0)
+            yield True
 
     def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
         """Dispatch some jobs again and again, each time with late ones sooner, if few."""
