@@ -281,7 +281,17 @@ def fails(some: list[str], first: First, seconds: float) -> bool:
         raise SlowError(number, frame)
 
     _forget()
-    words = "-x -q -p no:cacheprovider -p no:xdist --no-header -o addopts=".split()
+    words = [
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--no-header",
+        "-o",
+        "addopts=",
+    ]
     words += ["-m", "not slow"]
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
