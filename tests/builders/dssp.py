@@ -126,10 +126,17 @@ class Scenarios:
             Night(text, {n: Fraction(part, 10**6) for n, part in zip(names, one, strict=True)})
             for one in drawn
         ]
-        self.alone = [
-            {n for n, end in each.ends(1).items() if end is not None and end <= each.jobs[n].due}
-            for each in self.longer
-        ]
+        self.alone = [set(self._alone(each)) for each in self.longer]
+
+    def _alone(self, each: Night) -> Iterator[str]:
+        """Yield who is in time alone: on a machine that stays, by its path, whatever it demands."""
+        for name, end in each.ends(1).items():
+            job = each.jobs[name]
+            if not self.night.beyond:
+                path = sum(map(max, job.stages)) if job.path is None else job.path
+                end = job.release + path  # noqa: PLW2901
+            if end is not None and end <= job.due:
+                yield name
 
     def served(self, chosen: Sequence[str]) -> list[set[int]]:
         """Return which of some jobs are in time in each scenario: who brings most, comes first."""

@@ -88,8 +88,6 @@ class Raw:
     name: Names | None = None
     notes: list[str] = field(default_factory=list)
     processors: int | None = None
-    unit: int = 1
-    """In how many parts a processor is counted."""
     computer: str | None = None
     zero: float | None = None  # the date of time 0, in seconds since 1970 on the log's own clock
     zone: str | None = None

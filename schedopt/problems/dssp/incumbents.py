@@ -21,7 +21,8 @@ from schedopt.solvers import door
 from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
-from schedopt.solvers.dssp.schedule.solving import FILLS, relaxed_of, told
+from schedopt.solvers.dssp.at_once import at_once
+from schedopt.solvers.dssp.schedule.solving import FILLS, bounding_selection, relaxed_of, told
 from schedopt.solvers.engine import HandOn
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
@@ -45,6 +46,9 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     with suppress(KeyboardInterrupt):
         search.begin(None if limit is None else FEW * limit)
     relaxed = relaxed_of(model, left(limits, began))
+    if relaxed.bound is None and relaxed.termination != "infeasible":
+        weak = at_once(bounding_selection(model))[1]
+        relaxed = msgspec.structs.replace(relaxed, bound=weak)
     search.bounded(relaxed)
     with suppress(KeyboardInterrupt):
         search.run(None if limit is None else SHARE * limit)

@@ -17,8 +17,9 @@ from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, ri
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions
 from schedopt.solvers.msfq.optimal_policy.tails import bends, from_below
 
-MOST_STEPS = 40
-"""Policies at most between two changes of prices."""
+MOST_STEPS = 14
+"""Policies at most between two changes of prices; more come on boxes that are too narrow, where
+small jobs are lost at the side, cheaply, ever further down."""
 SETTLED = 1e-9
 """How far states' costs may be below the mean, relatively, for values that prove a useful bound."""
 CALM = 0.5
@@ -106,6 +107,7 @@ class BoxSearch:
             least = on.on_box(self._process, self._values, self._tail, None).min()
             if not changed or self._gain - float(least) <= self._settled * self._gain:
                 return
+        self.diverged = True
 
     def _at_top(self) -> float:
         """Return the least increment of one more large job below the top, where one is started."""
