@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.rows import Number, Row, beyond, rows
+from schedopt.formulations.dssp.rows import Number, Row, asked, beyond, rows
 from schedopt.instances.constraints import (
     Apart,
     AtLeast,
@@ -87,10 +87,15 @@ class Calendar:
         rooms = (self.own[n][1] if n in self.own else self.capacity for n in nights)
         return sum((c * room for c, room in zip(nights.values(), rooms, strict=True)), Fraction(0))
 
-    def in_time(self, j: int, nights: Iterable[int]) -> bool:
-        """Tell whether a job can be in time on some of these nights."""
-        of = (self.own[n][0] if n in self.own else self.season for n in nights)
-        return any(night.in_time[j] for night in of)
+    def asked(self, j: int, nights: Iterable[int]) -> bool:
+        """Tell whether a floor over some nights asks for a job: it might be in time on one."""
+        return any(self._asked.get(n, self._asked[0])[j] for n in nights)
+
+    @cached_property
+    def _asked(self) -> dict[int, NDArray[np.bool_]]:
+        """Which jobs a floor asks for on a night of its own, or, under 0, on any other."""
+        every = {0: (self.season, self.capacity), **self.own}
+        return {n: asked(night, capacity) for n, (night, capacity) in every.items()}
 
     def on(self, row: Row, n: int) -> Row:
         """Return a row over jobs as one over the columns of a night."""
@@ -248,5 +253,5 @@ def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -
     return [
         j
         for j in season.groups.get(rule.by, {}).get(group, ())
-        if demand[j] > 0 and calendar.in_time(j, period.nights.keys() & calendar.of_job[j].keys())
+        if demand[j] > 0 and calendar.asked(j, period.nights.keys() & calendar.of_job[j].keys())
     ]

@@ -101,10 +101,12 @@ def rows(constraint: Constraint, night: Instance, capacity: Fraction) -> Iterato
 @rows.register
 def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Row]:
     groups = night.groups.get(constraint.by, {})
+    open_ = night.in_time | bool(night.late)  # a cap binds what is run late too
     for group, share in constraint.caps(groups).items():
-        yield _share(constraint, night, capacity, group, most=as_written(share))
+        yield _share(constraint, night, capacity, group, open_, most=as_written(share))
+    open_ = asked(night, capacity)
     for group, share in constraint.floors(groups).items():
-        yield _share(constraint, night, capacity, group, least=as_written(share))
+        yield _share(constraint, night, capacity, group, open_, least=as_written(share))
 
 
 def _share(
@@ -112,20 +114,20 @@ def _share(
     night: Instance,
     capacity: Fraction,
     group: str,
+    open_: NDArray[np.bool_],
     *,
     least: Fraction = Fraction(0),
     most: Fraction | None = None,
 ) -> Row:
-    """Write one cap or one floor of a fair share.
+    """Write one cap or one floor of a fair share, over the jobs that are open to it.
 
-    A floor asks for no more than the whole demand of the group's jobs that can be in time.
+    A floor asks for no more than the whole demand of the group's jobs that might be in time.
     """
     what = f"{constraint.by} {group} at {'least' if most is None else 'most'}"
     mine = np.array(night.groups.get(constraint.by, {}).get(group, ()), dtype=np.intp)
     demand = night.planned.demands
-    late = bool(night.late) and most is not None  # a cap binds what is run late too
-    able = mine[(night.in_time[mine] | late) & (demand.numbers[mine] > 0)]
-    possible = able.tolist()
+    places = mine[open_[mine] & (demand.numbers[mine] > 0)]
+    possible = places.tolist()
     share = least if most is None else most
     before = Fraction(0)
     if constraint.window != 1:  # which has no past
@@ -138,7 +140,7 @@ def _share(
         if most is not None:
             return Row(what, range(len(demand)), part, upper=-before)
         return Row(what, range(len(demand)), part, lower=-before, unless_all=possible)
-    wanted = demand.take(able)
+    wanted = demand.take(places)
     if most is not None:
         return Row(what, possible, wanted, upper=most * capacity - before)
     if Fraction(wanted.total, wanted.scale) <= least * capacity - before:
@@ -223,14 +225,21 @@ def _(constraint: Seats, night: Instance, capacity: Fraction) -> Iterator[Row]:
         held[night.index[job]] = use
     for j in np.flatnonzero(held > constraint.capacity):
         yield Row(night.jobs[j].name, [int(j)], [1.0], upper=0.0)
-    able = night.in_time & (held <= constraint.capacity)
+    seated = night.in_time & (held <= constraint.capacity)
     held /= [job.processors for job in night.jobs]  # its demand is of them all
     there = Steps.of(constraint.capacity).up_to(night.end)
-    for window in windows(night, able, held * night.demands, there):
+    for window in windows(night, seated, held * night.demands, there):
         a, b, jobs = window.release, window.deadline, window.jobs.tolist()
         named = [(night.jobs[j], demand[j]) for j in jobs]
         energy = [constraint.use[job.name] * work / job.processors for job, work in named]
         yield Row(f"energy from {a:.15g} to {b:.15g}", jobs, energy, upper=window.room(there))
+
+
+def asked(night: Instance, capacity: Fraction) -> NDArray[np.bool_]:
+    """Tell which jobs a floor asks for: they might be in time, with r·P processors if r > 1."""
+    if night.beyond:
+        return night.in_time
+    return able(night, max(1.0, float(capacity / night.exact_capacity())))
 
 
 def able(night: Instance, fill: float) -> NDArray[np.bool_]:

@@ -135,8 +135,7 @@ class Night:
         for _ in self.jobs:
             for name, job in self.jobs.items():
                 end, last = ends[name], min(job.due, self.file.get("end", job.due))
-                seated = all(rule["use"].get(name, 0) <= rule["capacity"] for rule in self.seats)
-                if end is not None and end <= last and seated and {*job.after} <= able:
+                if end is not None and end <= last and {*job.after} <= able:
                     able.add(name)
         return able
 
@@ -231,11 +230,12 @@ class Night:
     # --- side constraints -------------------------------------------------------------------------
 
     def keeps(self, rule: Any, plan: Plan, fill: Fraction = Fraction(1)) -> bool:
-        """Tell whether a plan keeps a side constraint; seats are looked at elsewhere."""
+        """Tell whether a plan keeps a side constraint; of seats, that no task holds too many."""
         jobs, kind = rule.get("jobs"), rule["kind"]
         if kind in ("at-most", "at-least") and jobs is None:
             jobs = [n for n, j in self.jobs.items() if j.groups.get(rule["by"]) == rule["group"]]
         run = [bool(plan[name]) for name in jobs or ()]
+        held = [rule["use"].get(n, 0) for n in plan if plan[n]] if kind == "seats" else []
         used = [
             sum((rule["use"].get(name, NONE) for name in plan if plan[name] == n), NONE)
             for n in (self.nights if kind == "resource" else ())
@@ -250,7 +250,7 @@ class Night:
             "at-least": lambda: sum(run) >= rule["count"],
             "resource": lambda: all(total <= rule["capacity"] for total in used),
             "fair-share": lambda: self._fair(rule, plan, fill),
-            "seats": lambda: True,
+            "seats": lambda: all(seats <= rule["capacity"] for seats in held),
         }
         return kept[kind]()
 

@@ -158,6 +158,12 @@ AWAY = file(
     down=[{"start": 0, "end": 9, "processors": 1, "night": 1}],
     deadline=1,
 )
+BEYOND = file([{"stages": [[4]], "deadline": 5}], processors=1, deadline=2)
+SEATS = {"kind": "seats", "capacity": 1, "use": {"first": 2}}
+FLOOR = {"kind": "fair-share", "by": "team", "at_least": {"fx": 0.2}}
+OWED = {"processors": 1, "deadline": 4, "constraints": [FLOOR, SEATS]}
+UNSEATED = file([{"stages": [[1]], "groups": {"team": "fx"}}], **OWED)
+TOO_MUCH = file([{"stages": [[1, 1, 1, 1, 1]], "groups": {"team": "fx"}}], **OWED)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +178,9 @@ AWAY = file(
         (json.dumps(json.loads(LATE) | {"late": [[0, 0.5], [2, 0]]}).encode(), "schedule", 5),
         (ENDED, "schedule", 9),
         (AWAY, "season", 7),
+        (BEYOND, "selection", 7),
+        *((UNSEATED, kind, None) for kind in KINDS[1:]),
+        *((TOO_MUCH, kind, 0) for kind in KINDS[1:]),
     ],
 )
 def test_nights_that_were_answered_wrongly(text: bytes, kind: str, best: float | None) -> None:

@@ -12,7 +12,8 @@ from schedopt.policies.registry import registered
 from schedopt.problems import problem
 from schedopt.solvers.door import engines
 
-PAIRS = ("selection+lcpf", "greedy+first")
+PAIRS = ("selection+lcpf", "greedy+first", "maxk")
+"""Policies that choose and dispatch."""
 SECONDS = 20.0
 """What a solver may take; what is not proven then is withheld."""
 NEAR = Fraction(1, 10**9)
@@ -44,10 +45,9 @@ def judged_file(kind: str, text: bytes, *, everybody: bool = True) -> str:
         for solver in (None, *(others if everybody else others[-1:]))
     }
     if not night.rules and (kind == "schedule" or (everybody and kind == "selection")):
-        own = [*KEYS, *PAIRS[: 2 * everybody]]
-        own = (
-            own if kind == "schedule" else [name for name in registered("dssp") if name not in KEYS]
-        )
+        own = [*KEYS, *PAIRS[: 3 * everybody]]
+        if kind == "selection":
+            own = [name for name in registered("dssp") if name not in (*KEYS, *PAIRS)]
         for found in schedopt.evaluate(files.parse(text), own):
             said[str(found.policy)] = _judged(truth, found)
     wrong = [f"{who}: {words}" for who, words in said.items() if words not in ("", "withheld")]

@@ -162,6 +162,7 @@ def test_prices_that_know_the_order_bound_every_selection(seed: int) -> None:
     asked = {"risk": draw.choice(MEASURES[:2]), "scenarios": 8, "seed": draw.randint(0, 99)}
     model = schedopt.dssp.Selection(night, **asked)
     best, sample = best_at_risk(model), model.sample
+    assert schedopt.solve(model, solver="model").objective == pytest.approx(best)
     assert sample is not None
     search = sampled.Search(model, sample, Limits(), now(), rounds=sampled.ROUNDS)
     with pytest.MonkeyPatch.context() as patched:

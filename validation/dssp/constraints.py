@@ -48,7 +48,7 @@ def broken(constraint: Constraint, facts: Facts, chosen: Chosen) -> list[str]:
 @broken.register
 def _(constraint: FairShare, facts: Facts, chosen: Chosen) -> list[str]:
     def wanting(members: Collection[str], _: object) -> bool:
-        possible = facts.total(job for job in members if facts.fits(job))
+        possible = facts.total(job for job in members if facts.asked(job))
         return facts.total(frozenset(filter(chosen.__contains__, members))) < possible
 
     return [f"{gets}, {asked}" for gets, _, asked in unfair(constraint, facts, [chosen], wanting)]

@@ -204,6 +204,13 @@ class Facts:
         """Tell whether a job's critical path fits from its release to its deadline."""
         return name in self._fitting
 
+    def asked(self, name: str) -> bool:
+        """Tell whether a floor asks for a job: it might be in time, on r·P processors if r > 1."""
+        if self.night.beyond or not self.fits(name):
+            return self.fits(name)
+        length = self.due[name] - self.release[name]
+        return self.demand[name] <= max(Fraction(1), self.fill) * self.night.processors * length
+
     @cached_property
     def _fitting(self) -> frozenset[str]:
         if self.night.beyond:

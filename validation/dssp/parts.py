@@ -106,7 +106,7 @@ def _share(
     What was used before counts as used tonight, of more that there was to use.
     """
     mine = set(facts.members(rule.by, group))
-    possible = [n for n, size in facts.units.items() if n in mine and size and facts.fits(n)]
+    possible = [n for n, size in facts.units.items() if n in mine and size and facts.asked(n)]
     what = f"{rule.by} {group} at {'least' if floor else 'most'}"
     if floor and not possible:
         return

@@ -288,7 +288,7 @@ class Program:
             job
             for job in facts.members(rule.by, group)
             if facts.demand[job] > 0
-            and any(n in self._of_job[job] and self._on_night(n).fits(job) for n in counted)
+            and any(n in self._of_job[job] and self._on_night(n).asked(job) for n in counted)
         ]
 
     def _used(

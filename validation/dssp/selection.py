@@ -204,7 +204,7 @@ def _broken(
     def wanting(members: Iterable[str], counted: Iterable[int]) -> bool:
         return any(
             facts.demand[name] > 0
-            and any(n in nights[name] and every[n - 1].fits(name) for n in counted)
+            and any(n in nights[name] and every[n - 1].asked(name) for n in counted)
             for name in members
             if name not in run
         )
