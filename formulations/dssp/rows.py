@@ -104,8 +104,9 @@ def _(constraint: FairShare, night: Instance, capacity: Fraction) -> Iterator[Ro
     open_ = night.in_time | bool(night.late)  # a cap binds what is run late too
     for group, share in constraint.caps(groups).items():
         yield _share(constraint, night, capacity, group, open_, most=as_written(share))
-    open_ = asked(night, capacity)
-    for group, share in constraint.floors(groups).items():
+    floors = constraint.floors(groups)
+    open_ = asked(night, capacity) if floors else open_
+    for group, share in floors.items():
         yield _share(constraint, night, capacity, group, open_, least=as_written(share))
 
 

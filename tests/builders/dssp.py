@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -10,12 +9,10 @@ from judge.brute import Night, subsets
 from msgspec.structs import replace
 
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.constraints import Constraint, Seats
+from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.scenarios import DECIDING, Measure, factors
-from schedopt.validation.dssp.constraints import broken, unseated
-from schedopt.validation.dssp.facts import Facts
 
 TEAMS = ("fx", "light", "anim")
 
@@ -63,28 +60,9 @@ def best(
     instance: Instance, constraints: Sequence[Constraint] = (), fill: float = 1.0
 ) -> float | None:
     """Return the optimum by trying every subset; None if none keeps all constraints."""
-    reward = {job.name: job.reward for job in instance.jobs}
-    subsets = keeping(instance, constraints, fill)
-    return max((sum(reward[n] for n in chosen) for chosen in subsets), default=None)
-
-
-def keeping(
-    instance: Instance, constraints: Sequence[Constraint], fill: float
-) -> Iterator[tuple[str, ...]]:
-    """Yield every subset of the jobs that fits, and keeps all constraints."""
-    facts = Facts(instance, fill)
-    rules = [*instance.constraints, *constraints]
-    seats = [rule for rule in rules if isinstance(rule, Seats)]
-    names = [job.name for job in instance.jobs]
-    open_ = [n for n in names if facts.release[n] + facts.critical_path[n] <= facts.due[n]]
-    for size in range(len(open_) + 1):
-        for chosen in combinations(open_, size):
-            if (
-                not any(facts.overfull({n: facts.demand[n] for n in chosen}, facts.rate))
-                and not any(broken(rule, facts, frozenset(chosen)) for rule in rules)
-                and not any(unseated(rule, facts, frozenset(chosen)) for rule in seats)
-            ):
-                yield chosen
+    ruled = replace(instance, constraints=(*instance.constraints, *constraints))
+    found = Night(msgspec.json.encode(ruled)).best_selection(as_written(fill))
+    return None if found is None else float(found)
 
 
 def best_at_risk(model: Selection) -> float | None:

@@ -50,7 +50,7 @@ class Drawn:
 
     def written(self, time: Fraction | float) -> float:
         """Return a time with six places, or as many figures."""
-        return float(f"{float(time):.6f}") if time >= 1 else float(f"{float(time):.6g}")
+        return float(f"{float(time):.6f}" if 1 <= time < 10**5 else f"{float(time):.6g}")
 
     def when(self, least: int = 0) -> float:
         """Draw a time of change."""
