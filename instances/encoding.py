@@ -19,5 +19,5 @@ def to_builtins(record: object) -> Any:
 
 def _of_numpy(value: Any) -> Any:
     if not hasattr(value, "dtype"):
-        raise NotImplementedError(f"{type(value).__name__} is nothing that JSON knows")
+        raise TypeError(f"{type(value).__name__} is nothing that JSON knows")
     return value.tolist()

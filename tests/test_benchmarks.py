@@ -44,8 +44,9 @@ def test_without_any_time_something_is_in_hand_and_a_bound(name: str) -> None:
     size = 16 if kind.unit == "servers" else 400
     result, _ = limits.answer(kind, kind.draw(size), size, 0.0)
     assert result.violations == ()
-    assert result.solution is not None
     assert result.bound is not None
+    # Whether any selection keeps floors and counts that cross is itself a search.
+    assert result.solution is not None or kind.draw is limits.crossing
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:

@@ -190,6 +190,13 @@ def test_a_run_as_python_returns_pythons_own_numbers() -> None:
     assert [type(of) for of in (pair, pair.total, *pair.many)] == [Pair, float, int, bool]
 
 
+@pytest.fixture
+def anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let kernels run as Python whatever this process ran before."""
+    monkeypatch.setattr(kernels_of, "_spent", kernels_of._Spent())
+
+
+@pytest.mark.usefixtures("anew")
 def test_python_returns_what_compiled_code_does_where_its_math_raises_errors() -> None:
     def grown(values: Any) -> tuple[float, ...]:
         small, large, zero, one = values
@@ -226,6 +233,7 @@ def test_what_a_kernel_runs_as_is_decided_by_steps_before_it_starts(
     assert "dispatcher" in vars(once), "five numbers are not few"
 
 
+@pytest.mark.usefixtures("anew")
 def test_a_signal_ends_a_run_as_python_once_it_is_whole() -> None:
     @njit(plain=small(4))
     def kernel(of: np.ndarray) -> None:
