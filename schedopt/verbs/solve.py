@@ -232,15 +232,7 @@ def confirmed(result: Result, other: Result | None) -> Result:
         return noted(result, f"confirmed by {other.solver}")
     elif not result.proven and result.termination != "infeasible":
         return result
-    refuted = msgspec.structs.replace(
-        result,
-        termination="error",
-        solution_status="none" if result.solution is None else "feasible",
-        bound=None,
-        gap=None,
-        conflict=(),
-    )
-    return noted(refuted, f"two methods disagree: {told}")
+    return raised(result, f"two methods disagree: {told}")
 
 
 AGREE = 1e-6
