@@ -12,6 +12,7 @@ from builders.refusals import refusal
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.dssp.group_fair import BOUNDED
 from schedopt.solvers.dssp.selection.binary.engine import Solver
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.crossing.search import Annealed
@@ -163,3 +164,17 @@ def test_annealing_beside_the_optimum_where_rules_cross(rules: str, seed: int) -
     assert ours.proven
     assert ours.objective == best.objective
     assert ours.proved_by in ("scip" if SOLVERS["scip"].available else "highs", "tree")
+
+
+@pytest.mark.parametrize("bounds", BOUNDED)
+def test_group_fairness_is_kept_at_the_optimum(bounds: str) -> None:
+    bound_by = 0
+    for seed in range(12):
+        options = {"jobs": 9, "groups": 3, "range": 20, "bounds": bounds}
+        night = generate("dssp", "group-fair", seed=seed, options=options)
+        free = solve(msgspec.structs.replace(night, constraints=()))
+        result = solve(night)
+        assert result.proven and not result.violations
+        assert result.objective == best_subset(night)
+        bound_by += result.objective < free.objective
+    assert bound_by  # not all of the bounds are idle
