@@ -3,4 +3,4 @@
 from schedopt.solvers.dssp.selection import HIGHS, MODEL, OTHERS, TREE
 
 ENGINES = (TREE, HIGHS, *OTHERS, MODEL)
-"""Read from the top: the first that accepts a season, and pays, answers."""
+"""Read from the top: the first that accepts a season, and is worth trying, answers."""

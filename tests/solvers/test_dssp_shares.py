@@ -18,7 +18,7 @@ from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
@@ -150,11 +150,11 @@ def test_a_core_near_the_prices_beside_the_optimum(rules: str, seed: int) -> Non
     best = solve(night, solver="highs", threads=1)
     assert best.proven
     model = Selection(night)
-    priced = lagrangian.solve(model, Given(Limits(threads=1), name="crossing"))
-    assert isinstance(priced, HandOn)
+    priced = lagrangian.solve(model, EngineTask(Limits(threads=1), name="crossing"))
+    assert isinstance(priced, Partial)
     assert priced.bound is not None and priced.result.objective is not None
     assert 0.98 * best.objective <= priced.result.objective <= best.objective <= priced.bound
-    assert (priced.more.start != FREE).any()  # what no better selection has
+    assert (priced.hints.start != FREE).any()  # what no better selection has
     ours = solve(night, threads=1, certificate=seed == 1)
     assert ours.proven
     assert ours.objective == best.objective

@@ -21,7 +21,7 @@ from schedopt.solvers.dssp.selection.binary.arrays import FREE
 from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepared
 from schedopt.solvers.dssp.selection.binary.multipliers import apply, ceiling, reduced, rounded
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run
@@ -38,18 +38,18 @@ BY_SCIP = 1000
 """Columns left open up to which SCIP, where it is installed, proves sooner than HiGHS."""
 
 
-def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
+def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     """Bound, choose near the prices and fix; SCIP, where it is installed, or HiGHS goes on."""
-    began, solver, run = now(), prepared(model, given, "highs"), Run(given.limits)
+    began, solver, run = now(), prepared(model, task, "highs"), Run(task.limits)
     decided = solver.quick() or _near_prices(solver, run)
     few = (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any()
     if few and SOLVERS["scip"].available:
         solver.engine = engine_of("scip")
-    if given.alone and decided.stopped == "completed":
-        rest = left(given.limits, began)
-        return by_mip(model, replace(given, name="highs", limits=rest, more=solver))
-    result = concluded(model, run, decided, solver=given.name, version=plain_version())
-    return HandOn(result, decided.bound, solver) if decided.stopped == "completed" else result
+    if task.alone and decided.stopped == "completed":
+        rest = left(task.limits, began)
+        return by_mip(model, replace(task, name="highs", limits=rest, hints=solver))
+    result = concluded(model, run, decided, solver=task.name, version=plain_version())
+    return Partial(result, decided.bound, solver) if decided.stopped == "completed" else result
 
 
 def _near_prices(solver: Solver, run: Run) -> Decided:
