@@ -14,7 +14,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.naming import pick
-from schedopt.problems.shown import Span
+from schedopt.problems.summary import Span
 
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = ("job", "status", "start", "processors", "end", "pool")
