@@ -150,55 +150,11 @@ class Sample:
         deviation = float(values.std(ddof=1)) if self.count > 1 else 0.0
         return value, NORMAL * deviation / sqrt(self.count)
 
-    def tail(self, chosen: Mask) -> Tail:
-        """Return an evaluator of changes to a selection among jobs that may miss service."""
-        found, place = self.in_time(chosen), np.argsort(self.order, kind="stable")
-        late = chosen & (found != (self.fits & chosen)).any(axis=0)
-        first = int(place[late].min()) if late.any() else len(place)
-        head = chosen & (place < first)
-        rows = []
-        for row in self.rows:
-            ahead = head[row.jobs]
-            jobs, work = row.jobs[~ahead & (place[row.jobs] >= first)], row.work
-            base = self.drawn[:, row.jobs[ahead]] @ work[ahead]
-            asked = self.drawn[:, jobs] * work[~ahead & (place[row.jobs] >= first)]
-            rows.append((jobs, asked, row.room - base))
-        return Tail(self, self.order[first:], (self.fits & head) @ self.rewards, rows)
-
 
 def wilson(share: float, count: int) -> float:
     """Return the half-width of Wilson's 95% interval of a proportion."""
     wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
     return NORMAL * wide / (1 + NORMAL**2 / count)
-
-
-class Tail:
-    """The last jobs in the order; those before them are always served.
-
-    ``earned``: what those before them earn (shape (scenarios,)); ``rows``: of each row, the last
-    jobs in it, what they ask for in each scenario, and what is left.
-    """
-
-    def __init__(
-        self,
-        sample: Sample,
-        jobs: NDArray[np.intp],
-        earned: Floats,
-        rows: list[tuple[NDArray[np.intp], Integers, Integers]],
-    ) -> None:
-        self.sample, self.jobs, self.earned, self.rows = sample, jobs, earned, rows
-
-    def value(self, chosen: Mask) -> float:
-        """Return the expected reward of a selection, or the mean of the worst part."""
-        sample, late = self.sample, np.zeros((self.sample.count, len(chosen)), dtype=np.bool_)
-        run = self.jobs[chosen[self.jobs]]
-        for jobs, asked, room in self.rows:
-            on = chosen[jobs]
-            late[:, jobs[on]] |= np.cumsum(asked[:, on], axis=1) > room[:, None]
-        earned = self.earned + (sample.fits[:, run] & ~late[:, run]) @ sample.rewards[run]
-        if sample.measure.kind == "mean":
-            return float(earned.mean())
-        return worst(earned, sample.measure.level)
 
 
 def worst(earned: Floats, level: Fraction) -> float:
