@@ -56,6 +56,10 @@ class Served(NamedTuple):
     room: int
 
 
+NEAR_TIE = 1e-12
+"""Relative difference of two densities that rounding may account for."""
+
+
 class Sample:
     """Scenarios, and the rewards of selections in them.
 
@@ -75,7 +79,7 @@ class Sample:
             Fitting(night) if night.beyond else partial(np.greater_equal, _longest(night))
         )
         self.fits = self._fitting(drawn)
-        self.order = order = _served_in(night, _density(night, self.fits))
+        self.order = order = _served_in(night, _by_density(night, self.fits))
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order))
         most = longest(night)
@@ -165,11 +169,27 @@ def worst(earned: Floats, level: Fraction) -> float:
     return fsum([*ordered[:whole], rest]) / float(tail)
 
 
-def _density(night: Instance, fits: Mask) -> Floats:
-    """Return each job's reward over its planned demand; infinite for no demand."""
+def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
+    """Return jobs by reward over planned demand, highest first; of ties the first.
+
+    Doubles decide, but where rounding may: there the decimals that are written.
+    """
+    fitting, demands = fits.sum(axis=0), night.planned.demands.fractions
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = night.rewards * fits.sum(axis=0) / night.demands
-    return np.where(night.demands > 0, found, np.inf)
+        brings = night.rewards * fitting / night.demands
+    brings = np.where(night.demands > 0, brings, np.inf)
+    order = np.argsort(-brings, kind="stable")
+    ranked = brings[order]
+    close = ranked[1:] >= (1 - NEAR_TIE) * ranked[:-1]
+    starts = np.flatnonzero(np.append(True, ~close))
+    for group in np.split(order, starts[1:]):
+        if len(group) > 1 and night.demands[group[0]] > 0:
+            exactly = {
+                j: as_written(night.jobs[j].reward) * int(fitting[j]) / demands[j]
+                for j in group.tolist()
+            }
+            group[:] = sorted(exactly, key=lambda j: (-exactly[j], j))
+    return order
 
 
 def _longest(night: Instance) -> Integers:
@@ -234,9 +254,8 @@ class Fitting:
         return ends[night.jobs[j].name] > self.due[j]
 
 
-def _served_in(night: Instance, brings: Floats) -> NDArray[np.intp]:
-    """Return jobs by reward over demand, highest first, each after its predecessors."""
-    order = np.argsort(-brings, kind="stable")
+def _served_in(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return jobs in an order, each after its predecessors."""
     if "after" not in night.beyond:
         return order
     rank, after = np.argsort(order), [{*job.after} for job in night.jobs]
