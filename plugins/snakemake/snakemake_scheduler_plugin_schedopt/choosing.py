@@ -30,7 +30,7 @@ import numpy as np
 
 from schedopt.instances.ready import room_of, whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.ordered import best_in_order
+from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 
 DERIVED = {"mem_mib", "disk_mib", "runtime"}
 """Resources that Snakemake adds of its own, or that nothing limits."""
