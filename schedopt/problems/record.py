@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
+    from schedopt.instances.cells import Source
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
-    from schedopt.instances.starts import Because, StartTimes
+    from schedopt.instances.starts import Because, StartTimes, WrongStart
     from schedopt.policies.registry import Policy
     from schedopt.problems.shown import (
         Explanation,
@@ -403,6 +404,14 @@ class Problem(Generic[I]):
         home, found = "explaining:explain_start", f"one of {self.name}"
         why: Because = self._asked(home, LOG, found, instance, job, policy, **given)
         return why
+
+    def wrong_starts(
+        self, instance: I, starts: Source, policy: str, **given: Any
+    ) -> list[WrongStart]:
+        """Return the first start of a log that is not the policy's; `InputError` if no log is."""
+        home, found = "explaining:wrong_starts", f"one of {self.name}"
+        wrong: list[WrongStart] = self._asked(home, LOG, found, instance, starts, policy, **given)
+        return wrong
 
     def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
         """Return the same in words and as a table."""
