@@ -123,8 +123,8 @@ def first_wrong_start(
     """
     try:
         replay = Replay(applicable(name, queue, own), own, estimates)
-    except NotApplicableError as reason:
-        raise InputError("a policy that applies", found=str(reason)) from None
+    except NotApplicableError as error:
+        raise InputError("a policy that applies", found=str(error)) from None
     expected = replay.starts(queue)
     wrong = np.abs(starts - expected) > CLOSE
     if not wrong.any():
