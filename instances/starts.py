@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from pathlib import Path
 
 import msgspec
 
-from schedopt.instances.cells import Cells, Source
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.tables import Column, Source, Table
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
@@ -111,39 +110,24 @@ def read_starts(
         If a job is missing, given twice or not known, or a start is not a number.
     """
     with placed(file=source if isinstance(source, str | Path) else None):
-        table = Cells.of(source)
-        at = table.positions(str.strip)
-        start = "start" if "start" in at else column
-        for title in ("job", start):
-            if title not in at:
-                expected = "the columns job and start" + f" (or {column})" * (title != "job")
-                raise InputError(expected, found=", ".join(table.titles), place=table.head)
+        table = Table.read(source)
+        start = Column("start" if "start" in table.titles else column, "number", None, needed=True)
+        given = list(table.declared((Column("job", needed=True), start), "starts", others=True))
         rows = [str(row) for row in range(count)]
-        given = {cells[at["job"]] for _, cells in table.rows}
-        by_name = names is not None and (given != set(rows) or set(names) == set(rows))
+        told = {row.text("job") for row in given}
+        by_name = names is not None and (told != set(rows) or set(names) == set(rows))
         known = {name: row for row, name in enumerate(names if names and by_name else rows)}
-        what = "a job's name" if by_name else f"a job's row, from 0 to {count - 1}"
         starts: dict[int, float] = {}
-        for place, cells in table.rows:
-            job, text = cells[at["job"]], cells[at[start]]
-            if job not in known:
-                raise InputError(what, found=shown(job), place=f"{place}, column 'job'")
-            if known[job] in starts:
-                found = f"{shown(job)} again"
-                raise InputError("each job once", found=found, place=f"{place}, column 'job'")
-            starts[known[job]] = _time(text, f"{place}, column '{start}'")
+        for row in given:
+            job = known.get(row.text("job"))
+            if job is None:
+                raise row.wrong(
+                    "job", "a job's name" if by_name else f"a row from 0 to {count - 1}"
+                )
+            if job in starts:
+                raise row.wrong("job", "each job once")
+            starts[job] = row.value(start)
         if missing := [job for job, row in known.items() if row not in starts]:
             found = f"{len(starts)}, without job {shown(missing[0])}"
             raise InputError(f"a start of each of {count} jobs", found=found, place="column 'job'")
     return [starts[row] for row in range(count)]
-
-
-def _time(text: str, place: str) -> float:
-    """Return a finite number."""
-    try:
-        time = float(text)
-    except ValueError:
-        time = float("nan")
-    if not isfinite(time):
-        raise InputError("a number", found=shown(text) if text else "an empty cell", place=place)
-    return time

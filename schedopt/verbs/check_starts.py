@@ -13,9 +13,9 @@ from schedopt.problems import problem_of
 from schedopt.verbs.convert import convert
 
 if TYPE_CHECKING:
-    from schedopt.instances.cells import Source
     from schedopt.instances.protocol import AnyInstance
     from schedopt.instances.starts import WrongStart
+    from schedopt.instances.tables import Source
 
 AS_IT_IS = {
     "as": "jobs",

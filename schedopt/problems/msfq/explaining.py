@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.instances.cells import Source
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import checked
 from schedopt.instances.starts import Because, WrongStart, read_starts
+from schedopt.instances.tables import Source
 from schedopt.problems.shown import ShownTable
 
 MOST_ROWS = 20
