@@ -176,15 +176,17 @@ def _why_now(machine: Recorded, rule: Rule, job: int, called: Callable[[int], st
 def _why_later(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
     """Say why a job does not start yet at the time to record."""
     now = machine.until
-    if now < machine.submit[job]:
-        return f"it comes at {machine.submit[job]:.12g}"
-    if machine.now < now:
-        return f"nothing comes, ends or is due at {now:.12g}"
+    submit = machine.submit[job]
+    if now < submit or machine.now < now:
+        nothing = f"nothing comes, ends or is due at {now:.12g}"
+        return f"it comes at {submit:.12g}" if now < submit else nothing
     if isinstance(rule, Conservative):
         reserved = f"its reservation is at {rule.reserved[job]:.12g}"
         return f"{reserved}, the earliest that delays none made before it"
     if job not in machine.idle:
-        head = list(machine.idle)[-1]
+        head = next(reversed(machine.idle), NOBODY)
+        if head == NOBODY or machine.fits(head):  # a rule of somebody's own
+            return "the policy's rule does not start it"
         lacks = machine.demand(head, *machine.idle[head])
         return f"job {called(head)} is before it in line and does not fit: {lacks}"
     head, time = machine.reservation

@@ -24,12 +24,12 @@ def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[st
 
 
 def wrong_starts(
-    queue: Instance, starts: Source, policy: str, *, options: Mapping[str, Any]
+    queue: Instance, starts: Source, policy: str, options: Mapping[str, Any] | None = None
 ) -> list[WrongStart]:
     """Return the first start that is not the policy's, if any is: see `schedopt.check_starts`."""
     from schedopt.policies.msfq.logs.start_check import first_wrong_start
 
-    estimates, own = _replay_options(queue, policy, options)
+    estimates, own = _replay_options(queue, policy, options or {})
     names = queue.jobs.name
     known = None if names is None else names.tolist()
     times = read_starts(starts, known, len(queue.jobs), policy)
