@@ -10,7 +10,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.options import checked
 from schedopt.instances.starts import Because, WrongStart, read_starts
 from schedopt.instances.tables import Source
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.summary import ShownTable
 
 MOST_ROWS = 20
 
