@@ -155,9 +155,6 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         MACHINE,
         CHANGES,
         [
-            ({"down": "20:00..22:00"}, "option down: found '20:00..22:00'; expected start..end ="),
-            ({"down": "20:00..19:00=1"}, "down[0].end: found 1.0; expected a time after 2, the"),
-            ({"down": "20:00..21:00=x:1"}, "down[0].pool: found 'x'; expected one of the file's"),
             ({"pool:cpu": 2}, "processors: found 2; expected `pools` or `processors`, not both"),
             ({"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
             ({"holds:gpu": "noon"}, "option holds:gpu: found 'noon'; expected a time = a number"),
