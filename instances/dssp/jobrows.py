@@ -10,12 +10,11 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
+from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
 from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
-Spread = float | Lognormal | History | None
 SAID = 5  # most omitted rows that are named one by one
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
@@ -118,14 +117,25 @@ class JobReader:
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
-        stages, between = self._stages(row)
+        stages = self._stages(row)
         groups = {by: row.text(by) for by in self.columns.groupings if row.text(by)}
-        spread: Spread = row.value(SPREAD) if row.text("spread") else between
         demand, path = row.value(DEMAND), row.value(PATH)
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
         reward = None if self.columns.reward else row.value(REWARD)
         priority = self._priority(row)
+        fields = {
+            "after": row.value(AFTER) or (),
+            "pools": row.value(POOLS),
+            "max_processors": row.value(MAX_PROCESSORS),
+            "processors": row.value(PROCESSORS) or 1,
+            "spread": row.value(SPREAD),
+            "holds": {
+                resource: amount
+                for resource, column in self._holds.items()
+                if (amount := row.value(column))
+            },
+        }
         with placed(row.place):
             job = of_checked(
                 Job,
@@ -136,16 +146,7 @@ class JobReader:
                 stages=stages,
                 demand=demand,
                 critical_path=path,
-                after=row.value(AFTER) or (),
-                pools=row.value(POOLS),
-                max_processors=row.value(MAX_PROCESSORS),
-                processors=row.value(PROCESSORS) or 1,
-                spread=spread,
-                holds={
-                    resource: amount
-                    for resource, column in self._holds.items()
-                    if (amount := row.value(column))
-                },
+                **fields,
             )
             if self.worths:
                 job = replace(job, reward=self.worths[row.text("priority")])
@@ -185,17 +186,16 @@ class JobReader:
             self.backward.append(f"{shown(job.name)} ({row.place})")
         return replace(job, deadline=deadline)
 
-    def _stages(self, row: Row) -> tuple[Stages | None, float | None]:
-        """Return a job's stages, and its spread as its tasks tell it."""
-        length = row.value(TASK_TIME)
+    def _stages(self, row: Row) -> Stages | None:
+        length, stages = row.value(TASK_TIME), None
         if length is None:
-            stages, spread = row.value(TASKS) or (None, None)
+            stages = row.value(TASKS)
         elif "tasks" in self.columns.fields and not row.text("tasks"):
             raise row.wrong("tasks", "how many tasks there are")
         else:
             count = row.value(TASK_COUNT) if "tasks" in self.columns.fields else 1
-            stages, spread = ((length,) * min(count, MOST_TASKS + 1),), None
+            stages = ((length,) * min(count, MOST_TASKS + 1),)
         self._tasks += sum(map(len, stages or ()))
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
-        return stages, spread
+        return stages

@@ -65,20 +65,12 @@ def test_lines_may_end_as_on_other_machines(tmp_path: Path, ending: bytes) -> No
     assert convert(path) == plain
 
 
-def test_the_longer_form_tells_of_nodes(tmp_path: Path) -> None:
-    lines = [line(1, 0, 10, 8, nodes=2), line(2, 1, 10, 4, nodes=1)]
-    assert convert(saved(tmp_path, *lines)).jobs.need.tolist() == [8, 4]
-    queue = convert(saved(tmp_path, *lines), unit="nodes")
-    assert (queue.servers, queue.jobs.need.tolist()) == (4, [2, 1])
-    with pytest.raises(InputError, match="a log of 21 fields, the last of which is nodes"):
-        convert(saved(tmp_path, line(1, 0, 10)), unit="nodes")
-
-
 @pytest.mark.parametrize(
     ("bad", "found", "expected"),
     [
         ("1 2 3", "3: '1 2 3'", "the 18 fields"),
         (LINES[1] + " 7", "19: ", "the 18 fields"),
+        (LINES[1] + " -1 -1 4", "21: ", "the 18 fields"),
         (line(1, 0, 1).replace("1", "x", 1), "'x'", "a number (field 1)"),
         (line(1, 0, 1) + "e", "'-1e'", "a number (field 18)"),
         *[
@@ -259,7 +251,7 @@ def test_columns_are_named_by_options(tmp_path: Path) -> None:
         ({"processors": 4, "log": "jobs.csv"}, "another name than the log's own"),
         ({"processors": 4, "log": "x.xls"}, "a name that ends in .parquet"),
         ({"processors": 4, "timezone": "Mars/North"}, "a time zone"),
-        ({"processors": 4, "unit": "nodes"}, "an option of convert of csv to jobs"),
+        ({"processors": 4, "needs": "exact"}, "an option of convert of csv to jobs"),
         ({"partition:a": "4,gpu"}, "option partition:a"),
         ({"processors": 4, "text": "submit,need,run\n1,2,3\nx,1,1\n"}, "line 3, column 'submit'"),
     ],

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.instances.dssp.clock import Clock, planned_of, stages_of, start_of
+from schedopt.instances.dssp.clock import Clock, stages_of, start_of
 from schedopt.instances.dssp.jobs import History
 from schedopt.instances.dssp.jobtable import convert
 from schedopt.instances.dssp.scenarios import DECIDING, MILLION, factors, longest
@@ -222,23 +222,6 @@ def test_points_in_time(text: str, start: str | None, after: float) -> None:
     clock = Clock("s", None if start is None else start_of(start))
     assert clock.point(text, "release") == after
     assert clock.end(text, "deadline") == (after or 86400.0)
-
-
-@pytest.mark.parametrize(
-    ("text", "stages", "spread"),
-    [
-        ("12x20m..50m", ((2100.0,) * 12,), 3 / 7),
-        ("12x20..50m", ((2100.0,) * 12,), 3 / 7),
-        ("2x0.5h..1h 30m+1x1h; 1h", ((3600.0,) * 3, (3600.0,)), 0.25),
-        ("1m..1m", ((60.0,),), 0.0),
-        ("2x1h;1m ±30%", ((3600.0,) * 2, (60.0,)), 0.3),
-        ("2x1h", ((3600.0,) * 2,), None),
-    ],
-)
-def test_tasks_that_are_guesses(text: str, stages: Any, spread: float | None) -> None:
-    found, by = planned_of(text, Clock("s", None))
-    assert found == stages
-    assert by == (None if spread is None else pytest.approx(spread, rel=1e-15))
 
 
 def test_a_spread_may_be_ratios_of_the_past_or_a_table_of_scenarios(tmp_path: Path) -> None:

@@ -86,10 +86,6 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
             ("tasks", text, "stages such as")
             for text in ("2x", "1h;;1h", "1x06:00", "1x-1h", "2x..1h")
         ],
-        ("tasks", "2x2h..1h", "ranges from above 0"),
-        ("tasks", "2x0..1h", "ranges from above 0"),
-        ("tasks", "2x1h..2h ±20%", "a range or ±"),
-        ("tasks", "1h ±100%", "less than ±100%"),
         ("seats:houdini", "1.5", "a whole number"),
         ("seats:houdini", "-1", "a whole number"),
         ("seats:houdini", "two", "a whole number"),

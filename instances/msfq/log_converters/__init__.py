@@ -17,7 +17,7 @@ from schedopt.instances.options import Option, OptionsWith, checked, one_of, tex
 from schedopt.instances.times import moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
-    "swf": (swf.read, swf.OPTIONS),
+    "swf": (swf.read, {}),
     "csv": (table.read, table.OPTIONS),
 }
 """How each format is read, and the options that are its own."""
@@ -100,7 +100,8 @@ def convert(
     described = "; ".join([head, *raw.notes]) + "."
     if tell is not None:
         tell(described)
-        tell(f"columns: {'; '.join(raw.columns)}")
+        if raw.columns:
+            tell(f"columns: {'; '.join(raw.columns)}")
     start = None
     if raw.zero is not None and raw.zone is not None:
         at = moment_of(raw.zero, ZoneInfo(raw.zone))
