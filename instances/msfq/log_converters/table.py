@@ -5,7 +5,6 @@ A dump of Slurm's ``sacct -XP`` is such a table: its titles are known under thei
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from schedopt.instances.errors import InputError, shown, suggestion
-from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
+from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
 from schedopt.instances.msfq.log_converters.columns import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
 from schedopt.instances.options import text
-from schedopt.instances.tables import delimiter_of, read_csv
+from schedopt.instances.tables import read_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +45,7 @@ OPTIONS = dict.fromkeys(ROLES, text("the title of a column")) | {"timezone": ZON
 
 def read(path: str | Path, *, timezone: str | None = None, **columns: str | None) -> Raw:
     """Read a table; ``columns``: titles by role; ``timezone``: of dates without an offset."""
-    table = _read_csv(read_bytes(path, MOST_TABLE))
+    table = read_frame(read_bytes(path, MOST_TABLE))
     lines, notes = np.arange(2, len(table) + 2), list[str]()
     titles = _titles_of(table, columns)
     of = {role: table[title] for role, title in titles.items()}
@@ -83,24 +82,6 @@ def read(path: str | Path, *, timezone: str | None = None, **columns: str | None
     for title, uses in became.items():
         raw.became(title, ", ".join(uses))
     return raw
-
-
-def _read_csv(data: bytes) -> pl.DataFrame:
-    """Read a table of texts."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    head = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
-    delimiter = delimiter_of(head)
-    check_rows(data.count(b"\n"), 16 * (head.count(delimiter) + 1))
-    try:
-        table = pl.read_csv(
-            io.BytesIO(data), separator=delimiter, infer_schema=False, encoding="utf8-lossy"
-        )
-    except PolarsError as error:
-        read_csv(data)  # which names the line
-        raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
-    return table.rename({title: title.strip() for title in table.columns})
 
 
 def _titles_of(table: pl.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
@@ -170,7 +151,7 @@ class OpenJobs(NamedTuple):
 
 def read_open_jobs(path: str | Path) -> OpenJobs:
     """Read waiting and running jobs from a table such as `squeue` prints, with its titles."""
-    table = _read_csv(read_bytes(path, MOST_TABLE))
+    table = read_frame(read_bytes(path, MOST_TABLE))
     of = {role: table[title] for role, title in _known_titles(table, OPEN_ROLES, {}).items()}
     for role, aliases in OPEN_ROLES.items():
         if role not in of and role != "user":
