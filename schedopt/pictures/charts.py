@@ -44,7 +44,7 @@ def profiles(found: Sequence[Profile]) -> Figure:
             axes.plot([], [], label=label(name), **drawn)
         axes.set_xlim(1, most)
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel(f"ratio to the best, by {mine[0].measure}")
+        axes.set_xlabel("ratio to the best")
         axes.set_ylabel("share of instances")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
@@ -56,7 +56,7 @@ def _alone(axes: Axes, found: Sequence[Profile]) -> None:
     above = [100 * (one.ratios[0] - 1) for one in scored]
     axes.barh([label(one.contender) for one in scored], above)
     axes.set_xlim(0, 1.05 * max([*above, 1.0]))
-    axes.set_xlabel(f"above the best, in %, by {found[0].measure}")
+    axes.set_xlabel("above the best, in %")
 
 
 MOST = 8  # curves in a panel; of more, the first

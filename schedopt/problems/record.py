@@ -41,13 +41,13 @@ if TYPE_CHECKING:
         Plan,
         Replanned,
         Section,
-        ShownTable,
         Solve,
         Tables,
         Tonight,
     )
     from schedopt.solvers.engine import Engine, HandOn
     from schedopt.solvers.result import Document, Limits, Result
+    from schedopt.tables import Table
 
 T = TypeVar("T")
 LOG = "an instance of a log"
@@ -95,8 +95,6 @@ class Problem(Generic[I]):
     from_bounds : sequence of str
         Formulations whose solutions are only the best of what policies do: gaps to them are from
         their bounds.
-    printed : mapping of str to str
-        The names of policies as papers print them, where these differ from ours.
     """
 
     name: ClassVar[str]
@@ -109,7 +107,6 @@ class Problem(Generic[I]):
     explained: ClassVar[Sequence[str]] = ()
     converters: ClassVar[Mapping[str, Converter]] = {}
     from_bounds: ClassVar[Sequence[str]] = ()
-    printed: ClassVar[Mapping[str, str]] = {}
 
     # What there is, by name.
 
@@ -353,7 +350,7 @@ class Problem(Generic[I]):
         """Yield tables of a result: ``showing.tables``."""
         yield from self._told("showing:tables", instance, result, default=())
 
-    def dropped(self, instance: I, result: Result) -> ShownTable | None:
+    def dropped(self, instance: I, result: Result) -> Table | None:
         """Return a table of what a result leaves out and why, None where it leaves nothing out."""
         return self._told("showing:dropped", instance, result, default=None)
 
@@ -404,7 +401,7 @@ class Problem(Generic[I]):
         why: Because = self._asked(home, LOG, found, instance, job, policy, **given)
         return why
 
-    def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
+    def why(self, found: Because) -> tuple[list[str], Table | None]:
         """Return the same in words and as a table."""
         lines: Iterator[str] = self._told("explaining:lines", found, default=iter(()))
         return list(lines), self._told("explaining:table", found, default=None)

@@ -11,6 +11,7 @@ from builders.refusals import refusal
 from builders.reports import row
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from schedopt.report.drawings import svg
 
 from schedopt import evaluate, plot, solve
 from schedopt.instances.constraints import Forbid
@@ -18,7 +19,6 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
-from schedopt.report.drawings import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
