@@ -11,7 +11,6 @@ from builders.refusals import refusal
 from builders.reports import row
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from schedopt.report.drawings import svg
 
 from schedopt import evaluate, plot, solve
 from schedopt.instances.constraints import Forbid
@@ -19,6 +18,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
+from schedopt.pictures.svg import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
