@@ -29,7 +29,7 @@ output = "rows.parquet"
 
 [policies]
 dssp = ["greedy", "core", "random"]
-epoch = ["dp"]
+epoch = ["paper-search"]
 
 [options]
 fill = [0.8, 1.0]
@@ -103,7 +103,7 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
 def test_flags_win_over_the_file(home: Path) -> None:
     output = home / "other.jsonl"
     run("bench", home / "sweep.toml", "--policy=dp", "--policy=greedy", "--output", output)
-    assert {row.policy for row in read_rows(output)} == {"dp", "greedy"}
+    assert {row.policy for row in read_rows(output)} == {"paper-search", "greedy"}
     assert not (home / "rows.parquet").exists()
 
 
@@ -150,7 +150,10 @@ def test_slips_in_a_file_name_their_place(home: Path, right: str, wrong: str, sa
     [
         ({"policies": ["greedy", "dpp"]}, "a policy of dssp or epoch"),
         ({"policies": ["greedy", "core"]}, "a policy of epoch"),
-        ({"policies": {"dssp": ["dp"]}}, "found 'dp'; expected a policy of dssp"),
+        (
+            {"policies": {"dssp": ["paper-search"]}},
+            "found 'paper-search'; expected a policy of dssp",
+        ),
         ({"policies": {"msfq": ["fcsf"]}}, "did you mean 'fcfs'"),
         ({"policies": {"dsp": ["greedy"]}}, "a problem"),
         ({"options": {"fil": 0.5}}, "did you mean 'fill'"),
@@ -172,9 +175,9 @@ def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object],
 
 
 def test_policies_of_a_problem_that_is_not_there_are_passed_over() -> None:
-    policies = {"dssp": ["greedy"], "epoch": ["dp"], "msfq": ["fcfs"]}
+    policies = {"dssp": ["greedy"], "epoch": ["paper-search"], "msfq": ["fcfs"]}
     rows = bench(generated=generated("epoch", seeds=[1]), policies=policies)
-    assert [row.policy for row in rows] == ["dp"]
+    assert [row.policy for row in rows] == ["paper-search"]
     mixed = [*generated("epoch", seeds=[1]), *generated("dssp", "uncorrelated", seeds=[1])]
     rows = bench(generated=mixed, policies={"dssp": ["greedy"]})
     assert {row.problem for row in rows if row.policy != "greedy"} == {"epoch"}

@@ -1,4 +1,4 @@
-"""Our own search for partitions against brute force, the dynamic program and CP-SAT."""
+"""Our own search for partitions against brute force, the paper's search and CP-SAT."""
 
 import highspy
 import pytest
@@ -11,8 +11,7 @@ from schedopt.formulations.epoch import Partition
 from schedopt.instances.constraints import Together
 from schedopt.instances.epoch import Instance, fits
 from schedopt.instances.epoch.generators import GENERATORS
-from schedopt.policies.epoch.dynamic import dp_epochs
-from schedopt.policies.registry import NotApplicableError
+from schedopt.policies.registry import NotApplicableError, registered
 from schedopt.solvers import door
 from schedopt.solvers.epoch.bounding import blocks, least_of
 from schedopt.solvers.epoch.items import Items, first_fit, items
@@ -89,12 +88,11 @@ def middling(draw: st.DrawFn) -> Instance:
 
 
 @tried(100, middling())
-def test_search_and_dynamic_program_agree(instance: Instance) -> None:
-    minima = instance.minima[instance.descending].tolist()
+def test_our_search_and_the_papers_agree(instance: Instance) -> None:
     least, found = searched(instance)
     assert is_partition(instance, found)
     try:
-        best = len(dp_epochs(minima, instance.nodes, instance.inequity))
+        best = len(registered("epoch")["paper-search"].run(instance).epochs)
     except NotApplicableError:
         reject()
     assert least == len(found) == best

@@ -73,9 +73,9 @@ def test_partitions(change: Callable[[Any], None], words: str) -> None:
 
 def test_idle_nodes_and_inequity() -> None:
     over = instance(jobs=named([2, 2]))
-    uneven = broken("dp", lambda d: first(d)["nodes"].update(j1=5, j2=3), over)
+    uneven = broken("paper-search", lambda d: first(d)["nodes"].update(j1=5, j2=3), over)
     assert "differ by 2, at most 1" in uneven
-    assert "allots 7 of 8" in broken("dp", lambda d: first(d)["nodes"].update(j1=3), over)
+    assert "allots 7 of 8" in broken("paper-search", lambda d: first(d)["nodes"].update(j1=3), over)
 
 
 def piece(document: Any, name: str = "j1") -> Any:
@@ -106,12 +106,12 @@ def test_unequal_areas_are_for_hybrid_alone() -> None:
 
 
 def test_a_rule_that_no_checker_knows_is_not_judged() -> None:
-    claim = evaluate(instance(), "dp").claim()
+    claim = evaluate(instance(), "paper-search").claim()
     report = documents.check(instance(), claim, [ResponseTime(need=1, at_most=1.0)])
     assert report.unjudged == ["response-time[0]: no checker knows response-time"]
 
 
-@pytest.mark.parametrize("policy", ["dp", "buddy"])
+@pytest.mark.parametrize("policy", ["paper-search", "buddy"])
 def test_side_constraints(policy: str) -> None:
     for rule, words in (
         (Together(name="a pair", jobs=("j1", "j4")), "a pair"),
