@@ -110,12 +110,6 @@ def test_intervals_are_the_summarys_and_the_pairs() -> None:
         assert f"{percent(standing.worst)} at worst (on n19)" in text
 
 
-def test_what_is_not_settled_is_said() -> None:
-    gaps = [0.1, 0.0] * 10
-    text = said(nights("a", list(gaps)) + nights("b", [0.1 - g for g in gaps]))
-    assert "these instances do not settle which is better on average" in text
-
-
 def test_few_instances_and_runs_without_a_gap_are_a_caution() -> None:
     text = said(nights("a", [0.0, 0.1]) + nights("b", [0.2, None]))
     assert "So few as 2 instances say little of others: no interval is given." in text

@@ -62,7 +62,7 @@ def test_a_file_and_flags_and_python_say_the_same(home: Path) -> None:
     file = home / "sweep.toml"
     flags = ["--generate=dssp/uncorrelated,seed=4,jobs=30"]
     flags += ["--generate=dssp/uncorrelated,seeds=7-7,jobs=30", "--seed=1", "--seed=2"]
-    flags += ["--policy=dssp=greedy,core", "--policy=epoch=dp", "--policy=dssp=random"]
+    flags += ["--policy=dssp=greedy,core", "--policy=epoch=paper-search", "--policy=dssp=random"]
     file.write_text(file.read_text().replace("time_limit = 20", ""))
     outputs = [home / "rows.parquet", home / "low.jsonl", home / "high.csv"]
     run("bench", file)
@@ -102,7 +102,9 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
 
 def test_flags_win_over_the_file(home: Path) -> None:
     output = home / "other.jsonl"
-    run("bench", home / "sweep.toml", "--policy=dp", "--policy=greedy", "--output", output)
+    run(
+        "bench", home / "sweep.toml", "--policy=paper-search", "--policy=greedy", "--output", output
+    )
     assert {row.policy for row in read_rows(output)} == {"paper-search", "greedy"}
     assert not (home / "rows.parquet").exists()
 
