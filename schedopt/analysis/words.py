@@ -83,11 +83,10 @@ def _references(what: Overview) -> str:
 def _cautions(own: Sequence[Standing], what: Overview, rows: Sequence[Row]) -> Iterator[str]:
     """Yield caveats: few instances, runs without a gap, choosing taken for running."""
     if what.instances < FEW:
-        instances = counted(what.instances, "instance")
-        yield f"So few as {instances} say little of others: no interval is given."
+        yield f"With so few instances ({what.instances}) no interval is given."
     missing = sum(of.runs - of.counted for of in own)
     if missing:
-        yield f"Left out of all means: {counted(missing, 'run')} without a gap."
+        yield f"The means leave out {counted(missing, 'run')} without a gap."
     known = registered(what.problem)
     policies = dict.fromkeys(row.policy for row in rows)
     phases = {name: known[name].phase if name in known else "" for name in policies}
@@ -95,8 +94,8 @@ def _cautions(own: Sequence[Standing], what: Overview, rows: Sequence[Row]) -> I
     run = [name for name, phase in phases.items() if phase in ("dispatch", "both") or "+" in name]
     if choose and run:
         yield (
-            f"What is chosen and ends too late is no loss to who only chooses: {_listed(choose)}; "
-            f"it is one to who runs it as well: {_listed(run)}."
+            f"{_listed(choose)} only {'chooses' if len(choose) == 1 else 'choose'} jobs, which "
+            f"count even where they would end too late; not so those of {_listed(run)}."
         )
 
 

@@ -212,8 +212,8 @@ def _explain_start(
         raise InputError("one policy", found=", ".join(names), place="--explain")
     if delivering.is_plan(output):
         raise InputError("a .json, with --explain", found=str(output), place="--output")
-    found = explain_start(instance, job, names[0], **own)
-    lines, table = problem_of(instance).why(found)
+    found, record = explain_start(instance, job, names[0], **own), problem_of(instance)
+    lines, table = record.start_lines(found), record.start_table(found)
 
     def shown() -> None:
         for line in lines:

@@ -112,8 +112,8 @@ def test_intervals_are_the_summarys_and_the_pairs() -> None:
 
 def test_few_instances_and_runs_without_a_gap_are_a_caution() -> None:
     text = said(nights("a", [0.0, 0.1]) + nights("b", [0.2, None]))
-    assert "So few as 2 instances say little of others: no interval is given." in text
-    assert "Left out of all means: 1 run without a gap." in text
+    assert "With so few instances (2) no interval is given." in text
+    assert "The means leave out 1 run without a gap." in text
     assert "interval 0" not in text
 
 
@@ -144,8 +144,8 @@ def test_without_references_the_wins_decide() -> None:
 
 def test_choosing_is_not_taken_for_running() -> None:
     rows = [*nights("greedy", [0.0] * 12), *nights("core+lcpf", [0.1] * 12)]
-    assert "no loss to who only chooses: greedy;" in said(rows)
-    assert "who runs it as well: core+lcpf." in said(rows)
+    assert "greedy only chooses jobs" in said(rows)
+    assert "not so those of core+lcpf." in said(rows)
     assert "only chooses" not in said(nights("greedy", [0.0] * 12) + nights("core", [0.1] * 12))
 
 

@@ -12,8 +12,6 @@ import pytest
 from builders.cli import refused, run
 from builders.refusals import refusal
 from builders.reports import row as plain_row
-from hypothesis import given
-from hypothesis import strategies as st
 
 from schedopt.analysis.contenders import contenders
 from schedopt.analysis.pairs import paired
@@ -88,22 +86,6 @@ def test_nothing_at_all_against_something_is_infinitely_worse() -> None:
     assert a.ratios == (1.0, float("inf"))
     assert b.ratios == (1.0, 1.0)
     assert a.at(1e300) == 0.5
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5), st.integers(1, 9)), min_size=1)
-)
-def test_profiles_and_wins_are_those_of_brute_force(drawn: list[tuple[str, int, int]]) -> None:
-    values = {(policy, f"i{i}"): float(value) for policy, i, value in drawn}
-    rows = [row(i, policy, value) for (policy, i), value in values.items()]
-    best = {i: max(v for (_, j), v in values.items() if i == j) for _, i in values}
-    standings = {s.contender: s for s in summary(rows)}
-    for profile in profiles(rows):
-        mine = {i: v for (p, i), v in values.items() if p == profile.contender}
-        for tau in (1.0, 1.5, 2.0, 4.5, 9.0):
-            within = sum(best[i] <= tau * v * (1 + 1e-12) for i, v in mine.items())
-            assert profile.at(tau) == within / len(best)
-        assert standings[profile.contender].wins == sum(best[i] == v for i, v in mine.items())
 
 
 def test_a_pair_and_its_interval_beside_all_resamples_there_are() -> None:
