@@ -12,7 +12,7 @@ from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import UNITS, Dates
 from schedopt.pictures.style import COLOURS, PALE, RED, by_clock, colours, label, sheet, time_unit
-from schedopt.problems.shown import CLOCKED, FIXED
+from schedopt.problems.summary import CLOCKED, FIXED
 
 if TYPE_CHECKING:
     import polars as pl

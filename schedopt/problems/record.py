@@ -1,7 +1,7 @@
 """The record of a problem: everything that the application knows of it.
 
 A problem's folder has a subclass of `Problem` that says what is special to it, and modules
-(``showing``, ``drawing``, ``paging``, ``planning``, ...) whose functions are found by their names;
+(``to_tables``, ``to_figure``, ``to_page``, ``planning``, ...) whose functions are found by name;
 whatever they leave out is done here in the way that suits any problem. Nothing is imported before
 it is used.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from schedopt.instances.recipes import Recipe
     from schedopt.instances.starts import Because, StartTimes
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import (
+    from schedopt.problems.summary import (
         Explanation,
         Lines,
         Plan,
@@ -274,7 +274,7 @@ class Problem(Generic[I]):
         raise InputError("a number", found=shown(text))
 
     carry: Hook[tuple[list[Constraint], list[str]]] = Hook(
-        "carrying:carry", expected="results of a problem whose shares remember"
+        "carry_over:carry", expected="results of a problem whose shares remember"
     )
     """Return rules with the use of earlier results, and notes: see `schedopt.verbs.carry`."""
 
@@ -308,19 +308,19 @@ class Problem(Generic[I]):
 
     # How a result is shown and drawn, by functions of the modules in the problem's own folder.
 
-    measures: Hook[dict[str, float]] = Hook("showing:measures", {})
+    measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})
     """Return what a policy's result measures beyond the objective."""
-    shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("showing:shares", {})
+    shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})
     """Return the share of each group of each grouping, of a result."""
-    done: Hook[str] = Hook("showing:done", "")
+    done: Hook[str] = Hook("to_tables:done", "")
     """Say how much of what a result of an instance decides is done in time."""
-    lines: Hook[Lines] = Hook("showing:lines", ())
+    lines: Hook[Lines] = Hook("to_tables:lines", ())
     """Yield what a result of an instance says beyond its objective, headings and texts."""
-    caution: Hook[str] = Hook("showing:caution", "")
+    caution: Hook[str] = Hook("to_tables:caution", "")
     """Say what of a result of an instance fails as it is run; nothing where all goes well."""
-    tables: Hook[Tables] = Hook("showing:tables", ())
+    tables: Hook[Tables] = Hook("to_tables:tables", ())
     """Yield tables of a result of an instance."""
-    dropped: Hook[Table | None] = Hook("showing:dropped")
+    dropped: Hook[Table | None] = Hook("to_tables:dropped")
     """Return a table of what a result of an instance leaves out and why, None if nothing."""
 
     # What is done with it.
@@ -364,7 +364,7 @@ class Problem(Generic[I]):
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
-        from schedopt.problems.shown import Section
+        from schedopt.problems.summary import Section
 
         own = self._page(instance, result, run)
         if own is not None:
@@ -376,18 +376,18 @@ class Problem(Generic[I]):
         for table in self.tables(instance, result):
             yield Section(table.title, tables=(table,))
 
-    _page: Hook[Iterator[Section] | None] = Hook("paging:sections")
-    _jobs: Hook[Figure | None] = Hook("drawing:jobs")
-    _results: Hook[Figure | None] = Hook("drawing:results")
+    _page: Hook[Iterator[Section] | None] = Hook("to_page:sections")
+    _jobs: Hook[Figure | None] = Hook("to_figure:jobs")
+    _results: Hook[Figure | None] = Hook("to_figure:results")
 
     def draw(self, instance: I) -> Figure:
-        """Draw an instance: ``drawing.jobs``."""
+        """Draw an instance: ``to_figure.jobs``."""
         from schedopt.pictures.plain import sizes
 
         return self._jobs(instance) or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
-        """Draw results with a solution, all of one instance: ``drawing.results``."""
+        """Draw results with a solution, all of one instance: ``to_figure.results``."""
         from schedopt.pictures.plain import objectives
 
         return self._results(results, instance) or objectives(results)

@@ -16,7 +16,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
 from schedopt.pictures.svg import svg
 from schedopt.problems import problem_of
-from schedopt.problems.shown import CAUTION, Explanation, Section, explained
+from schedopt.problems.summary import CAUTION, Explanation, Section, explained
 from schedopt.report.assets import asset, content_policy, expect_html, script
 from schedopt.report.sections import defined, terms
 from schedopt.solvers.result import Result

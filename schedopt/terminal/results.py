@@ -14,7 +14,7 @@ from schedopt import tables as column
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem, problem_of
-from schedopt.problems.shown import CAUTION, Column, Explanation, Replanned, as_table, explained
+from schedopt.problems.summary import CAUTION, Column, Explanation, Replanned, as_table, explained
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
 from schedopt.terminal.console import out, say, show, text

@@ -16,7 +16,7 @@ from schedopt.instances.msfq.answers import (
     Simulated,
     Thresholded,
 )
-from schedopt.problems.shown import Lines, Tables
+from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Cell, Table, Value
 

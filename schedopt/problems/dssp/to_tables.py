@@ -29,7 +29,7 @@ from schedopt.problems.dssp.planning import (
     unpaid,
 )
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.shown import CAUTION, Lines, Tables
+from schedopt.problems.summary import CAUTION, Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table, Value
 

@@ -3,7 +3,7 @@
 from schedopt import tables as column
 from schedopt.formats import counted
 from schedopt.instances.epoch import Instance, Partitioned, Scheduled
-from schedopt.problems.shown import Lines, Tables
+from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table
 

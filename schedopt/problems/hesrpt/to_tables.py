@@ -2,7 +2,7 @@
 
 from schedopt import tables as column
 from schedopt.instances.hesrpt import Allocated, Instance
-from schedopt.problems.shown import Lines, Tables
+from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
 from schedopt.tables import Table
 
