@@ -12,6 +12,7 @@ from builders.refusals import refusal
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
+from schedopt.instances.dssp.group_fair import BOUNDED
 from schedopt.solvers.dssp.selection.binary import lagrangian
 from schedopt.solvers.dssp.selection.binary.arrays import FREE
 from schedopt.solvers.dssp.selection.shares import search as searching
@@ -159,3 +160,17 @@ def test_a_core_near_the_prices_beside_the_optimum(rules: str, seed: int) -> Non
     assert ours.proven
     assert ours.objective == best.objective
     assert ours.proved_by in ("scip" if SOLVERS["scip"].available else "highs", "tree")
+
+
+@pytest.mark.parametrize("bounds", BOUNDED)
+def test_group_fairness_is_kept_at_the_optimum(bounds: str) -> None:
+    bound_by = 0
+    for seed in range(12):
+        options = {"jobs": 9, "groups": 3, "range": 20, "bounds": bounds}
+        night = generate("dssp", "group-fair", seed=seed, options=options)
+        free = solve(msgspec.structs.replace(night, constraints=()))
+        result = solve(night)
+        assert result.proven and not result.violations
+        assert result.objective == best_subset(night)
+        bound_by += result.objective < free.objective
+    assert bound_by  # not all of the bounds are idle
