@@ -83,5 +83,8 @@ def log_of(
         if servers is not None:
             raise InputError("none, with an instance", found=str(servers), place="--servers")
         return load(path)
+    if servers is None and ".swf" not in Path(path).name.lower():  # whose header may say it
+        expected = "how many processors the machine of a plain log has"
+        raise InputError(expected, found="nothing", place="--servers")
     machine = {} if servers is None else {"processors": servers}
     return convert(path, options=AS_IT_IS | machine, tell=tell)
