@@ -7,7 +7,7 @@ from statistics import fmean, median
 import msgspec
 
 from schedopt.analysis.averages import LEVEL, RESAMPLES, interval
-from schedopt.analysis.contenders import Scores, better, contenders, counts, grouped, scored
+from schedopt.analysis.contenders import Scores, better, contenders, counts, group_rows, score_rows
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.sweep.rows import Row
 
@@ -47,7 +47,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
         return self.instances, "instance"
 
 
-def paired(
+def compare_contenders(
     rows: Iterable[Row],
     a: str,
     b: str,
@@ -85,8 +85,8 @@ def against(rows: Iterable[Row], a: str) -> list[Pair]:
 
 def _by_problem(rows: Iterable[Row], who: dict[str, str]) -> Iterator[tuple[Scores, Scores]]:
     """Yield each problem's scores: where runs count, and where they answer another question."""
-    for problem, mine in grouped(rows, "problem").items():
-        yield scored(problem, mine, who), scored(problem, mine, who, counts=_other)
+    for problem, mine in group_rows(rows, "problem").items():
+        yield score_rows(problem, mine, who), score_rows(problem, mine, who, counts=_other)
 
 
 def _other(row: Row) -> bool:

@@ -32,7 +32,7 @@ def list_(*, json: bool = False) -> None:
     from schedopt.verbs.archive import listed
 
     found = listed()
-    tell(found, json, listings.groups)
+    tell(found, json, listings.archive_groups)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive, complete={"name": _names})
@@ -47,7 +47,7 @@ def show(name: str, *, json: bool = False) -> None:
     from schedopt.verbs.archive import shown
 
     found = shown(name)
-    tell(found, json, listings.known)
+    tell(found, json, listings.archive_entries)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive, complete={"names": _names})
@@ -66,7 +66,7 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
 
     with bar("entries") as progress:
         found = list(verified(names or (), progress))
-    tell(found, json, listings.verdicts)
+    tell(found, json, listings.archive_verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 
@@ -87,7 +87,7 @@ def fetch(source: str, *, json: bool = False) -> None:
     with bar("entries") as progress:
         target, found = run(source, progress)
     wrong = [verdict for verdict in found if verdict.wrong]
-    tell(wrong or found, json, listings.verdicts)
+    tell(wrong or found, json, listings.archive_verdicts)
     if wrong:
         raise typer.Exit(FAILED)
     say(f"the archive is in {target}")

@@ -255,4 +255,4 @@ def warm(*, json: bool = False) -> None:
 
     with progress.bar("runs") as advance:
         found = run(advance)
-    tell(found, json, listings.warmed)
+    tell(found, json, listings.compile_times)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from schedopt.analysis.pairs import Pair, paired
+from schedopt.analysis.pairs import Pair, compare_contenders
 from schedopt.sweep.rows import Row, read_rows
 
 
@@ -28,4 +28,4 @@ def compare(rows: str | Path | Iterable[Row], a: str, b: str) -> list[Pair]:
     InputError
         If one of them is not in the rows, or no instance has a score of both.
     """
-    return paired(read_rows(rows) if isinstance(rows, str | Path) else rows, a, b)
+    return compare_contenders(read_rows(rows) if isinstance(rows, str | Path) else rows, a, b)

@@ -14,7 +14,7 @@ from builders.refusals import refusal
 from builders.reports import row as plain_row
 
 from schedopt.analysis.contenders import contenders
-from schedopt.analysis.pairs import paired
+from schedopt.analysis.pairs import compare_contenders
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.summary import summary
 from schedopt.analysis.tables import standing_table
@@ -67,7 +67,7 @@ def test_less_is_better_where_it_is() -> None:
     x, y = summary(rows)
     assert (x.wins, y.wins) == (1, 0)
     assert [p.ratios for p in profiles(rows)] == [(1.0,), (1.5,)]
-    (pair,) = paired(rows, "x", "y")
+    (pair,) = compare_contenders(rows, "x", "y")
     assert (pair.better, pair.mean) == (1, pytest.approx(1 / 3))
 
 
@@ -92,7 +92,7 @@ def test_a_pair_and_its_interval_beside_all_resamples_there_are() -> None:
     a, b = [90.0, 80.0, 100.0, 60.0], [100.0, 80.0, 50.0, 40.0]
     rows = [row(f"i{i}", "a", v) for i, v in enumerate(a)]
     rows += [row(f"i{i}", "b", v) for i, v in enumerate(b)]
-    (pair,) = paired(rows, "a", "b", level=0.8, resamples=200_000)
+    (pair,) = compare_contenders(rows, "a", "b", level=0.8, resamples=200_000)
     gains = [-0.1, 0.0, 0.5, 1 / 3]
     assert (pair.instances, pair.better, pair.same, pair.worse) == (4, 2, 1, 1)
     assert pair.mean == pytest.approx(statistics.mean(gains))
@@ -100,16 +100,16 @@ def test_a_pair_and_its_interval_beside_all_resamples_there_are() -> None:
     means = [statistics.mean(picked) for picked in itertools.product(gains, repeat=4)]
     low, high = np.quantile(means, [0.1, 0.9])
     assert (pair.low, pair.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
-    (other,) = paired(rows, "b", "a", level=0.8)
+    (other,) = compare_contenders(rows, "b", "a", level=0.8)
     assert (other.better, other.worse, other.mean) == (1, 2, pytest.approx(-pair.mean))
-    assert paired(rows, "a", "b") == paired(rows, "a", "b")
+    assert compare_contenders(rows, "a", "b") == compare_contenders(rows, "a", "b")
 
 
 def test_a_pair_needs_instances_on_which_both_count() -> None:
     with pytest.raises(InputError, match="did you mean 'greedy'"):
-        paired([row("one", "greedy", 1.0)], "gredy", "greedy")
+        compare_contenders([row("one", "greedy", 1.0)], "gredy", "greedy")
     with pytest.raises(InputError, match="both a and b count"):
-        paired([row("one", "a", 1.0), row("two", "b", 1.0)], "a", "b")
+        compare_contenders([row("one", "a", 1.0), row("two", "b", 1.0)], "a", "b")
 
 
 def test_seeds_are_averaged_and_options_are_contenders() -> None:
@@ -118,13 +118,13 @@ def test_seeds_are_averaged_and_options_are_contenders() -> None:
     assert set(contenders(rows).values()) == {"r", "f fill=0.5", "f fill=1.0"}
     wins = {standing.contender: standing.wins for standing in summary(rows)}
     assert wins == {"r": 0, "f fill=0.5": 0, "f fill=1.0": 1}
-    (pair,) = paired(rows, "r", "f fill=0.5")
+    (pair,) = compare_contenders(rows, "r", "f fill=0.5")
     assert pair.compared == (2, "replication")
     assert (pair.better, pair.worse) == (1, 1)
     missing = [*rows[:1], row("one", "r", None, seed=2), *rows[2:]]
-    (pair,) = paired(missing, "r", "f fill=0.5")
+    (pair,) = compare_contenders(missing, "r", "f fill=0.5")
     assert (pair.instances, pair.left_out, pair.worse) == (1, 1, 1)
-    assert "both" in str(refusal(paired, [*missing[1:]], "r", "f fill=0.5"))
+    assert "both" in str(refusal(compare_contenders, [*missing[1:]], "r", "f fill=0.5"))
 
 
 # --- the verb, and the picture ---------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_the_verb_says_what_the_functions_say(real: list[Row], tmp_path: Path, s
     words = ["summary", str(file), "--compare", "greedy,core", "--profiles"]
     told = json.loads(run(*words, "--json").stdout)
     assert told["summary"] == msgspec.to_builtins(summary(real))
-    assert told["pairs"] == msgspec.to_builtins(paired(real, "greedy", "core"))
+    assert told["pairs"] == msgspec.to_builtins(compare_contenders(real, "greedy", "core"))
     assert len(told["profiles"]) == len(profiles(real))
     shown = run(*words).stdout
     for word in ("instance by instance", "within a factor", "do not settle"):
