@@ -57,7 +57,6 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
     from schedopt.verbs.start_times import explain_start, start_times
-    from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
     from schedopt.verbs.write import write
 
@@ -121,7 +120,6 @@ __all__ = [
     "solve",
     "start_times",
     "summary",
-    "warm",
     "whatif",
     "write",
 ]

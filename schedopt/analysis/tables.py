@@ -22,7 +22,7 @@ from schedopt.problems.shown import ShownTable, Value
 from schedopt.sweep.rows import Row
 
 if TYPE_CHECKING:  # which would load all that solves
-    from schedopt.sweep.varied import Variation
+    from schedopt.sweep.variations import Variation
 
 Cells = dict[str, tuple[str, Value]]
 """A line of a table by heading: a text, and what it is sorted by."""

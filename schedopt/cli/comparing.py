@@ -56,15 +56,14 @@ def bench(
     """Compare policies with the proven optimum (or bound) on many instances.
 
     Run again with the same output after an interruption: what is there is not computed again.
-    A sweep.toml says what the flags say; flags beside it win. A policy file is run on every
-    process and worker; what it imports has to be installed there.
+    A policy file is run on every process and worker; what it imports has to be installed there.
 
     Exit status: 0 it is done, 1 a policy ended with an error (its row says which), 2 bad input, or
     an instance that cannot be used, 130 interrupted.
 
     Parameters
     ----------
-    paths : Instance files, and folders of them; or one sweep.toml.
+    paths : Instance files, and folders of them.
     generate : Such as dssp/uncorrelated,seeds=1-20,jobs=100; repeatable.
     policy : Names with commas between, or PROBLEM=NAMES; repeatable. All by default.
     jobs : Processes; 1 by default.
@@ -98,7 +97,10 @@ def bench(
         "grace": grace,
         "output": output,
     }
-    words = _words(paths or [], flags)
+    if not paths and not generate:
+        raise InputError("instance files, folders of them, or --generate")
+    words = {"paths": paths or [], "grace": GRACE}
+    words |= {key: value for key, value in flags.items() if value not in (None, [], {})}
     _keep_what_is_read(paths or [], constraints or [], words, report)
     failures: list[str] = []
     try:
@@ -138,31 +140,12 @@ def _keep_what_is_read(
     """Refuse an output or a report that would overwrite what the bench reads."""
     from schedopt.sweep.rows import FORMATS
     from schedopt.sweep.sources import instance_files
-    from schedopt.sweep.sweep_file import rule_files
 
-    given = words.get("paths") or []
-    read: list[str | Path] = [*paths, *constraints, *(instance_files(given) if given else [])]
-    for path in paths:
-        read += rule_files(path) if path.suffix == ".toml" else []
+    read: list[str | Path] = [*paths, *constraints, *(instance_files(paths) if paths else [])]
     read += named_in(words.get("options", {}))
     output = words.get("output")
     writable(output, FORMATS, read)
     delivering.drawn(report, read if output is None else [*read, output])
-
-
-def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a bench: those of a sweep file, overridden by flags."""
-    files = [path for path in paths if path.suffix == ".toml"]
-    given = {key: value for key, value in flags.items() if value not in (None, [], {})}
-    if not files:
-        if not paths and not given.get("generated"):
-            raise InputError("instance files, folders of them, a sweep.toml or --generate")
-        return {"paths": paths, "grace": GRACE} | given
-    if len(paths) > 1:
-        raise InputError("a sweep file by itself", found=f"{len(paths)} paths")
-    from schedopt.sweep.sweep_file import read
-
-    return {"grace": GRACE} | read(files[0]) | given
 
 
 def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
@@ -299,7 +282,7 @@ def whatif(
     from schedopt.analysis.tables import variations
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import load
-    from schedopt.sweep.varied import FORMATS, table
+    from schedopt.sweep.variations import FORMATS, table
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
     from schedopt.verbs.whatif import whatif as run

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.problems.shown import Plan, Replanned
     from schedopt.solvers.result import Result
-    from schedopt.sweep.varied import Variant, Variation
+    from schedopt.sweep.variations import Variant, Variation
 
 PLANS = (".csv", ".parquet", ".xlsx", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""

@@ -237,22 +237,17 @@ def explain(name: str, *, json: bool = False) -> None:
 
 
 @verb("schedopt doctor")
-def doctor(*, json: bool = False) -> None:
-    """Say versions, and whether each solver loads and solves a tiny model right."""
-    from schedopt.terminal import listings
-    from schedopt.verbs.doctor import examine
+def doctor(*, warm: bool = False, json: bool = False) -> None:
+    """Say versions, and whether each solver loads and solves a tiny model right.
 
-    findings = examine()
-    tell(findings, json, listings.doctor)
-    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)
-
-
-@verb("schedopt warm")
-def warm(*, json: bool = False) -> None:
-    """Compile every kernel now, so that no first solve waits for it; once for each version."""
+    Parameters
+    ----------
+    warm : Compile every kernel now, so that no first solve waits for it; once for each version.
+    """
     from schedopt.terminal import listings, progress
-    from schedopt.verbs.warm import warm as run
+    from schedopt.verbs.doctor import doctor as run
 
     with progress.bar("runs") as advance:
-        found = run(advance)
-    tell(found, json, listings.warmed)
+        findings = run(warm=warm, progress=advance)
+    tell(findings, json, listings.doctor)
+    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)

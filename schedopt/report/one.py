@@ -21,7 +21,7 @@ from schedopt.report.drawings import slim, svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script
 from schedopt.solvers.result import Result
-from schedopt.sweep.varied import Variation
+from schedopt.sweep.variations import Variation
 
 SCRIPTS = ("base.js", "theme.js", "sorting.js", "one.js")
 CHECKED = (

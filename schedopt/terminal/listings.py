@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from schedopt.archive.judging import Verdict
     from schedopt.verbs.doctor import Finding
     from schedopt.verbs.explain import Explained
-    from schedopt.verbs.warm import Warmed
 
 Told = Mapping[str, Any]  # an entry, as a document says it
 
@@ -81,13 +80,6 @@ def doctor(findings: Sequence[Finding]) -> None:
         mark = MARKS[finding.ok]
         grid.add_row(text(finding.name), mark, text(finding.detail))
     out.print(grid)
-
-
-def warmed(found: Sequence[Warmed]) -> None:
-    """Show what compiling took, problem by problem."""
-    rows = tuple((entry.problem, str(entry.runs), duration(entry.seconds)) for entry in found)
-    title = "kernels, compiled and kept"
-    show(ShownTable(title=title, heads=("problem", "runs", "time"), rows=rows))
 
 
 def reproductions(found: Sequence[Told]) -> None:

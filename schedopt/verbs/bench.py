@@ -1,12 +1,10 @@
 """Bench: every policy on every instance, against the solver's optimum or bound."""
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from schedopt.analysis.row_table import RowTable
 from schedopt.instances.constraints import Constraint
@@ -18,9 +16,10 @@ from schedopt.policies import from_file
 from schedopt.problems import problem as record_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
-from schedopt.sweep.measure import Outcome, Task, outcome
+from schedopt.sweep.measure import Task
 from schedopt.sweep.plan import ProblemPlan, Sweep, Told, problem_plans, runs
-from schedopt.sweep.rows import Rows, run_of
+from schedopt.sweep.pool import Group, computed, leave_if_begun_by_ourselves
+from schedopt.sweep.rows import FORMATS, Row, read_rows, run_of, table
 from schedopt.sweep.sources import (
     Contents,
     FileSource,
@@ -122,9 +121,9 @@ def bench(
         If single instances cannot be used, when all the others are done.
     """
     _refuse(jobs, seeds, {"time limit": time_limit, "grace": grace})
+    if output is not None and Path(output).suffix.lower() not in FORMATS:
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", file=str(output))
     if jobs > 1 or grace is not None:
-        from schedopt.sweep.starting import leave_if_begun_by_ourselves
-
         leave_if_begun_by_ourselves()
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
@@ -140,11 +139,18 @@ def bench(
     )
     texts = ([one] if isinstance(one, Source) else from_text(one) for one in generated)
     made = [source for sources in texts for source in sources]
-    files, held = _given(paths, bool(made))
+    files, in_memory = _sources(paths, bool(made))
     if output is not None:
         keep((source.path for source in files), output)
-    plan, failures = _planned([*files, *held, *made], sweep)
-    rows = Rows(output, [run.key for task in plan for run in task.runs], _mendable(plan))
+    plan, failures = _planned([*files, *in_memory, *made], sweep)
+    keys = [run.key for task in plan for run in task.runs]
+    mended = _mendable(plan)
+
+    def is_stale(row: Row) -> bool:
+        key = mended.get(run_of(row.file, row.policy, row.seed, row.options))
+        return key is not None and row.key != key
+
+    rows = Journal(output, keys, read_rows, table, is_stale)
     todo = [left for task in plan if (left := _left(task, rows)).runs]
     if tell:
         for line in _slow(todo):
@@ -163,7 +169,7 @@ def bench(
     return finished
 
 
-def _given(
+def _sources(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
 ) -> tuple[list[FileSource], list[Contents]]:
     """Return the files among what is given, and the instances in memory."""
@@ -185,12 +191,13 @@ def _mendable(plan: Iterable[Task]) -> dict[str, str]:
     }
 
 
-Outcomes = Generator[Sequence[tuple[Task, Outcome[Any]]], None, None]
-
-
 def filled(
-    rows: Journal[Any], outcomes: Outcomes, done: int, total: int, progress: Progress | None
-) -> Generator[tuple[Task, str], None, None]:
+    rows: Journal,
+    outcomes: Generator[Group],
+    done: int,
+    total: int,
+    progress: Progress | None,
+) -> Generator[tuple[Task, str]]:
     """Keep the rows that come out of tasks, and yield the tasks that cannot be done, with why."""
     with closing(outcomes):
         for group in outcomes:
@@ -211,16 +218,11 @@ def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-def _told(source: Source) -> Told:
-    file = source.opened()  # which reads it once
-    return file.problem(), file.digest(), file.beside()
-
-
 def task_of(
     source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
 ) -> Task:
     """Return what a sweep does with one instance; it is read if what it tells is not given."""
-    problem, digest, beside = told or _told(source)
+    problem, digest, beside = told or source.about()
     mine = of[problem]
     if sweep.policies is None:  # all of them: all that are for such an instance
         sort = "beside" if beside else "alone"
@@ -251,7 +253,7 @@ def _slow(tasks: Sequence[Task]) -> Iterable[str]:
     return lines.values()
 
 
-def _left(task: Task, rows: Rows) -> Task:
+def _left(task: Task, rows: Journal) -> Task:
     return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
 
 
@@ -261,7 +263,7 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
     usable: list[tuple[Source, Told, Sweep]] = []
     for source, seeds in replicated(sources, sweep.seeds):
         try:
-            usable.append((source, _told(source), replace(sweep, seeds=seeds)))
+            usable.append((source, source.about(), replace(sweep, seeds=seeds)))
         except InputError as error:
             failures.append(str(error))
     counts = Counter(told[0] for _, told, _ in usable)
@@ -271,31 +273,3 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
         for setting in mine.settings:
             told_apart(mine.policies, setting, count)
     return [task_of(source, mine, of, told) for source, told, mine in usable], failures
-
-
-def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
-    try:
-        for i, task in enumerate(todo):
-            yield [(task, outcome(task))]
-            if i == 0:
-                gc.freeze()  # rescanning what is loaded would take a fifteenth of the time
-    finally:
-        gc.unfreeze()
-
-
-def computed(
-    todo: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
-) -> Outcomes:
-    """Yield outcomes of instances as they arrive."""
-    if not todo:
-        return
-    if cluster is not None:
-        from schedopt.sweep.dask import remote
-
-        yield from remote(todo, cluster, grace)
-    elif jobs == 1 and (grace is None or todo[0].time_limit is None):
-        yield from _here(todo)
-    else:
-        from schedopt.sweep.workers import local
-
-        yield from local(todo, jobs, grace)

@@ -12,9 +12,9 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.result import Result
-from schedopt.sweep import rows, varied
+from schedopt.sweep import rows, variations
 from schedopt.sweep.rows import Row
-from schedopt.sweep.varied import Variation
+from schedopt.sweep.variations import Variation
 from schedopt.verbs.load import answered, results
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
@@ -153,8 +153,8 @@ def _together(paths: Sequence[str | Path]) -> list[Any]:
 
 def read(path: str | Path) -> Any:
     """Return what a file holds: an instance, a result, a list of results, or rows of a bench."""
-    if Path(path).suffix == ".jsonl" and varied.is_variations(read_bytes(path)):
-        return varied.read(Path(path))
+    if Path(path).suffix == ".jsonl" and variations.is_variations(read_bytes(path)):
+        return variations.read(Path(path))
     if Path(path).suffix in rows.FORMATS:
         return rows.read_rows(path)
     data = read_bytes(path)

@@ -110,7 +110,7 @@ def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Pat
     bench(nights, policies=["greedy"], output=output)
     before = output.read_bytes()
     for other in ({"options": {"fill": 0.5}}, {"time_limit": 5.0}):
-        with pytest.raises(InputError, match="rows of this very bench"):
+        with pytest.raises(InputError, match="rows of this very sweep"):
             bench(nights, policies=["greedy"], output=output, **other)  # type: ignore[arg-type]
     assert output.read_bytes() == before
 
