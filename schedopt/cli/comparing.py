@@ -99,7 +99,7 @@ def bench(
     }
     if not paths and not generate:
         raise InputError("instance files, folders of them, or --generate")
-    words = {"paths": paths or [], "grace": GRACE}
+    words: dict[str, Any] = {"paths": paths or [], "grace": GRACE}
     words |= {key: value for key, value in flags.items() if value not in (None, [], {})}
     _keep_what_is_read(paths or [], constraints or [], words, report)
     failures: list[str] = []

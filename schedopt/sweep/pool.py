@@ -136,7 +136,7 @@ class Worker:
     def __init__(self) -> None:
         self._pool: futures.ProcessPoolExecutor | None = None
         self._step: Any = None  # shared: run, phase, when time is over, `PROCESS`, `CLOSED`
-        self._closed = False
+        self._closed = self._began = False
 
     def compute(self, task: Task, grace: float | None) -> Outcome:
         """Compute a task, again without the step of which its process has died or hangs."""
@@ -152,6 +152,8 @@ class Worker:
             deaths[name] += 1
             if not late and deaths[name] < MOST_STARTS:
                 continue
+            if not (late or self._began):
+                raise _no_beginning()
             if not late:
                 ended = f"the worker was killed on every attempt ({MOST_STARTS})"
             elif phase in (Phase.READING, Phase.WARMING):
@@ -182,19 +184,18 @@ class Worker:
                 if time.monotonic() > self._step[2]:
                     return None, True
             except BrokenProcessPool:
-                if self._step[PROCESS] == 0 and not self._closed:
-                    raise _no_beginning() from None
+                self._began = self._began or self._step[PROCESS] != 0
                 self._step[PROCESS] = 0  # there is nobody to kill
                 return None, False
 
     def _kill(self) -> None:
         """End the process, if there is one and it has not died."""
-        if self._pool is not None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
             self._step[CLOSED] = 1
             if process := int(self._step[PROCESS]):
                 os.kill(process, KILL)
-            self._pool.shutdown()
-            self._pool = None
+            pool.shutdown()
 
     def close(self) -> None:
         """End the process for good; a task that it is at ends with `WorkerError`."""

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,29 +23,16 @@ from builders.reports import timeless
 from schedopt.formulations.constraints import Constraint, FairShare, Require
 from schedopt.instances.dssp import Instance, Selected, selected
 from schedopt.instances.errors import InputError
-from schedopt.instances.files import dump
 from schedopt.policies import registry
 from schedopt.policies.registry import Policy
 from schedopt.sweep import measure, pool
 from schedopt.sweep.measure import Task, compute
 from schedopt.sweep.plan import PlannedRun
-from schedopt.sweep.pool import MOST_STARTS, Worker
 from schedopt.sweep.rows import FORMATS, Row, read_rows
 from schedopt.sweep.sources import FileSource, GeneratedSource, generated
 from schedopt.verbs.bench import BenchError, bench
-from schedopt.verbs.generate import generate
 
 NIGHTS = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
-
-
-def hard(folder: Path) -> Path:
-    """Write an instance that HiGHS does not prove in any time that a test has."""
-    night = generate("dssp", "strongly-correlated", seed=1, options={"jobs": 1000, "groups": 3})
-    dump(night, folder / "hard.json")
-    return folder / "hard.json"
-
-
-RULE = FairShare(by="team", at_most={"team-01": 0.9})
 
 
 class Endless(Constraint, frozen=True, kw_only=True, tag="endless"):
@@ -75,29 +61,19 @@ def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> None:
-    source = FileSource(hard(tmp_path))
-    run = PlannedRun("key", "greedy", 0, {})
-    task = Task(source, source.digest(), (run,), (RULE,), time_limit=60.0)
-    worker, deaths = Worker(), []
-    over = threading.Event()
+class Deadly(GeneratedSource):
+    """An instance whose reading ends the process."""
 
-    def kill() -> None:
-        while not over.wait(0.05):
-            for child in multiprocessing.active_children():
-                if child.pid not in deaths:
-                    deaths.append(child.pid)
-                    os.kill(child.pid or 0, signal.SIGKILL)
+    def load(self) -> Any:
+        os._exit(1)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    outcome = worker.compute(task, None)
-    over.set()
-    killer.join()
-    worker.close()
-    assert outcome.rows == []
-    assert outcome.why == f"{source.label}: the worker was killed on every attempt (3)"
-    assert len(deaths) == MOST_STARTS
+
+def test_an_instance_whose_process_always_dies_is_given_up() -> None:
+    source = Deadly("dssp", "uncorrelated", 1, {"jobs": 20})
+    with pytest.raises(BenchError) as caught:
+        bench(generated=[source, NIGHTS[0]], policies=["greedy"], jobs=2)
+    assert caught.value.failures == [f"{source.label}: the worker was killed on every attempt (3)"]
+    assert len(caught.value.rows) == 1
 
 
 def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
