@@ -144,7 +144,7 @@ def __getattr__(name: str) -> Any:
         from schedopt.instances import files
 
         if name in files.PROBLEMS.own or (name not in __all__ and name in files.PROBLEMS):
-            return import_module(f"{files.home('problems', name)}.api")
+            return import_module(f"{files.module_path('problems', name)}.api")
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_HOMES.get(name, home)), name)

@@ -19,11 +19,11 @@ from typing_extensions import TypeVar
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import home
+from schedopt.instances.files import module_path
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.problems.question import I, Question
-from schedopt.solvers.engine import at_home
+from schedopt.solvers.engine import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         Tables,
         Tonight,
     )
-    from schedopt.solvers.engine import Engine, HandOn
+    from schedopt.solvers.engine import Engine, Partial
     from schedopt.solvers.result import Document, Limits, Result
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class Problem(Generic[I]):
         """Return a formulation by name, the default without one; `InputError` if there is none."""
         known = self.formulation_homes
         chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
-        kind: FormulationType = at_home(known[chosen])
+        kind: FormulationType = resolve(known[chosen])
         return kind
 
     def default_formulation(self, instance: I) -> str:
@@ -148,7 +148,7 @@ class Problem(Generic[I]):
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
         generators: Mapping[str, Recipe] = import_module(
-            f"{home('instances', self.name)}.generators"
+            f"{module_path('instances', self.name)}.generators"
         ).GENERATORS
         return generators
 
@@ -166,7 +166,7 @@ class Problem(Generic[I]):
 
     def constraint_kinds(self) -> dict[str, type[Constraint]]:
         """Return the kinds of side constraints that instances may have, by name."""
-        union = import_module(home("instances", self.name)).SideConstraint
+        union = import_module(module_path("instances", self.name)).SideConstraint
         more = [plugins.load(point) for point in plugins.of("constraints", self.name).values()]
         return {kind.kind(): kind for kind in (*(get_args(union) or (union,)), *more)}
 
@@ -174,7 +174,7 @@ class Problem(Generic[I]):
         """Return a small instance file to begin from, with comments: its folder's ``new.json``."""
         from importlib.resources import files
 
-        file = files(home("problems", self.name)) / "new.json"
+        file = files(module_path("problems", self.name)) / "new.json"
         return file.read_bytes() if file.is_file() else self.tiny + b"\n"
 
     # How it is solved.
@@ -204,20 +204,20 @@ class Problem(Generic[I]):
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
-        def first(limits: Limits) -> tuple[HandOn, bool] | None:
+        def first(limits: Limits) -> tuple[Partial, bool] | None:
             return self._told("starting:first", model, limits, default=None)
 
-        quick = partial(self.at_once, model)
-        return door.solve(model, limits, solver=solver, start=start, at_once=quick, first=first)
+        quick = partial(self.trivial, model)
+        return door.solve(model, limits, solver=solver, start=start, trivial=quick, first=first)
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a solution to start a solver from in the seconds that are left, or None."""
         return self._told("starting:start", model, seconds, default=None)
 
-    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a solution and a bound that take no search, None where there is none."""
         found: tuple[Any | None, float | None]
-        found = self._told("starting:at_once", model, default=(None, None))
+        found = self._told("starting:trivial", model, default=(None, None))
         return found
 
     def certificate(

@@ -18,7 +18,7 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import Problem, problems
 from schedopt.solvers.clock import compiling
 from schedopt.solvers.compiling import always
-from schedopt.solvers.engine import at_home
+from schedopt.solvers.engine import resolve
 from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -143,7 +143,7 @@ def highs() -> float:
 
 def core() -> float:
     """Solve the same with the exact knapsack algorithm."""
-    Core = at_home("schedopt.solvers.dssp.selection.knapsack.search:Core")
+    Core = resolve("schedopt.solvers.dssp.selection.knapsack.search:Core")
     search = Core([5.0, 3.0, 1.0], [3.0, 3.0, 1.0], 4.0)
     search.advance(60.0)
     return float(search.value)

@@ -3,4 +3,4 @@
 from schedopt.solvers.dssp.selection import AGAIN, HIGHS, MODEL, OTHERS, TREE
 
 ENGINES = (TREE, HIGHS, *AGAIN, *OTHERS, MODEL)
-"""Read from the top: the first that accepts a season, and pays, answers."""
+"""Read from the top: the first that accepts a season, and is worth trying, answers."""

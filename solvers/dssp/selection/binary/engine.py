@@ -27,7 +27,7 @@ from schedopt.solvers.dssp.selection import SMALL
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits, Result, Termination
@@ -42,27 +42,27 @@ MOMENT = 1.0
 """Seconds of branching before the engine is asked."""
 
 
-def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
+def tree(model: Selection | Season, task: EngineTask) -> Result[Any] | Partial:
     """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
-    solver = prepared(model, given, "highs")
-    limit, version = given.limits.time_limit, f"Python {platform.python_version()}"
-    seconds = (PATIENCE if limit is None else limit) if given.alone else MOMENT
+    solver = prepared(model, task, "highs")
+    limit, version = task.limits.time_limit, f"Python {platform.python_version()}"
+    seconds = (PATIENCE if limit is None else limit) if task.alone else MOMENT
     decided = solver.quick() or solver.searched(seconds)
     if decided is not None:
         decided = replace(decided, proved_by=decided.proved_by or "tree")
         return _result(model, solver, decided, "tree", version)
     decided = solver.decided("completed", None, "the exact search did not end")
-    return HandOn(_result(model, solver, decided, "tree", version))
+    return Partial(_result(model, solver, decided, "tree", version))
 
 
-def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
+def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve a selection or a season in HiGHS or another, then exactly what that leaves undecided.
 
     A model that was changed natively is solved as it stands.
     """
     if model.changed:
-        return mip.solve(engine_of(given.name), model, given.limits)
-    solver = prepared(model, given, given.name)
+        return mip.solve(engine_of(task.name), model, task.limits)
+    solver = prepared(model, task, task.name)
     decided, engine = solver.quick() or solver.by_engine(), solver.engine
     result = _result(model, solver, decided, engine.name, engine.version())
     by = result.proved_by or engine.name
@@ -71,15 +71,15 @@ def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
     )
 
 
-def prepared(model: Selection | Season, given: Given, name: str) -> Solver:
+def prepared(model: Selection | Season, task: EngineTask, name: str) -> Solver:
     """Return a solver that knows what earlier engines and policies found."""
     engine = engine_of(name)
-    if isinstance(given.more, Solver):
-        return given.more.go_on(given.limits)
+    if isinstance(task.hints, Solver):
+        return task.hints.go_on(task.limits)
     program = model.program()
-    known = given.bound if isinstance(given.bound, Fraction) else None
-    solver = Solver(program, given.limits, engine=engine, known=known)
-    for solution in (given.start(), given.solution):
+    known = task.bound if isinstance(task.bound, Fraction) else None
+    solver = Solver(program, task.limits, engine=engine, known=known)
+    for solution in (task.heuristic(), task.incumbent):
         if solution is not None:
             solver.offer(program.completed(model.columns(solution)))
     return solver

@@ -12,7 +12,7 @@ from schedopt.solvers.deciding import Decided, concluded
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.counted import maximized
 from schedopt.solvers.dssp.selection.binary.engine import asker
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 
@@ -40,28 +40,28 @@ def reduced(model: Selection | Season) -> Reduced:
     return Reduced(whole.without(start) if possible else whole, start, possible)
 
 
-def by_cpsat(model: Selection | Season, given: Given) -> Result[Any]:
+def by_cpsat(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve by CP-SAT, told nothing; ``given.read`` is the program, reduced."""
     from schedopt.solvers.cpsat import version
 
-    run, limits, read = Run(given.limits), given.limits, given.read
+    run, limits, read = Run(task.limits), task.limits, task.reading
     seconds = PATIENCE if limits.time_limit is None else limits.time_limit
     best: tuple[Values | None, bool] = (None, True)
     if read.possible:
         best = maximized(read.arrays, read.start, limits, seconds)
-    return _result(model, given, run, best, version())
+    return _result(model, task, run, best, version())
 
 
-def by_subsets(model: Selection | Season, given: Given) -> Result[Any]:
+def by_subsets(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Try all subsets of few columns."""
-    run, read = Run(given.limits), reduced(model)
+    run, read = Run(task.limits), reduced(model)
     best = _best_subset(read.arrays, read.start) if read.possible else None
-    return _result(model, given, run, (best, True), f"Python {platform.python_version()}")
+    return _result(model, task, run, (best, True), f"Python {platform.python_version()}")
 
 
 def _result(
     model: Selection | Season,
-    given: Given,
+    task: EngineTask,
     run: Run,
     searched: tuple[Values | None, bool],
     version: str,
@@ -73,8 +73,8 @@ def _result(
     worth = None if best is None else program.worth(np.flatnonzero(best == 1).tolist())
     bound = worth / program.scale if done and worth is not None else None
     decided = Decided(stopped, best, bound, proven=done)
-    holds = asker(program, list(model.side()), given.limits, run.began)
-    return concluded(model, run, decided, solver=given.name, version=version, holds=holds)
+    holds = asker(program, list(model.side()), task.limits, run.began)
+    return concluded(model, run, decided, solver=task.name, version=version, holds=holds)
 
 
 def _best_subset(arrays: Arrays, start: Values) -> Values | None:

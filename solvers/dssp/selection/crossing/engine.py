@@ -16,7 +16,7 @@ from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepar
 from schedopt.solvers.dssp.selection.binary.multipliers import apply
 from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
 from schedopt.solvers.dssp.selection.crossing.search import Annealed, fits
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
@@ -34,21 +34,21 @@ TOGETHER, JOINED, LONGEST = (3, 8), 0.08, 0.8
 which part of the time that is left, or in how many seconds."""
 
 
-def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
+def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     """Bound, anneal and fix; SCIP, where it is installed, or HiGHS goes on with what is left."""
-    began, solver, run = now(), prepared(model, given, "highs"), Run(given.limits)
+    began, solver, run = now(), prepared(model, task, "highs"), Run(task.limits)
     decided = solver.quick()
     if decided is None and fits(solver.arrays):
-        decided = _annealed(solver, run, left(given.limits, began).time_limit)
+        decided = _annealed(solver, run, left(task.limits, began).time_limit)
     decided = decided or solver.decided("completed", solver.known)
     few = (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any()
     if few and SOLVERS["scip"].available:
         solver.engine = engine_of("scip")
-    if given.alone and (decided.best is None or decided.stopped == "completed"):
-        rest = left(given.limits, began)
-        return by_mip(model, replace(given, name="highs", limits=rest, more=solver))
-    result = concluded(model, run, decided, solver=given.name, version=version())
-    return HandOn(result, decided.bound, solver) if decided.stopped == "completed" else result
+    if task.alone and (decided.best is None or decided.stopped == "completed"):
+        rest = left(task.limits, began)
+        return by_mip(model, replace(task, name="highs", limits=rest, hints=solver))
+    result = concluded(model, run, decided, solver=task.name, version=version())
+    return Partial(result, decided.bound, solver) if decided.stopped == "completed" else result
 
 
 def _annealed(solver: Solver, run: Run, limit: float | None) -> Decided | None:

@@ -9,7 +9,7 @@ from builders.effort import examples
 
 from schedopt.instances.constraints import Apart, AtLeast, FairShare, Require
 from schedopt.solvers.door import AT_ONCE
-from schedopt.solvers.dssp.at_once import at_once
+from schedopt.solvers.dssp.trivial import trivial
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -22,7 +22,7 @@ def test_it_keeps_the_rules_and_bounds_the_optimum(name: str) -> None:
     for seed in range(examples(40)):
         model = DRAWN[name](Random(seed))  # noqa: S311
         best = solve(DRAWN[name](Random(seed)), threads=1)  # noqa: S311
-        solution, bound = at_once(model)
+        solution, bound = trivial(model)
         if best.proven:
             assert best.objective <= bound, seed
         if solution is not None and "risk" not in model.options:  # which it need not keep

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
-def at_once(model: Selection | Season) -> tuple[Any | None, float | None]:
+def trivial(model: Selection | Season) -> tuple[Any | None, float | None]:
     """Return a solution or None, and a bound, for a model without native changes."""
     taken = _Taking(model)
     columns = taken.columns()
