@@ -15,16 +15,6 @@ archive = typer.Typer(
 app.add_typer(archive, name="archive")
 
 
-def _names(incomplete: str) -> list[str]:
-    from schedopt.instances.archived import groups
-    from schedopt.instances.errors import InputError
-
-    try:
-        return [name for name in groups() if name.startswith(incomplete)]
-    except InputError:
-        return []
-
-
 @verb("schedopt archive list", of=archive, name="list")
 def list_(*, json: bool = False) -> None:
     """List the groups: how many instances are proven, and how many are open."""
@@ -35,7 +25,7 @@ def list_(*, json: bool = False) -> None:
     tell(found, json, listings.groups)
 
 
-@verb("schedopt archive show epoch-planted-16x4", of=archive, complete={"name": _names})
+@verb("schedopt archive show epoch-planted-16x4", of=archive)
 def show(name: str, *, json: bool = False) -> None:
     """Show a group's instances with what is known of each, or all that is known of one.
 
@@ -50,7 +40,7 @@ def show(name: str, *, json: bool = False) -> None:
     tell(found, json, listings.known)
 
 
-@verb("schedopt archive verify hesrpt-unequal-8", of=archive, complete={"names": _names})
+@verb("schedopt archive verify hesrpt-unequal-8", of=archive)
 def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     """Recompute solutions and re-prove bounds from the files, without any solver.
 
@@ -68,29 +58,6 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
         found = list(verified(names or (), progress))
     tell(found, json, listings.verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
-
-
-@verb("schedopt archive fetch schedopt-archive.zip", of=archive)
-def fetch(source: str, *, json: bool = False) -> None:
-    """Install the archive from a release's file or its https address, once all of it is verified.
-
-    Exit status: 0 it is there, 1 an entry does not hold and nothing was changed, 2 bad input.
-
-    Parameters
-    ----------
-    source : The file, schedopt-archive.zip, or its address.
-    """
-    from schedopt.terminal import listings
-    from schedopt.terminal.progress import bar
-    from schedopt.verbs.fetching import fetch as run
-
-    with bar("entries") as progress:
-        target, found = run(source, progress)
-    wrong = [verdict for verdict in found if verdict.wrong]
-    tell(wrong or found, json, listings.verdicts)
-    if wrong:
-        raise typer.Exit(FAILED)
-    say(f"the archive is in {target}")
 
 
 @verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)

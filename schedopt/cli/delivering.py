@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -172,12 +172,19 @@ def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], picture
     say(f"wrote {report}: open it in a browser")
 
 
+def declared(files: Sequence[Path], instance: AnyInstance) -> list[Constraint]:
+    """Read side constraints for an instance."""
+    from schedopt.instances.protocol import problem_name
+    from schedopt.verbs.constraints import given
+
+    return given(files, problem_name(instance), instance)
+
+
 def asked(
     instance: AnyInstance,
     vary: Sequence[str] | None,
     report: Path | None,
-    rules: Sequence[Constraint],
-    how: Mapping[str, object],
+    given: Mapping[str, Any],
 ) -> Sequence[Variant]:
     """Return the places to vary for the curves on a page; refuse an unknown one at once."""
     if not vary:
@@ -186,7 +193,12 @@ def asked(
         raise InputError("--report FILE.html beside it, or `schedopt whatif`", place="--vary")
     from schedopt.verbs.whatif import questions
 
-    return questions(instance, vary, constraints=rules, how=how)
+    how = {name: given[name] for name in ASKED}
+    return questions(instance, vary, constraints=declared(given["constraints"], instance), how=how)
+
+
+ASKED = ("formulation", "solver", "options", "risk", "time_limit", "gap", "seed")
+"""Flags of `solve` that hold for its what-ifs too."""
 
 
 def varied(questions: Sequence[Variant]) -> Sequence[Variation]:

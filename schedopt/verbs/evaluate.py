@@ -28,7 +28,7 @@ from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
-from schedopt.verbs.constraints import given
+from schedopt.verbs.constraints import Given, given
 from schedopt.verbs.stages import noted
 
 Watch = Callable[[int, int], None]  # called with how much is done, and how much there is
@@ -39,7 +39,7 @@ class _How(TypedDict, total=False):
 
     options: Options | None
     seed: int
-    constraints: Iterable[Constraint] | Constraint | str | Path
+    constraints: Given
     policy_files: Iterable[str | Path]
     jobs: int
     watch: Watch | None
@@ -59,7 +59,7 @@ def evaluate(
     *,
     options: Options | None = None,
     seed: int = 0,
-    constraints: Iterable[Constraint] | Constraint | str | Path = (),
+    constraints: Given = (),
     policy_files: Iterable[str | Path] = (),
     jobs: int = 1,
     watch: Watch | None = None,
@@ -76,7 +76,7 @@ def evaluate(
         Options; each policy takes those that it knows.
     seed : int
         For policies that draw random numbers.
-    constraints : iterable of Constraint, Constraint, str or Path
+    constraints : Constraint or path, or iterable of them
         Side constraints beyond the instance's. Policies ignore side constraints; the result's
         ``violations`` say which are broken.
     policy_files : iterable of paths
@@ -105,7 +105,7 @@ def evaluate(
     if isinstance(what, str | Path):
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
-    added = given(constraints, problem_of(what).name)
+    added = given(constraints, problem_of(what).name, what)
     check_added(what, added)
     chosen = [problem_of(what).policy(name, added) for name in names]
     together = {key: option for each in chosen for key, option in each.options.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt import __version__
-from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.constraints import label
 from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
@@ -20,7 +20,7 @@ from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
-from schedopt.verbs.constraints import given
+from schedopt.verbs.constraints import Given, given
 from schedopt.verbs.stages import Stages, noted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def solve(
     *,
     formulation: str | None = None,
     solver: str | None = None,
-    constraints: Iterable[Constraint] | Constraint | str | Path = (),
+    constraints: Given = (),
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
@@ -60,7 +60,7 @@ def solve(
         Which formulation to build from an instance; the problem's first by default.
     solver : str, optional
         Which solver; by default the one that suits.
-    constraints : iterable of Constraint, Constraint, str or Path
+    constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the instance; a path is loaded.
     time_limit : float, optional
         Seconds, from a model not yet built to a checked result, within a second or a tenth more;
@@ -115,7 +115,7 @@ def solve(
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}
         model = modelled(what, formulation, options)
-        model.add(*given(constraints, model.problem))
+        model.add(*given(constraints, model.problem, model.instance))
         record = problem(model.problem)
         if explain:
             record.expect_explained(model)

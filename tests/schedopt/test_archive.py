@@ -3,15 +3,12 @@
 import gzip
 import json
 import shutil
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from stat import S_IFLNK
 from types import SimpleNamespace
 from typing import Any
-from zipfile import ZipFile, ZipInfo
 
 import pytest
 from builders.cli import ROOT, refused, run
@@ -211,52 +208,3 @@ def test_an_optimum_without_its_certificate_is_believed(copied: Path) -> None:
     spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
     relined(copied, lambda e: e | {"certificate": ""})
     assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout
-
-
-def test_a_release_s_file_is_fetched_once_all_of_it_holds(
-    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from schedopt.verbs.fetching import pack
-
-    good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
-    pack(good)
-    entries = copied / "entries.jsonl"
-    entries.write_text(entries.read_text().replace('"objective":', '"objective":1', 1))
-    pack(bad)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    data = tmp_path / "data" / "schedopt"
-    run("archive", "fetch", bad, status=1)
-    assert not [*data.iterdir()]
-    done = run("archive", "fetch", good)
-    (there,) = data.iterdir()
-    assert str(there) in done.stderr
-    monkeypatch.setenv(archived.PLACE, str(there))
-    assert [*archived.groups()] == [QUICK]
-    assert "No such file" in refused("archive", "fetch", tmp_path / "none.zip")
-    assert "https" in refused("archive", "fetch", "http://localhost/a.zip")
-    for name, text, mode, says in (
-        ("../out.json", "x", 0, "found '../out.json'; expected the files of an archive"),
-        (f"{QUICK}/results/..", "x", 0, "expected the files of an archive"),
-        (f"{QUICK}/results/..\\..\\x", "x", 0, "expected the files of an archive"),
-        (f"{QUICK}/results/{'x' * 300}", "x", 0, "expected the files of an archive"),
-        (f"{QUICK}/results/link", "/etc/passwd", S_IFLNK | 0o777, "the files of an archive"),
-        (f"{QUICK}/entries.jsonl", "", 0, "twice; expected each file once"),
-    ):
-        shutil.copy(good, bad)
-        with ZipFile(bad, "a") as file:
-            member = ZipInfo(name)
-            member.create_system, member.external_attr = 3, mode << 16
-            with warnings.catch_warnings(action="ignore"):
-                file.writestr(member, text)
-        assert says in refused("archive", "fetch", bad)
-    with ZipFile(bad, "w") as file:
-        file.writestr(f"{QUICK}/entries.jsonl", "")
-    assert "an archive with entries" in refused("archive", "fetch", bad)
-    locked = [(head + b"\0\0", head + b"\1\0") for head in (b"PK\3\4\x14\0", b"PK\1\2\x14\3\x14\0")]
-    data = good.read_bytes()
-    for plain, encrypted in locked:
-        data = data.replace(plain, encrypted)
-    bad.write_bytes(data)
-    assert "encrypted" in refused("archive", "fetch", bad)
-    assert [*archived.groups()] == [QUICK]  # what was there stays
-    assert len([*there.rglob("*.json.gz")]) > 1

@@ -11,6 +11,7 @@ import pytest
 from builders.cli import refused, run
 from builders.effort import tried
 from hypothesis import strategies as st
+from schedopt.verbs.write import Labels
 
 import schedopt
 from schedopt.instances.dssp import Instance, Job
@@ -18,7 +19,6 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.times import moment_of
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.script import script, templates
-from schedopt.verbs.write import Labels
 
 HOSTILE = ["; rm -rf here", "two\nlines\n", "$(touch here)", "`touch here`", "it's", '"', "\\", "#"]
 STUB = '#!/bin/sh\nfor word; do printf "%s\\0" "$word" >> "$TOLD"; done\nprintf "\\0" >> "$TOLD"\n'
