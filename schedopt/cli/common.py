@@ -26,7 +26,7 @@ FOUND, FAILED, INFEASIBLE, NOTHING, INTERRUPTED = 0, 1, 3, 4, 130
 
 GONE = {
     "compare": "schedopt summary ROWS --compare A,B",
-    "dump": "--output FILE of the verb that makes it",
+    "dump": "schedopt VERB ... --output FILE",
     "warm": "schedopt doctor --warm",
     "write": "schedopt solve FILE --write MODEL.lp",
 }

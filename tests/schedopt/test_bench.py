@@ -313,9 +313,9 @@ def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: P
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
     again = schedopt.bench(made[0], policies=["greedy"])
     assert again[0].objective == rows[0].objective
-    (pair,) = schedopt.compare(rows, "core", "greedy")
+    (pair,) = paired(rows, "core", "greedy")
     assert (pair.instances, pair.worse) == (2, 0)
-    assert schedopt.compare(tmp_path / "rows.jsonl", "core", "greedy") == [pair]
+    assert paired(read_rows(tmp_path / "rows.jsonl"), "core", "greedy") == [pair]
     with pytest.raises(InputError, match="a name of its own"):
         schedopt.bench([made[0], made[0]], policies=["greedy"])
 
