@@ -139,7 +139,7 @@ def test_flags_are_those_of_the_functions() -> None:
 def test_a_verb_that_is_gone_says_what_does_the_same(verb: str) -> None:
     assert f"found the verb {verb}, which is gone; expected schedopt " in refused(verb)
     if verb != "dump":
-        with pytest.raises(AttributeError, match="is gone: .* does the same"):
+        with pytest.raises(AttributeError, match=r"is gone: .* does the same"):
             getattr(schedopt, verb)
 
 
