@@ -1,13 +1,11 @@
 """Verify entries without a solver, and judge claimed improvements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 
-from msgspec import UNSET, structs, to_builtins
+from msgspec import UNSET, structs
 
 from schedopt.archive.entries import (
     Entry,
@@ -25,7 +23,6 @@ from schedopt.instances.files import decode, encode, load, read_bytes
 from schedopt.solvers.result import Document, gap, snap_bound
 from schedopt.validation.documents import as_record, check
 
-_OUTCOME = attrgetter("solver", "policy", "found_by", "bounded_by", "proved_by", "version")
 NEEDS_NONE = "none needed"  # the proof named by an entry whose bound the checker finds by itself
 CLOSER = 1e-9  # relative margin by which a claim must improve on what is known
 
@@ -90,27 +87,12 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
         if ours != theirs
     ]
     wrong += [f"question: {what}" for what in _other_question(entry, result)]
-    wrong += [
-        f"{shown(word)} has characters that do not print"
-        for word in _words([to_builtins(entry), _OUTCOME(result)])
-        if not word.isprintable()
-    ]
     kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
     if entry.certificate not in ("", kind):
         wrong.append(f"certificate: {entry.certificate}, where the result has {kind}")
     if entry.certificate and bound != "re-proved":
         wrong.append(f"certificate: {entry.certificate}, where the bound is {bound or 'not given'}")
     return wrong
-
-
-def _words(node: object) -> Iterator[str]:
-    """Yield all texts in something that JSON could hold."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, Mapping):
-        yield from chain(_words(list(node)), _words(list(node.values())))
-    elif isinstance(node, list | tuple):
-        yield from chain.from_iterable(map(_words, node))
 
 
 def _other_question(entry: Entry, result: Document) -> list[str]:

@@ -86,7 +86,7 @@ def bench(
     given["constraints"] = [rule for file in files for rule in constraints_of_any(file)]
     given["policies"] = _policies(policy)
     given["seeds"] = [one for text in seed or ("0",) for one in seeds_of(text)]
-    given |= {"generated": generate or (), "grace": grace, "output": output, "tell": say}
+    given |= {"generated": generate or (), "grace": grace, "output": output}
     failures: list[str] = []
     try:
         with bar("instances") as progress:

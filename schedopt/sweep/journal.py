@@ -32,8 +32,6 @@ class Journal:
     read, table : callable
         Read the rows of a file, with an unfinished last one cut off; return rows as the bytes of a
         file with an ending.
-    stale : callable
-        Whether a row of an earlier run is computed anew.
     """
 
     def __init__(
@@ -42,11 +40,10 @@ class Journal:
         keys: Sequence[str],
         read: Callable[..., list[Any]],
         table: Callable[[Sequence[Any], str], bytes],
-        stale: Callable[[Any], bool] = lambda row: False,
     ) -> None:
         self._order = {key: i for i, key in enumerate(keys)}
         self._rows: dict[str, Any] = {}
-        self._read, self._table, self._stale = read, table, stale
+        self._read, self._table = read, table
         self._file: IO[bytes] | None = None
         self._full = False
         if output is not None:
@@ -77,7 +74,7 @@ class Journal:
 
     def _adopt(self, path: Path) -> None:
         """Adopt the rows of an earlier run, and cut off its unfinished line."""
-        rows = [row for row in self._read(path, cut=True) if not self._stale(row)]
+        rows = self._read(path, cut=True)
         if strange := [row for row in rows if row.key not in self._order]:
             expected = "rows of this very sweep; choose another output, or remove that file"
             found = f"{len(strange)} with other options or contents"

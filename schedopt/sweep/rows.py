@@ -15,7 +15,6 @@ from schedopt.instances.decimals import check_cells
 from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
-from schedopt.instances.options import Options
 from schedopt.instances.tables import plain_csv, read_parquet
 from schedopt.sweep.journal import LINES, read_lines, rows_of
 
@@ -103,11 +102,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     measures: dict[str, float] = {}
     resampled: tuple[float, ...] = ()
     difference: float | None = None
-
-
-def run_of(file: str, policy: str, seed: int, options: Options) -> str:
-    """Return the identity of a run within a bench."""
-    return to_json([file, policy, seed, options], order="sorted").decode()
 
 
 _NEEDED = [field.name for field in structs.fields(Row) if field.required]

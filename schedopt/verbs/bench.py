@@ -13,13 +13,12 @@ from schedopt.instances.files import keep
 from schedopt.instances.options import Options, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
-from schedopt.problems import problem as record_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Task
 from schedopt.sweep.plan import ProblemPlan, Sweep, Told, problem_plans, runs
 from schedopt.sweep.pool import Group, computed, leave_if_begun_by_ourselves
-from schedopt.sweep.rows import FORMATS, Row, read_rows, run_of, table
+from schedopt.sweep.rows import FORMATS, read_rows, table
 from schedopt.sweep.sources import (
     Contents,
     FileSource,
@@ -66,7 +65,6 @@ def bench(
     output: str | Path | None = None,
     policy_files: Iterable[str | Path] = (),
     progress: Progress | None = None,
-    tell: Callable[[str], None] | None = None,
 ) -> RowTable:
     """Compare policies with the optimum on many instances.
 
@@ -103,8 +101,6 @@ def bench(
         text travels; what they import has to be installed there.
     progress : callable, optional
         Called with instances done and in all.
-    tell : callable, optional
-        Called with a line on each policy that keeps one waiting, before anything runs.
 
     Returns
     -------
@@ -144,17 +140,8 @@ def bench(
         keep((source.path for source in files), output)
     plan, failures = _planned([*files, *in_memory, *made], sweep)
     keys = [run.key for task in plan for run in task.runs]
-    mended = _mendable(plan)
-
-    def is_stale(row: Row) -> bool:
-        key = mended.get(run_of(row.file, row.policy, row.seed, row.options))
-        return key is not None and row.key != key
-
-    rows = Journal(output, keys, read_rows, table, is_stale)
+    rows = Journal(output, keys, read_rows, table)
     todo = [left for task in plan if (left := _left(task, rows)).runs]
-    if tell:
-        for line in _slow(todo):
-            tell(line)
     try:
         with stoppable():
             outcomes = computed(todo, jobs, grace, cluster)
@@ -178,17 +165,6 @@ def _sources(
     held = in_memory(one for one in given if is_instance(one))
     some = there or not (generated or held)
     return [FileSource(path) for path in instance_files(there)] if some else [], held
-
-
-def _mendable(plan: Iterable[Task]) -> dict[str, str]:
-    """Return the keys of runs of policies from users' files, by what else tells them."""
-    return {
-        run_of(task.source.label, run.policy, run.seed, run.options): run.key
-        for task in plan
-        if task.policy_files
-        for run in task.runs
-        if from_file.digests_of(run.policy, task.problem)
-    }
 
 
 def filled(
@@ -239,18 +215,6 @@ def task_of(
         seed=sweep.seeds[0],
         policy_files=sweep.policy_files,
     )
-
-
-def _slow(tasks: Sequence[Task]) -> Iterable[str]:
-    """Return a line on each policy that keeps one waiting, since no option of it is given."""
-    lines = {}
-    for task in tasks:
-        known = record_of(task.problem).policies()
-        for run in task.runs:
-            policy = known.get(run.policy)
-            if policy and policy.waits and not run.options.keys() & policy.options.keys():
-                lines[policy.name] = f"{policy.name} takes its time: {policy.waits}"
-    return lines.values()
 
 
 def _left(task: Task, rows: Journal) -> Task:

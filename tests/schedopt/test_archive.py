@@ -190,12 +190,6 @@ def test_an_answer_to_another_question_is_no_improvement(tmp_path: Path) -> None
     assert "added" in done.stderr or "no better" in done.stderr
 
 
-def test_a_name_that_acts_on_a_terminal_is_named(copied: Path) -> None:
-    relined(copied, lambda e: e | {"objective_by": e["objective_by"] | {"by": "x\x1b[2J"}})
-    done = run("archive", "verify", status=1)
-    assert "characters that do not print" in done.stdout
-
-
 def test_a_name_that_acts_on_a_terminal_is_not_taken(copied: Path) -> None:
     path, result = f"archive:{QUICK}/{QUICK}-01", copied / "results" / f"{QUICK}-01.json.gz"
     for character in "\x1b\x07\u202e":

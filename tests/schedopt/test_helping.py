@@ -143,16 +143,5 @@ def test_a_verb_that_is_gone_says_what_does_the_same(verb: str) -> None:
             getattr(schedopt, verb)
 
 
-def test_what_takes_long_is_said_before_it_runs(tmp_path: Path) -> None:
-    said: list[str] = []
-    word = schedopt.bench(
-        "instances/hesrpt/twins.json", policies=["knee", "equi"], tell=said.append
-    )
-    assert len(word) == 2
-    assert [line.split()[0] for line in said] == ["knee"]
-    said.clear()
-    schedopt.bench(
-        "instances/hesrpt/twins.json", policies=["knee"], options={"alpha": 1}, tell=said.append
-    )
-    assert not said
+def test_one_instance_is_told_from_a_folder_of_them(tmp_path: Path) -> None:
     assert "--count N" in refused("generate", "dssp", "--output", tmp_path / "night")
