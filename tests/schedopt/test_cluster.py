@@ -20,7 +20,7 @@ from builders.reports import timeless
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.policies.from_file import load_only
-from schedopt.sweep import cluster as clusters
+from schedopt.sweep import pool
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.generate import generate
@@ -123,7 +123,7 @@ def test_a_corrupt_file_and_a_hung_policy_on_a_cluster(cluster: Cluster, tmp_pat
 
 def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     few = {"generated": generated("dssp", "uncorrelated", seeds=[1]), "policies": ["greedy"]}
-    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
+    monkeypatch.setattr(pool, "PATIENCE", 1.0)
     for address in ("tcp://127.0.0.1:9", "not an address"):
         assert "Dask scheduler that answers" in str(refusal(bench, **few, cluster=address))
     assert "a cluster with workers" in str(refusal(bench, **few, cluster=cluster.address))
@@ -203,9 +203,9 @@ def test_every_way_to_lose_a_scheduler_is_one_line(
             pass
 
     monkeypatch.setattr("distributed.Client", Client)
-    monkeypatch.setattr(clusters, "_knock", lambda _: None)
-    monkeypatch.setattr(clusters, "_workforce", lambda _: 1)
-    monkeypatch.setattr(clusters, where, raising(lost))
+    monkeypatch.setattr(pool, "_knock", lambda _: None)
+    monkeypatch.setattr(pool, "_workforce", lambda _: 1)
+    monkeypatch.setattr(pool, where, raising(lost))
     with pytest.raises(InputError, match="run again to go on") as caught:
         bench(
             generated=generated("dssp", "uncorrelated", seeds=[1]),
