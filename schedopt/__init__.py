@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
     from schedopt.problems.msfq import api as msfq
-    from schedopt.problems.shown import Replanned
+    from schedopt.problems.summary import Replanned
     from schedopt.solvers.result import Result
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
@@ -124,7 +124,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "InputError": "schedopt.instances.errors",
     "Ready": "schedopt.verbs.ready",
-    "Replanned": "schedopt.problems.shown",
+    "Replanned": "schedopt.problems.summary",
     "Result": "schedopt.solvers.result",
     "dump": "schedopt.instances.files",
     "example": "schedopt.instances.files",

@@ -27,7 +27,7 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import read_trace
-from schedopt.problems.dssp.carrying import _of_table
+from schedopt.problems.dssp.carry_over import _of_table
 from schedopt.sweep.rows import read_rows, table
 from schedopt.sweep.variations import Vary
 from schedopt.verbs import plan_table as plan

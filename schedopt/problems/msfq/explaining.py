@@ -7,7 +7,7 @@ from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import checked
 from schedopt.instances.starts import Because
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.summary import ShownTable
 
 MOST_ROWS = 20
 

@@ -83,33 +83,6 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
     return result if ended or late or run.interrupted else Partial(result, bound)
 
 
-def every(model: Selection, task: EngineTask) -> Result | Partial:
-    """Try all selections of few jobs, in whole numbers; where none is right others say why."""
-    run, program, open_ = Run(task.limits), model.program(), np.flatnonzero(model.open)
-    best: tuple[float, NDArray[np.intp]] | None = None
-    late = False
-    for taken in product((False, True), repeat=len(open_)):
-        chosen = np.zeros(model.width, dtype=np.bool_)
-        chosen[open_[list(taken)]] = True
-        at = np.flatnonzero(chosen)
-        late = late or left(task.limits, run.began).time_limit == 0
-        if late or program.broken(program.completed(at.tolist())) is not None:
-            continue
-        value = task.reading.value(chosen)
-        if value is not None and (best is None or value > best[0]):
-            best = value, at
-    result = make_result(
-        model,
-        run,
-        solver=task.name,
-        version=plain_version(),
-        stopped="time-limit" if late else "optimal" if best else "completed",
-        solution=None if best is None else model.selected(best[1]),
-        bound=best[0] if best and not late else None,
-    )
-    return result if best or late or task.alone else Partial(result)
-
-
 class Search:
     """Prices and knapsacks in turn."""
 

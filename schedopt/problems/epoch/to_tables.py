@@ -2,7 +2,7 @@
 
 from schedopt.formats import counted
 from schedopt.instances.epoch import Instance, Partitioned, Scheduled
-from schedopt.problems.shown import Lines, ShownTable, Tables
+from schedopt.problems.summary import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 20  # epochs of the table

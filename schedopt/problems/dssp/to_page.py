@@ -5,10 +5,10 @@ from typing import Any
 
 from schedopt.formats import counted, number
 from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights
-from schedopt.problems.dssp import drawing, showing
+from schedopt.problems.dssp import to_figure, to_tables
 from schedopt.problems.dssp.planning import Chosen, in_time, lateness, of_nights, plan, schedules_of
 from schedopt.problems.dssp.reasons import Reason, reasons
-from schedopt.problems.shown import Section, ShownTable, cell
+from schedopt.problems.summary import Section, ShownTable, cell
 from schedopt.solvers.result import Result
 
 SHARES = {
@@ -77,11 +77,13 @@ def sections(
     each = "each night's capacity" if several else "the machine's time"
     beside = "" if several else ", beside what it asks for"
     where = ", night by night" if several else ""
-    groups = tuple(table.filled() for table in showing.tables(instance, result))
+    groups = tuple(table.filled() for table in to_tables.tables(instance, result))
     yield Section(
         "Who gets what",
         words=f"The share of {each} that each group is given{beside}.",
-        pictures=((f"Shares of the capacity{where}", lambda: drawing.shared([result], instance)),),
+        pictures=(
+            (f"Shares of the capacity{where}", lambda: to_figure.shared([result], instance)),
+        ),
         tables=groups,
         terms=SHARES_BY_NIGHT if several else SHARES if groups else {},
     )
@@ -89,7 +91,7 @@ def sections(
     if taken.rows:
         words = "Jobs that would pay, or that a rule shuts out, under the rule that keeps them out."
         yield Section("Who loses what to which rule", words=words, tables=(taken,), terms=REASONS)
-    dropped = showing.dropped(instance, result)
+    dropped = to_tables.dropped(instance, result)
     if dropped is not None:
         words, tables = "The most rewarding first.", (dropped.filled() if several else dropped,)
         yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
@@ -112,7 +114,7 @@ def _when(
             "What is chosen says which jobs and which night, not when: here each night is "
             f"{run.message}.{told}"
         )
-        picture = "Processors at work", lambda: drawing.at_work(instance, made)
+        picture = "Processors at work", lambda: to_figure.at_work(instance, made)
         return Section("When it runs", words, pictures=(picture,), terms=TIMELINE_BY_NIGHT)
     words = f"{in_time(instance, made)}." + f" Late: {', '.join(names)}." * bool(late)
     if run is not result:
@@ -121,7 +123,7 @@ def _when(
             f"What is chosen says which jobs, not when: here it is dispatched by {dispatcher}, "
             f"which earns the most of all dispatchers. {words}"
         )
-    picture = "Every task on its processor", lambda: drawing.schedule([run], instance)
+    picture = "Every task on its processor", lambda: to_figure.schedule([run], instance)
     return Section("When it runs", words, pictures=(picture,), terms=TIMELINE)
 
 

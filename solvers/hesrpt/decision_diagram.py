@@ -15,22 +15,22 @@ Relaxed decision diagrams: Bergman, Cire, van Hoeve and Hooker, Decision Diagram
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
 
 from schedopt.formulations.hesrpt.epochs import Order
-from schedopt.solvers.hesrpt.diagram_kernels import Grid, features, merged, price_out, units
+from schedopt.solvers.hesrpt.decision_diagram_kernels import (
+    Grid,
+    fill_unit_gains,
+    gains_behind,
+    merge_gains,
+    price_edges,
+)
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, slope, speed
 from schedopt.solvers.hesrpt.tree_kernels import Paths
 
-NEAR, FAR = (1.5, 1.5), (4.5, 4.0)
-"""Log ratios of a team's rent to that of the others: up to where they are tried, and how far apart,
-in steps of the rents; the near ones, then the farther ones."""
-COARSE = 0.3
-"""Log step of the rents of two capped teams where servers are left over."""
 LEAST_ELASTICITY = 1e-3
 TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
 """Factors of further rents below and above the usual ones: servers are left over, or short."""
@@ -46,8 +46,7 @@ def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
         most = float(c.mosts[j])
         elasticity = most * slope(c, j, most * (1 - 1e-12)) / speed(c, j, most)
         least = min(least, cost * max(elasticity, LEAST_ELASTICITY) / c.servers)
-    narrow = max(min([c.servers, *c.team_mosts.tolist()]), 0.02 * c.servers)
-    most = 1.02 * float(costs.sum()) / narrow
+    most = 1.02 * float(costs.sum()) / c.servers
     rents = np.geomspace(least, most, int(log(most / least) / step) + 2)
     if c.bounded or not (c.pars > 0).all():
         few, many = (np.array(tail) for tail in TAILS)
@@ -55,65 +54,16 @@ def rents_of(c: Curves, costs: Floats, step: float) -> Floats:
     return np.asarray(rents)
 
 
-def points_of(c: Curves, rents: Floats, step: float) -> Ints:
-    """Return points as indices of rents, of jobs without a team and of each team, (Q, G + 1).
-
-    They come in blocks of R, each with the rents of all jobs without a team; in the first block all
-    teams have the same rent.
-    """
-    count, teams = len(rents), len(c.team_mosts)
-    index = np.arange(count)
-    found = [np.repeat(index[:, None], teams + 1, axis=1)]
-    if not teams:
-        return found[0]
-    logs = np.log(rents)
-    for shifts in _shifts(c, step):
-        near = [np.searchsorted(logs, logs + shift - 0.5 * step) for shift in shifts]
-        rows = [index, *(np.minimum(at, count - 1) for at in near)]
-        found.append(np.stack(rows, axis=1))
-    capped = np.flatnonzero(c.team_mosts < c.servers)
-    if len(capped):  # servers are left over that cost others nothing
-        found.append(np.zeros((count, teams + 1), dtype=np.int64))
-        found[-1][:, capped + 1] = index[:, None]
-    if len(capped) == 2:
-        some = index[:: max(1, round(COARSE / step))]
-        pairs = np.array(list(product(some, repeat=2)), dtype=np.int64)
-        spare = -len(pairs) % count
-        padded = np.zeros((len(pairs) + spare, teams + 1), dtype=np.int64)
-        padded[: len(pairs), capped + 1] = pairs
-        found.append(padded)
-    return np.concatenate(found).astype(np.int64)
-
-
-def _shifts(c: Curves, step: float) -> list[tuple[float, ...]]:
-    """Return how far each team's log rent lies from the others', for one team at a time.
-
-    It is positive where a cap on the team may bind, negative where a floor may.
-    """
-    near = np.arange(step * NEAR[1], NEAR[0], step * NEAR[1])
-    sizes = [*near.tolist(), *np.arange(NEAR[0], FAR[0] + step, step * FAR[1]).tolist()]
-    teams = len(c.team_mosts)
-    every = []
-    for g in range(teams):
-        some = sizes if c.team_mosts[g] < c.servers else []
-        some = [*some, *(-size for size in sizes)] if c.team_leasts[g] > 0 else some
-        every += [tuple(size if i == g else 0.0 for i in range(teams)) for size in some]
-    return every
-
-
 MOST_NODES = 300_000
 """Nodes beyond which none is split."""
 MOST_GAINS = 400_000_000
-"""The same limit for nodes times points, times 16."""
+"""The same limit for nodes times rents, times 16."""
 CHUNK = 2_000_000
 """Rents times edges between two looks at the clock."""
 FEW_PATHS = 100
 """Paths at which no more passes are made."""
 FINE = ((30_000, 0.1), (5_000, 0.05), (0, 0.025))
 """Steps between rents, in logarithms, by how many edges are left at least."""
-GROWN = 2.2
-"""With teams, passes end once one has this many times the fewest edges: splitting nodes further
-costs more than it closes."""
 BEYOND = 0.7
 """How far above its rent, in logarithms, the gains of a node's paths are compared."""
 HARDLY, MOST_VAIN = 0.8, 3
@@ -138,10 +88,8 @@ class Pass(NamedTuple):
     """How a pass was made, so that a checker can make it again; see `validation.hesrpt.diagram`."""
 
     rents: list[float]
-    points: list[list[int]]
     parts: int
     beyond: int
-    block: int
 
 
 @dataclass
@@ -160,46 +108,37 @@ class Diagram:
     `after` holds for each job the set of jobs that need not complete before it, as bits: they are
     placed first. `bound` is a lower bound on the cost of every order, or exceeds the goal; `paths`
     counts the orders that are left, `made` the nodes of all passes. `stalled` tells that the last
-    passes closed hardly a path, or little for their effort.
+    passes closed hardly a path. Of teams only that a job has no more than its team is seen.
     """
 
     def __init__(self, c: Curves, sizes: Floats, costs: Floats, after: Ints) -> None:
-        mosts = np.minimum(c.mosts, c.servers)
-        team = c.teams >= 0
-        mosts[team] = np.minimum(mosts[team], c.team_mosts[c.teams[team]])
-        self.c = c._replace(mosts=np.maximum(mosts, c.leasts))
+        teams = np.append(c.team_mosts, c.servers)[c.teams]
+        self.c = c._replace(mosts=np.maximum(np.minimum(c.mosts, teams), c.leasts))
         self.sizes, self.costs, self.after = sizes, costs, after
         self.layers: list[Layer] = []
         self.history: list[Pass] = []
         self.bound, self.paths = 0.0, inf
         self.edges, self.nodes, self.made, self.passes = 1 << 62, 0, 0, 0
-        self.stalled, self._vain, self._least, self._widest = False, 0, 1 << 62, 0
+        self.stalled, self._vain, self._widest = False, 0, 0
 
     def advance(self, goal: float) -> Iterator[None]:
         """Make one more pass, closing orders that cost as much as the goal; yields now and then.
 
         The goal must not rise from pass to pass.
         """
-        grid = self.grid()
+        step = next(step for least, step in FINE if self.edges >= least)
+        grid = self._grid(step)
         parts = 1
         if self.passes > 1:
-            most = min(4 * MOST_NODES, MOST_GAINS // len(grid.points))
+            most = min(4 * MOST_NODES, MOST_GAINS // len(grid.rents))
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
-        blocks = len(grid.points) // len(grid.rents)
-        block = (self.passes % 2) * (2 + self.passes) % blocks  # every other pass at other points
-        how = Pass(
-            grid.rents.tolist(),
-            grid.points.tolist() if blocks > 1 else [],
-            parts,
-            round(BEYOND / self._step()),
-            block,
-        )
+        how = Pass(grid.rents.tolist(), parts, round(BEYOND / step))
         found: list[Layer] = []
         front = _Front(
             np.zeros(1, np.int64),
             np.zeros(1, np.int64),
             np.zeros(1),
-            np.zeros((1, len(grid.points))),
+            np.zeros((1, len(grid.rents))),
         )
         for depth in range(len(self.sizes)):
             layer = Layer(front.base, np.empty(0), np.empty(0, np.int32))
@@ -219,23 +158,14 @@ class Diagram:
         finer = FINER * self._widest < self.nodes < FEW_NODES
         self._widest = max(self._widest, self.nodes)
         self._vain = self._vain + 1 if self.paths > HARDLY * before and not finer else 0
-        self._least = min(self._least, self.edges)
-        grows = len(self.c.team_mosts) > 0 and self.edges > GROWN * self._least
-        self.stalled = self._vain >= MOST_VAIN or grows
+        self.stalled = self._vain >= MOST_VAIN
 
-    def grid(self) -> Grid:
-        """Return the rents and points of the next pass, and what plain jobs gain at them."""
-        step = self._step()
-        rents = rents_of(self.c, self.costs, step)
-        jobs = len(self.sizes)
-        unit, plain = np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_)
-        grid = Grid(rents, points_of(self.c, rents, step), unit, plain)
-        units(self.c, grid)
+    def _grid(self, step: float) -> Grid:
+        """Return the rents of the next pass, and what plain jobs gain at them."""
+        rents, jobs = rents_of(self.c, self.costs, step), len(self.sizes)
+        grid = Grid(rents, np.zeros((jobs, len(rents))), np.zeros(jobs, dtype=np.bool_))
+        fill_unit_gains(self.c, grid)
         return grid
-
-    def _step(self) -> float:
-        fine = FINE[:-1] if len(self.c.team_mosts) else FINE
-        return next((step for least, step in fine if self.edges >= least), fine[-1][1])
 
     def _grow(
         self, depth: int, front: _Front, layer: Layer, grid: Grid, how: Pass
@@ -253,12 +183,12 @@ class Diagram:
         masks = (free * (1 << jobs)).sum(axis=1)
         layer.prices = np.empty(free.shape)
         layer.child = np.full(free.shape, -1, dtype=np.int32)
-        points = len(grid.points)
-        chunk = max(1, CHUNK // (8 * points * len(jobs)))
+        rents = len(grid.rents)
+        chunk = max(1, CHUNK // (8 * rents * len(jobs)))
         for first in range(0, len(masks), chunk):
             span = (first, min(first + chunk, len(masks)))
             at = (front.sets, masks, front.gains)
-            price_out(self.c, self.costs, grid, *at, span, layer.prices)
+            price_edges(self.c, self.costs, grid, *at, span, layer.prices)
             yield None
         node, job = np.nonzero(free)
         prices = layer.prices[node, job]
@@ -273,11 +203,11 @@ class Diagram:
         layer.child[edges[:, 0], edges[:, 1]] = edges[:, 2]
         starts = np.searchsorted(edges[:, 2], np.arange(len(old)))
         costs = front.base[edges[:, 0]] + prices * self.sizes[edges[:, 1]]
-        gains = np.full((len(old), points), -inf)
-        chunk = max(1, CHUNK // points)
+        gains = np.full((len(old), rents), -inf)
+        chunk = max(1, CHUNK // rents)
         for first in range(0, len(edges), chunk):
             span = (first, min(first + chunk, len(edges)))
-            merged(self.c, grid, edges, prices, front.gains, span, gains)
+            merge_gains(self.c, grid, edges, prices, front.gains, span, gains)
             yield None
         yield _Front(
             sets=front.sets[edges[starts, 0]] | (1 << edges[starts, 1]),
@@ -290,12 +220,11 @@ class Diagram:
         """Return which part of which node each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
-        count = len(grid.rents)  # the first points have one rent for all
-        tight = np.argmin(grid.rents * self.c.servers + front.gains[:, :count], axis=1)
+        tight = np.argmin(grid.rents * self.c.servers + front.gains, axis=1)
         highest = np.maximum.reduceat(tight[edges[order, 0]], starts)[edges[:, 2]]
-        at = np.minimum(highest + how.beyond, count - 1) + how.block * count
+        at = np.minimum(highest + how.beyond, len(grid.rents) - 1)
         values = np.empty(len(edges))
-        features(self.c, grid, edges, prices, front.gains, at, values)
+        gains_behind(self.c, grid, edges, prices, front.gains, at, values)
         low = np.minimum.reduceat(values[order], starts)[edges[:, 2]]
         high = np.maximum.reduceat(values[order], starts)[edges[:, 2]]
         width = high - low

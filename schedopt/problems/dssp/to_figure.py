@@ -31,7 +31,7 @@ from schedopt.pictures.style import (
     title,
 )
 from schedopt.problems.dssp.planning import of_nights
-from schedopt.problems.dssp.showing import largest
+from schedopt.problems.dssp.to_tables import largest
 from schedopt.solvers.result import Result
 
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares

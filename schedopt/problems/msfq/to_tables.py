@@ -15,7 +15,7 @@ from schedopt.instances.msfq.answers import (
     Simulated,
     Thresholded,
 )
-from schedopt.problems.shown import Lines, ShownTable, Tables
+from schedopt.problems.summary import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 40  # classes of the table

@@ -2,7 +2,7 @@
 
 from schedopt.formats import number, percent
 from schedopt.instances.hesrpt import Allocated, Instance
-from schedopt.problems.shown import Lines, ShownTable, Tables
+from schedopt.problems.summary import Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 20  # jobs of the table: those that complete first

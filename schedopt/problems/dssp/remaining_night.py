@@ -31,7 +31,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observing import Begun, Level, left_of
+from schedopt.problems.dssp.observed_state import Begun, Level, left_of
 from schedopt.problems.dssp.reasons import moment
 
 Held = Sequence[tuple[float, float]]  # an amount, and until when it is held

@@ -32,9 +32,9 @@ WINDOW = 40  # waiting jobs of each class that the picture of a policy shows
 def jobs(queue: Instance) -> Figure:
     """Draw each class's part of the arrivals and of the load; of a log, all that it says."""
     if queue.log is not None:
-        from schedopt.problems.msfq import log_drawing
+        from schedopt.problems.msfq import log_figure
 
-        return log_drawing.log(queue)
+        return log_figure.log(queue)
     figure, axes = sheet((8, 4.5))
     at = np.arange(len(queue.classes))
     axes.bar(at - 0.2, queue.weights("mean"), 0.4, color=BLUE, label="of the jobs")
@@ -59,9 +59,9 @@ def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> 
     if all(isinstance(solution, Answer) for solution in solutions):
         return _classes(documents)
     if queue is not None and queue.log is not None:
-        from schedopt.problems.msfq import log_drawing
+        from schedopt.problems.msfq import log_figure
 
-        found = log_drawing.replays(documents, queue)
+        found = log_figure.replays(documents, queue)
         if found is not None:
             return found
     return objectives(documents, OBJECTIVE)

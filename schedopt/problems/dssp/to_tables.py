@@ -29,7 +29,7 @@ from schedopt.problems.dssp.planning import (
     unpaid,
 )
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.shown import CAUTION, Lines, ShownTable, Tables
+from schedopt.problems.summary import CAUTION, Lines, ShownTable, Tables
 from schedopt.solvers.result import Result
 
 MOST = 40  # groups of a table; of more, those with the largest shares are shown

@@ -14,7 +14,7 @@ from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.naming import pick
 from schedopt.instances.tables import Column, Row, Source, Table
-from schedopt.problems.shown import Span
+from schedopt.problems.summary import Span
 
 STATUSES = ("done", "running", "failed", "waiting")
 COLUMNS = {
