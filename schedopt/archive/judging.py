@@ -28,7 +28,7 @@ CLOSER = 1e-9  # relative margin by which a claim must improve on what is known
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """What became of a claimed improvement."""
 
     group: str
@@ -59,19 +59,19 @@ def verify(group: str, entry: Entry) -> Verdict:
             if digest(path) != told:
                 wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
         result = document(group, entry)
-        as_entry(entry, result, result_path(name).name)
+        expect_solution_of(entry, result, result_path(name).name)
         report = check(archived(group, entry), result)
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
-        wrong += _compared(entry, result, bound)
+        wrong += _differences(entry, result, bound)
     except InputError as error:
         wrong.append(str(error))
     believed = entry.status == "proven" and bound != "re-proved"
     return Verdict(group, entry.name, "believed" if believed else entry.status, bound, wrong)
 
 
-def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
+def _differences(entry: Entry, result: Document, bound: str) -> list[str]:
     """Return the fields in which an entry differs from its result."""
     told = (
         ("objective", entry.objective, result.objective),
@@ -109,7 +109,7 @@ def _other_question(entry: Entry, result: Document) -> list[str]:
     return other
 
 
-def submit(file: Path, result_file: Path, by: str) -> Judged:
+def submit(file: Path, result_file: Path, by: str) -> Judgement:
     """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
         raise InputError("a name of characters that print", found=shown(by), place="by")
@@ -118,19 +118,19 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
     instance = load(file)
     report = check(instance, result)
     if not report.whole:
-        return Judged(group, None, None, [*report.violations, *report.unjudged])
-    as_entry(entry, result, str(result_file))
+        return Judgement(group, None, None, [*report.violations, *report.unjudged])
+    expect_solution_of(entry, result, str(result_file))
     other = [*_other_question(entry, result), *report.differences]
     if other:
-        return Judged(group, None, None, [f"another question: {what}" for what in other])
-    better = _better(entry, result, report.bound)
+        return Judgement(group, None, None, [f"another question: {what}" for what in other])
+    better = _improvements(entry, result, report.bound)
     if not better:
         why = "no better than what is known, in objective or re-proved bound"
-        return Judged(group, None, None, [why])
-    joined = _joined(document(group, entry), result, better)
+        return Judgement(group, None, None, [why])
+    joined = _merge(document(group, entry), result, better)
     again = check(instance, joined)
     if not again.whole:
-        return Judged(group, None, None, [*again.violations, *again.unjudged])
+        return Judgement(group, None, None, [*again.violations, *again.unjudged])
     found = Provenance(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
     proof = ""
     if again.bound == "re-proved":
@@ -148,10 +148,10 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
         objective_by=found if "objective" in better else entry.objective_by,
         bound_by=found if "bound" in better else entry.bound_by,
     )
-    return Judged(group, improved, joined, list(better.values()))
+    return Judgement(group, improved, joined, list(better.values()))
 
 
-def as_entry(entry: Entry, result: Document, file: str) -> None:
+def expect_solution_of(entry: Entry, result: Document, file: str) -> None:
     """Raise `InputError` unless a result's solution is one of the entry's formulation."""
     if (result.formulation or "") not in ("", entry.formulation):
         expected = f"a result of formulation {entry.formulation}"
@@ -163,7 +163,7 @@ def as_entry(entry: Entry, result: Document, file: str) -> None:
         raise InputError(expected, found=f"{error.place}: {error.found}", file=file) from None
 
 
-def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Document:
+def _merge(known: Document, result: Document, better: Mapping[str, str]) -> Document:
     """Return the better solution with the better bound, and what that bound is proved from."""
     best = result if "objective" in better else known
     sure = result if "bound" in better else known
@@ -187,7 +187,7 @@ def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Doc
     )
 
 
-def _better(entry: Entry, result: Document, bound: str) -> dict[str, str]:
+def _improvements(entry: Entry, result: Document, bound: str) -> dict[str, str]:
     """Return what a result is better in, and how."""
     found = {}
     upward = entry.sense == "maximize"

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import typer
 
-from schedopt.cli.common import DOCUMENTS, FAILED, FOUND, app, print_json, say, tell, verb, writable
+from schedopt.cli.common import (
+    DOCUMENTS,
+    FAILED,
+    FOUND,
+    app,
+    print_json,
+    say,
+    show_or_print,
+    verb,
+    writable,
+)
 
 archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify, submit.",
@@ -19,10 +29,10 @@ app.add_typer(archive, name="archive")
 def list_(*, json: bool = False) -> None:
     """List the groups: how many instances are proven, and how many are open."""
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import listed
+    from schedopt.verbs.archive import list_groups
 
-    found = listed()
-    tell(found, json, listings.groups)
+    found = list_groups()
+    show_or_print(found, json, listings.groups)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive)
@@ -34,10 +44,10 @@ def show(name: str, *, json: bool = False) -> None:
     name : A group, or an instance as GROUP/NAME.
     """
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import shown
+    from schedopt.verbs.archive import describe
 
-    found = shown(name)
-    tell(found, json, listings.known)
+    found = describe(name)
+    show_or_print(found, json, listings.known)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive)
@@ -52,11 +62,11 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     """
     from schedopt.terminal import listings
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.archive import verified
+    from schedopt.verbs.archive import verify_entries
 
     with bar("entries") as progress:
-        found = list(verified(names or (), progress))
-    tell(found, json, listings.verdicts)
+        found = list(verify_entries(names or (), progress))
+    show_or_print(found, json, listings.verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 

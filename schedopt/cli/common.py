@@ -263,7 +263,7 @@ def split(pairs: Sequence[str]) -> dict[str, Any]:
     return split(pairs)
 
 
-def tell(document: T, json: bool, show: Callable[[T], None]) -> None:
+def show_or_print(document: T, json: bool, show: Callable[[T], None]) -> None:
     """Print a document as JSON or for people."""
     (print_json if json else show)(document)
 
@@ -276,7 +276,7 @@ def deliver(document: object, json: bool, output: Path | None, show: Callable[[]
         if output is not None:
             dump(document, output, indent=1)
     finally:  # what was found is told, whatever becomes of the file
-        tell(document, json, lambda _: show())
+        show_or_print(document, json, lambda _: show())
 
 
 def write_instance(instance: AnyInstance, output: Path | None) -> None:
@@ -316,7 +316,7 @@ def writable(output: Path | None, endings: Sequence[str], read: Iterable[str | P
     keep(read, output)
 
 
-def named_in(options: Mapping[str, object]) -> list[str]:
+def files_in(options: Mapping[str, object]) -> list[str]:
     """Return the options' texts, any of which may name a file that is read."""
     return [value for value in options.values() if isinstance(value, str)]
 

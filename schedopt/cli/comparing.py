@@ -13,7 +13,7 @@ from schedopt.cli.common import (
     FOUND,
     INTERRUPTED,
     NOTHING,
-    named_in,
+    files_in,
     print_json,
     say,
     verb,
@@ -80,9 +80,9 @@ def bench(
         raise InputError("instance files, folders of them, or --generate")
     files = given.pop("constraints")
     read = [*paths, *files, *(instance_files(paths) if paths else [])]
-    read += map(Path, named_in(given["options"]))
+    read += map(Path, files_in(given["options"]))
     writable(output, FORMATS, read)
-    delivering.drawn(report, read if output is None else [*read, output])
+    delivering.expect_drawable(report, read if output is None else [*read, output])
     given["constraints"] = [rule for file in files for rule in constraints_of_any(file)]
     given["policies"] = _policies(policy)
     given["seeds"] = [one for text in seed or ("0",) for one in seeds_of(text)]
@@ -106,7 +106,7 @@ def bench(
     finally:  # the report is made even if nobody reads the output
         _say_some(failures, MOST_FAILURES)
         if report is not None:
-            delivering.page_of_bench(report, rows, failures, pictures)
+            delivering.write_bench_page(report, rows, failures, pictures)
     if str(output).endswith(".parquet"):
         say(f"{output}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
@@ -250,9 +250,9 @@ def whatif(
     from schedopt.terminal.progress import bar
 
     files = given.pop("constraints")
-    writable(output, FORMATS, [file, *files, *named_in(given["options"])])
+    writable(output, FORMATS, [file, *files, *files_in(given["options"])])
     instance = load(file)
-    given["constraints"] = delivering.declared(files, instance)
+    given["constraints"] = delivering.rules_for(files, instance)
     try:
         with bar("combinations") as progress:
             rows = varying.whatif(instance, vary, **given, output=output, progress=progress)

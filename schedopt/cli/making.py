@@ -10,11 +10,11 @@ from schedopt.cli.common import (
     DOCUMENTS,
     FAILED,
     FOUND,
+    files_in,
     folder,
-    named_in,
     print_json,
     say,
-    tell,
+    show_or_print,
     verb,
     writable,
     write_instance,
@@ -111,7 +111,7 @@ def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> N
     files : A table of jobs (.csv, .xlsx, .parquet), workflows, or a log.
     name : The instance's name.
     """
-    writable(output, DOCUMENTS, [*files, *named_in(given["options"])])
+    writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
     write_instance(converting.convert(files, **given, tell=say), output)
 
 
@@ -162,7 +162,7 @@ def reproduce(
     from schedopt.terminal import listings
 
     if not names and not quick and output is None:
-        tell(reproducing.recorded(), json, listings.ledger)
+        show_or_print(reproducing.recorded(), json, listings.ledger)
         raise typer.Exit(FOUND)
     if names == ["all"]:
         names = None
@@ -173,7 +173,7 @@ def reproduce(
     with suppress(KeyboardInterrupt):
         reproducing.reproduce(names or (), quick=quick, output=output, **told)
     with finishing():
-        tell(found, json, listings.reproductions)
+        show_or_print(found, json, listings.reproductions)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
     raise typer.Exit(FOUND if held else FAILED)
 
@@ -191,7 +191,7 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
 
     wanted = None if section is None else [pick(section, contents.SECTIONS, "a section")]
     sections = contents.sections(wanted)
-    tell(sections, json, listings.overview if wanted is None else listings.contents)
+    show_or_print(sections, json, listings.overview if wanted is None else listings.contents)
 
 
 @verb("schedopt explain fair-share")
@@ -209,7 +209,7 @@ def explain(name: str, *, json: bool = False) -> None:
     if json and len(entries) == 1:
         print_json(entries[0])
     else:
-        tell(entries, json, listings.explained)
+        show_or_print(entries, json, listings.explained)
 
 
 @verb("schedopt doctor")
@@ -225,5 +225,5 @@ def doctor(*, warm: bool = False, json: bool = False) -> None:
 
     with progress.bar("runs") as advance:
         findings = run(warm=warm, progress=advance)
-    tell(findings, json, listings.doctor)
+    show_or_print(findings, json, listings.doctor)
     raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)

@@ -11,7 +11,7 @@ from schedopt.cli.common import (
     FAILED,
     INTERRUPTED,
     deliver,
-    named_in,
+    files_in,
     print_json,
     say,
     status,
@@ -62,25 +62,27 @@ def solve(
     from schedopt.verbs.model_files import ENDINGS as MODELS
     from schedopt.verbs.model_files import write as write_model
 
-    read = [file, *given["constraints"], *named_in(given["options"])]
-    delivering.ready(output, read, template)
-    delivering.drawn(report, read)
+    read = [file, *given["constraints"], *files_in(given["options"])]
+    delivering.expect_result_file(output, read, template)
+    delivering.expect_drawable(report, read)
     writable(write, MODELS, read)
     instance = load(file)
-    delivering.suits(instance, output)
+    delivering.expect_plans(instance, output)
     if write:
         asked = ("formulation", "constraints", "options")
         write_model(instance, write, **{name: given[name] for name in asked})
         say(f"wrote {write}: the model, for any solver")
-    questions = delivering.asked(instance, vary, report, given)
+    questions = delivering.plan_curves(instance, vary, report, given)
     with live(file.name, limited=given["time_limit"] is not None) as watch:
         further = ticking("further solves")
         result = optimizing.solve(instance, **given, watch=watch, progress=further)
     with finishing():
-        delivering.result(instance, result, json, output, lambda: show(instance, result), template)
+        delivering.write_result(
+            instance, result, json, output, lambda: show(instance, result), template
+        )
     if stopped():
         raise typer.Exit(INTERRUPTED)
-    delivering.page(instance, result, report, delivering.varied(questions))
+    delivering.write_page(instance, result, report, delivering.solve_curves(questions))
     raise typer.Exit(status(result))
 
 
@@ -112,10 +114,10 @@ def evaluate(
     from schedopt.terminal.progress import bar
     from schedopt.terminal.results import results as show
 
-    read = [file, *given["constraints"], *named_in(given["options"])]
-    delivering.ready(output, read, template)
+    read = [file, *given["constraints"], *files_in(given["options"])]
+    delivering.expect_result_file(output, read, template)
     instance = load(file)
-    delivering.suits(instance, output)
+    delivering.expect_plans(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
@@ -134,7 +136,7 @@ def evaluate(
 
     with finishing():
         if len(names) == 1:
-            delivering.result(instance, results[0], json, output, shown, template)
+            delivering.write_result(instance, results[0], json, output, shown, template)
         else:
             deliver([result.written() for result in results], json, output, shown)
     for result in results:
@@ -180,10 +182,15 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     strict : Fail where it answers another question than the file, or does not say which.
     """
     from schedopt.instances.files import load
-    from schedopt.verbs.check import answered, differences, outcome, reports
+    from schedopt.verbs.check import (
+        check_file,
+        question_differences,
+        question_in_words,
+        verdict_in_words,
+    )
 
     wrong = False
-    for document, report in reports(load(file), result):
+    for document, report in check_file(load(file), result):
         who = document.policy or document.formulation or "result"
         for violation in report.violations:
             print(printable(f"{who}: {violation}"))
@@ -191,10 +198,10 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
             say(f"{who}: not checked: {what}")
         for what in report.unjudged:
             print(printable(f"{who}: not judged: {what}"))
-        print(printable(f"{who}: {answered(document, report)}"))
-        another = strict and bool(differences(report) or not report.asked)
+        print(printable(f"{who}: {question_in_words(document, report)}"))
+        another = strict and bool(question_differences(report) or not report.asked)
         if report.whole and not another:
-            print(printable(f"{who}: {outcome(document, report)}"))
+            print(printable(f"{who}: {verdict_in_words(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)
 
@@ -239,15 +246,15 @@ def replan(
 
     rules, options = given.pop("constraints"), given["options"]
     read = [plan, *(one for one in (state, instance) if one), *rules]
-    delivering.ready(output, [*read, *named_in(options)], template)
+    delivering.expect_result_file(output, [*read, *files_in(options)], template)
     writable(rest, DOCUMENTS, read)
     night = replanning.instance_of(plan, None if instance is None else load(instance))
-    given["constraints"] = delivering.declared(rules, night)
+    given["constraints"] = delivering.rules_for(rules, night)
     made = replanning.replan(plan, at=at, state=state, instance=night, **given)
     with finishing():
         if rest is not None:
             dump(made.rest, rest)
-        delivering.replanned(made, json, output, template, lambda: show(made))
+        delivering.write_replanned(made, json, output, template, lambda: show(made))
     if stopped():
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(status(made.result))
@@ -327,7 +334,7 @@ def start_times(
     from schedopt.terminal.results import ROWS
 
     writable(output, (".csv",))
-    delivering.ready(output, [file])
+    delivering.expect_result_file(output, [file])
     queue: Any = load(file)
     told = predicting.start_times(queue, at, policy, waiting=waiting, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]

@@ -19,7 +19,7 @@ from schedopt.sweep.measure import solutions
 from schedopt.sweep.plan import ProblemPlan, Sweep
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import from_label
-from schedopt.verbs.bench import task_of
+from schedopt.verbs.bench import plan_task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +84,7 @@ def drawn(
     """Return an instance's pictures: the reference, then each policy, the best first."""
     ordered = order(rows)
     try:
-        task = task_of(from_label(ordered[0].file), sweep, of)
+        task = plan_task(from_label(ordered[0].file), sweep, of)
         known = {run.key for run in task.runs}
         if not all(row.key in known for row in ordered):
             return [Picture("", note="not drawn: the file has changed since")]

@@ -208,7 +208,7 @@ def _solved(question: Question, task: Task) -> Result:
         options=question.options,
         many=True,
     )
-    return uninterrupted(result)
+    return expect_whole(result)
 
 
 def _key(question: Question) -> str:
@@ -267,10 +267,10 @@ def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstanc
         seed=run.seed,
         constraints=task.constraints,
     )
-    return uninterrupted(found)
+    return expect_whole(found)
 
 
-def uninterrupted(result: Result) -> Result:
+def expect_whole(result: Result) -> Result:
     """Return a result that was found in full: others are left for when the sweep goes on."""
     if stopped() or result.termination == "interrupted":
         raise KeyboardInterrupt

@@ -243,11 +243,11 @@ def from_label(label: str) -> Source:
     """Return the source that a row's ``file`` names: a file or a generated instance."""
     if "/" not in label or "," not in label or Path(label).exists():
         return FileSource(Path(label))
-    (source,) = from_text(label)
+    (source,) = parse_generated(label)
     return source
 
 
-def from_text(text: str) -> list[GeneratedSource]:
+def parse_generated(text: str) -> list[GeneratedSource]:
     """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")

@@ -22,7 +22,7 @@ from schedopt.instances.files import encode, parse
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems import problem_of
 from schedopt.sweep.journal import LINES, read_lines
-from schedopt.sweep.measure import Begin, Task, uninterrupted
+from schedopt.sweep.measure import Begin, Task, expect_whole
 from schedopt.sweep.sources import Source
 from schedopt.verbs.constraints import rules_from
 from schedopt.verbs.solve import solve
@@ -96,7 +96,7 @@ class Variant(Task):
         """Solve the combination, and add its row to those given."""
         instance, rules, options = self.source.read()
         how = {**self.how, "options": {**self.how.get("options", {}), **options}}
-        result = uninterrupted(solve(instance, constraints=rules, **how))
+        result = expect_whole(solve(instance, constraints=rules, **how))
         document = result.document()
         row = Variation(
             **{name: getattr(document, name) for name in SAME},

@@ -16,19 +16,19 @@ from schedopt.policies import from_file
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
 from schedopt.sweep.measure import Task
-from schedopt.sweep.plan import ProblemPlan, Sweep, Told, problem_plans, runs
+from schedopt.sweep.plan import ProblemPlan, SourceFacts, Sweep, problem_plans, runs
 from schedopt.sweep.pool import Group, computed, leave_if_begun_by_ourselves
 from schedopt.sweep.rows import FORMATS, read_rows, table
 from schedopt.sweep.sources import (
     Contents,
     FileSource,
     Source,
-    from_text,
     in_memory,
     instance_files,
+    parse_generated,
     replicated,
 )
-from schedopt.verbs.evaluate import told_apart
+from schedopt.verbs.evaluate import expect_separate_files
 
 Progress = Callable[[int, int], None]
 
@@ -116,7 +116,7 @@ def bench(
     BenchError
         If single instances cannot be used, when all the others are done.
     """
-    _refuse(jobs, seeds, {"time limit": time_limit, "grace": grace})
+    _expect_numbers(jobs, seeds, {"time limit": time_limit, "grace": grace})
     if output is not None and Path(output).suffix.lower() not in FORMATS:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", file=str(output))
     if jobs > 1 or grace is not None:
@@ -133,19 +133,19 @@ def bench(
         certificate=certificate,
         policy_files=files_of_policies,
     )
-    texts = ([one] if isinstance(one, Source) else from_text(one) for one in generated)
+    texts = ([one] if isinstance(one, Source) else parse_generated(one) for one in generated)
     made = [source for sources in texts for source in sources]
-    files, in_memory = _sources(paths, bool(made))
+    files, in_memory = _read_sources(paths, bool(made))
     if output is not None:
         keep((source.path for source in files), output)
-    plan, failures = _planned([*files, *in_memory, *made], sweep)
+    plan, failures = _plan_tasks([*files, *in_memory, *made], sweep)
     keys = [run.key for task in plan for run in task.runs]
     rows = Journal(output, keys, read_rows, table)
-    todo = [left for task in plan if (left := _left(task, rows)).runs]
+    todo = [left for task in plan if (left := _without_done(task, rows)).runs]
     try:
         with stoppable():
             outcomes = computed(todo, jobs, grace, cluster)
-            for task, why in filled(rows, outcomes, len(plan) - len(todo), len(plan), progress):
+            for task, why in keep_rows(rows, outcomes, len(plan) - len(todo), len(plan), progress):
                 failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
         with finishing():
@@ -156,7 +156,7 @@ def bench(
     return finished
 
 
-def _sources(
+def _read_sources(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
 ) -> tuple[list[FileSource], list[Contents]]:
     """Return the files among what is given, and the instances in memory."""
@@ -167,7 +167,7 @@ def _sources(
     return [FileSource(path) for path in instance_files(there)] if some else [], held
 
 
-def filled(
+def keep_rows(
     rows: Journal,
     outcomes: Generator[Group],
     done: int,
@@ -184,7 +184,7 @@ def filled(
             yield from ((task, outcome.why) for task, outcome in group if outcome.why)
 
 
-def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
+def _expect_numbers(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
     if jobs < 1 or not seeds:
         raise InputError("one process and one seed at the least", place="jobs or seeds")
     if jobs > most_at_once():
@@ -194,8 +194,8 @@ def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-def task_of(
-    source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
+def plan_task(
+    source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: SourceFacts | None = None
 ) -> Task:
     """Return what a sweep does with one instance; it is read if what it tells is not given."""
     problem, digest, beside = told or source.about()
@@ -217,14 +217,14 @@ def task_of(
     )
 
 
-def _left(task: Task, rows: Journal) -> Task:
+def _without_done(task: Task, rows: Journal) -> Task:
     return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
 
 
-def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
+def _plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
     """Return a task for each instance, and a line for each file that is no instance."""
     failures: list[str] = []
-    usable: list[tuple[Source, Told, Sweep]] = []
+    usable: list[tuple[Source, SourceFacts, Sweep]] = []
     for source, seeds in replicated(sources, sweep.seeds):
         try:
             usable.append((source, source.about(), replace(sweep, seeds=seeds)))
@@ -235,5 +235,5 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
     for problem, mine in of.items():
         count = counts[problem]
         for setting in mine.settings:
-            told_apart(mine.policies, setting, count)
-    return [task_of(source, mine, of, told) for source, told, mine in usable], failures
+            expect_separate_files(mine.policies, setting, count)
+    return [plan_task(source, mine, of, told) for source, told, mine in usable], failures

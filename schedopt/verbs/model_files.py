@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Options
-from schedopt.verbs.constraints import Given, given
-from schedopt.verbs.solve import modelled
+from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.solve import build_formulation
 
 if TYPE_CHECKING:
     from schedopt.verbs.solve import What
@@ -24,7 +24,7 @@ def write(
     path: str | Path,
     *,
     formulation: str | None = None,
-    constraints: Given = (),
+    constraints: Rules = (),
     options: Options | None = None,
 ) -> None:
     """Write a formulation whose model is Pyomo's as an LP or an MPS file.
@@ -56,11 +56,11 @@ def write(
     if ending not in ENDINGS:
         expected = f"a name ending in {', '.join(ENDINGS)}"
         raise InputError(expected, found=repr(path.name), file=str(path))
-    model = modelled(what, formulation, options)
+    model = build_formulation(what, formulation, options)
     if model.engine != "pyomo":
         expected = "a linear formulation, which LP and MPS files can hold"
         raise InputError(expected, found=f"{model.name}, in {model.engine}", place="--write")
-    model.add(*given(constraints, model.problem, model.instance))
+    model.add(*read_rules(constraints, model.problem, model.instance))
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
             made = Path(folder) / f"model{ending}"

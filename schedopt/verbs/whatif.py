@@ -29,7 +29,7 @@ from schedopt.sweep.variations import (
     read,
     table,
 )
-from schedopt.verbs.bench import filled
+from schedopt.verbs.bench import keep_rows
 
 
 def whatif(
@@ -95,11 +95,11 @@ def whatif(
         "seed": seed,
         "options": dict(options or {}),
     }
-    asked = questions(what, vary, unit=unit, constraints=constraints, how=how)
-    return solved(asked, jobs, None if output is None else Path(output), progress)
+    asked = variants_of(what, vary, unit=unit, constraints=constraints, how=how)
+    return solve_variants(asked, jobs, None if output is None else Path(output), progress)
 
 
-def questions(
+def variants_of(
     what: AnyInstance | str | Path,
     vary: Sequence[str],
     *,
@@ -128,7 +128,7 @@ def questions(
     return asked
 
 
-def solved(
+def solve_variants(
     variants: Sequence[Variant],
     jobs: int = 1,
     output: Path | None = None,
@@ -147,9 +147,9 @@ def solved(
 
     outcomes = computed(left, min(jobs, max(1, len(left))))
     try:
-        with stoppable(), closing(filled(rows, outcomes, kept, total, advance)) as failures:
+        with stoppable(), closing(keep_rows(rows, outcomes, kept, total, advance)) as failures:
             for _, why in failures:
-                raise SaidError(why)
+                raise FinishedMessageError(why)
     finally:
         with finishing():
             found: list[Variation] = rows.finish()
@@ -158,7 +158,7 @@ def solved(
     return found
 
 
-class SaidError(InputError):
+class FinishedMessageError(InputError):
     """An error with a finished message."""
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode
 from schedopt.sweep.rows import read_rows
-from schedopt.sweep.sources import from_text, generated, seeds_of
+from schedopt.sweep.sources import generated, parse_generated, seeds_of
 from schedopt.sweep.variations import Vary, combinations
 from schedopt.verbs.bench import bench
 from schedopt.verbs.generate import generate
@@ -74,7 +74,7 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
     labels = list(dict.fromkeys(row.file for row in rows))[2:]
     assert labels == [f"dssp/uncorrelated,seed={seed},jobs=30" for seed in (4, 7)]
     for label in labels:  # what a row says is enough to make its instance anew
-        (source,) = from_text(label)
+        (source,) = parse_generated(label)
         options = {"jobs": 30}
         again = generate("dssp", "uncorrelated", seed=source.seed, options=options)
         assert encode(source.load()) == encode(again)
@@ -155,7 +155,7 @@ def test_flags_that_make_no_sense_are_refused(words: str) -> None:
 def test_seeds_may_be_ranges_and_instances_may_be_told_in_text() -> None:
     text = "dssp/uncorrelated,seeds=1-3,jobs=20"
     rows = bench(generated=[text], policies=["greedy"])
-    assert [row.file for row in rows] == [one.label for one in from_text(text)]
+    assert [row.file for row in rows] == [one.label for one in parse_generated(text)]
     words = ("bench", "example:small", "--policy", "msf", "--option", "arrivals=2000", "--json")
     told = run(*words, "--seed", "1-2", "--seed", 5).stdout.splitlines()
     assert [json.loads(line)["seed"] for line in told] == [1, 2, 5]
