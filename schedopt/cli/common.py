@@ -50,7 +50,7 @@ SHARED = {
 }
 """Help for parameters that several verbs share."""
 
-KINDS: Mapping[str, Any] = {
+KINDS: Mapping[str, object] = {
     "bool": bool,
     "int": int,
     "int | None": int | None,
@@ -61,7 +61,7 @@ KINDS: Mapping[str, Any] = {
 }
 """Annotations of parameters that are flags as they are."""
 
-SEVERAL: Mapping[str, tuple[str, Any]] = {
+SEVERAL: Mapping[str, tuple[str, object]] = {
     "options": ("option", list[str] | None),
     "constraints": ("constraints", list[Path] | None),
     "policy_files": ("policy_file", list[Path] | None),
@@ -97,7 +97,7 @@ app = typer.Typer(
 
 def verb(
     example: str,
-    like: Callable[..., Any] | None = None,
+    like: Callable[..., object] | None = None,
     *,
     of: typer.Typer = app,
     name: str | None = None,
@@ -163,7 +163,7 @@ def verb(
 REPEATED = {flag: parameter for parameter, (flag, _) in SEVERAL.items()}
 
 
-def _said_of(function: Callable[..., Any] | None) -> dict[str, str]:
+def _said_of(function: Callable[..., object] | None) -> dict[str, str]:
     """Return the first sentence that a function's docstring has on each parameter."""
     text = inspect.cleandoc(function.__doc__ or "") if function else ""
     return {
@@ -173,7 +173,7 @@ def _said_of(function: Callable[..., Any] | None) -> dict[str, str]:
     }
 
 
-def _flags_of(function: Callable[..., Any] | None) -> Iterator[inspect.Parameter]:
+def _flags_of(function: Callable[..., object] | None) -> Iterator[inspect.Parameter]:
     """Yield a function's parameters that are flags, as a command line takes them."""
     for p in inspect.signature(function).parameters.values() if function else ():
         kind = p.annotation.__name__ if isinstance(p.annotation, type) else str(p.annotation)
@@ -186,7 +186,7 @@ def _flags_of(function: Callable[..., Any] | None) -> Iterator[inspect.Parameter
             yield p.replace(annotation=KINDS[kind])
 
 
-def _info(parameter: inspect.Parameter, words: str, more: str) -> Any:
+def _info(parameter: inspect.Parameter, words: str, more: str) -> object:
     """Return what typer is told of a parameter."""
     name, hint = parameter.name, parameter.annotation
     how: dict[str, Any] = {"help": words}
@@ -203,7 +203,7 @@ def _info(parameter: inspect.Parameter, words: str, more: str) -> Any:
     return typer.Option(*([f"--{name.rstrip('_')}"] if named else []), **how)
 
 
-NUMBERS: dict[Any, tuple[type, str]] = {
+NUMBERS: dict[object, tuple[type, str]] = {
     int: (int, "a whole number"),
     int | None: (int, "a whole number"),
     float: (float, "a number such as 0.05"),
@@ -211,7 +211,7 @@ NUMBERS: dict[Any, tuple[type, str]] = {
 """How flags of a kind are read, and what they expect."""
 
 
-def _number(kind: type, words: str, more: str, text: str) -> Any:
+def _number(kind: type, words: str, more: str, text: str) -> object:
     """Read a number."""
     try:
         return kind(text)

@@ -147,7 +147,7 @@ def read_lines(path: Path, kind: type[T], what: str, *, cut: bool) -> list[T]:
     return rows
 
 
-def rows_of(records: Iterable[Any], kind: type[T], what: str, path: Path) -> list[T]:
+def rows_of(records: Iterable[object], kind: type[T], what: str, path: Path) -> list[T]:
     """Return rows, each given as a line of JSON or as a mapping."""
     rows = []
     for number, record in enumerate(records, start=1):

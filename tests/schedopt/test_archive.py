@@ -17,14 +17,20 @@ import schedopt
 from schedopt.archive import judging
 from schedopt.archive.entries import Entry, digest, group
 from schedopt.instances import archived
-from schedopt.verbs.archive import chosen, listed, ranked, shown, verified
+from schedopt.verbs.archive import (
+    describe,
+    list_groups,
+    open_entries,
+    select_entries,
+    verify_entries,
+)
 
 QUICK = "epoch-planted-8x2"
 Edit = Callable[[Any], Any]
 
 
 def test_it_holds_what_it_promises() -> None:
-    found = chosen()
+    found = select_entries()
     status = Counter(entry.status for _, entry in found)
     assert status["proven"] >= 150
     assert status["open"] >= 20
@@ -35,16 +41,16 @@ def test_it_holds_what_it_promises() -> None:
         assert entry.objective_by.date
         assert entry.objective_by.by
         assert entry.made
-    assert {entry["group"] for entry in listed()} == set(archived.groups())
+    assert {entry["group"] for entry in list_groups()} == set(archived.groups())
     assert all(group(name).licence for name in archived.groups())
-    assert [entry.gap for _, entry in ranked()] == sorted(
-        (entry.gap or 0 for _, entry in ranked()), reverse=True
+    assert [entry.gap for _, entry in open_entries()] == sorted(
+        (entry.gap or 0 for _, entry in open_entries()), reverse=True
     )
 
 
 @pytest.mark.parametrize("group", archived.groups())
 def test_the_first_of_each_group_is_re_proved(group: str) -> None:
-    (verdict,) = verified([f"{group}/{shown(group)['entries'][0]['name']}"])
+    (verdict,) = verify_entries([f"{group}/{describe(group)['entries'][0]['name']}"])
     assert not verdict.wrong, verdict.wrong
     assert verdict.bound
 
@@ -135,7 +141,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
     assert (entry["status"], entry["certificate"] != "") == ("proven", True)
     relined(copied, lambda _: entry)
     shutil.copy(kept, result)
-    assert not any(verdict.wrong for verdict in verified())
+    assert not any(verdict.wrong for verdict in verify_entries())
     rewritten(result, better_bound)
     done = run("archive", "submit", path, result, status=1)
     assert (done.stdout, "objective" in done.stderr) == ("", True)
@@ -143,7 +149,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
 
 def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
     rows = schedopt.bench(f"archive:{QUICK}", policies=["heuristic-epoch"], time_limit=0.0)
-    known = {entry.name: entry for _, entry in chosen([QUICK])}
+    known = {entry.name: entry for _, entry in select_entries([QUICK])}
     assert len(rows) == len(known)
     for row in rows:
         entry: Entry = known[row.instance]
