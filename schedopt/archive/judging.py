@@ -1,6 +1,6 @@
 """Verify entries without a solver, and judge claimed improvements."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
