@@ -19,6 +19,7 @@ from schedopt.cli.common import (
     writable,
 )
 from schedopt.instances.errors import InputError, placed, printable
+from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing, stopped
 from schedopt.verbs import evaluate as evaluating
 from schedopt.verbs import ready as choosing
@@ -148,7 +149,7 @@ def evaluate(
 
 
 def _explain_start(
-    instance: Any, job: str, names: list[str], own: Any, json: bool, output: Path | None
+    instance: AnyInstance, job: str, names: list[str], own: Any, json: bool, output: Path | None
 ) -> None:
     """Tell why a job of a log started no earlier."""
     from schedopt.problems import problem_of
@@ -335,7 +336,7 @@ def start_times(
 
     writable(output, (".csv",))
     delivering.expect_result_file(output, [file])
-    queue: Any = load(file)
+    queue = load(file)
     told = predicting.start_times(queue, at, policy, waiting=waiting, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:

@@ -75,7 +75,7 @@ class VariedSource(Source):
 
     label: str
     document: Mapping[str, Any]
-    rules: tuple[Any, ...]
+    rules: tuple[object, ...]
     values: Mapping[str, Value]
 
     def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
@@ -227,7 +227,7 @@ def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
 
 
 def changed(
-    document: Mapping[str, Any], rules: Sequence[Any], values: Mapping[str, Value]
+    document: Mapping[str, Any], rules: Sequence[object], values: Mapping[str, Value]
 ) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
     """Return an instance's document, further rules and options with values at their places."""
     own: dict[str, Any] = msgspec.json.decode(to_json(document))
