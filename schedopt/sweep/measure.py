@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
@@ -241,22 +241,6 @@ def _blank(task: Task, run: PlannedRun, instance: AnyInstance, reference: Result
         key=run.key,
         options=dict(run.options),
     )
-
-
-def solutions(task: Task) -> Iterator[tuple[PlannedRun, AnyInstance, Result, Result]]:
-    """Yield each run with its instance, result and reference; who raises has no solution."""
-    for policies in task.policy_files:
-        load(policies)
-    instance = task.source.load()
-    references = _References(instance, task)
-    for i, run in enumerate(task.runs):
-        policy = references.record.policy(run.policy, task.constraints)
-        reference = references.find(i, policy)
-        try:
-            found = _evaluated(task, run, policy, instance)
-        except Exception as error:  # noqa: BLE001  a policy that raises costs its own run alone
-            found = references.none("error", one_line(error))
-        yield run, instance, found, reference
 
 
 def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:

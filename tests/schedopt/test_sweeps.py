@@ -37,7 +37,7 @@ def sweep(home: Path) -> dict[str, Any]:
     return {
         "paths": [home / "nights", home / "epochs"],
         "generated": generated("dssp", "uncorrelated", seeds=[4, 7], options={"jobs": 30}),
-        "policies": {"dssp": ["greedy", "core", "random"], "epoch": ["dp"]},
+        "policies": {"dssp": ["greedy", "core", "random"], "epoch": ["paper-search"]},
         "options": {"fill": [0.8, 1.0]},
         "seeds": (1, 2),
     }
@@ -46,7 +46,7 @@ def sweep(home: Path) -> dict[str, Any]:
 def test_flags_and_python_say_the_same(home: Path) -> None:
     flags = ["--generate=dssp/uncorrelated,seed=4,jobs=30"]
     flags += ["--generate=dssp/uncorrelated,seeds=7-7,jobs=30", "--seed=1", "--seed=2"]
-    flags += ["--policy=dssp=greedy,core", "--policy=epoch=dp", "--policy=dssp=random"]
+    flags += ["--policy=dssp=greedy,core", "--policy=epoch=paper-search", "--policy=dssp=random"]
     rows = []
     for fill, output in ((0.8, home / "low.jsonl"), (1.0, home / "high.csv")):
         words = [*flags, "--option", f"fill={fill}", "--output", output]
@@ -85,7 +85,10 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
     [
         ({"policies": ["greedy", "dpp"]}, "a policy of dssp or epoch"),
         ({"policies": ["greedy", "core"]}, "a policy of epoch"),
-        ({"policies": {"dssp": ["dp"]}}, "found 'dp'; expected a policy of dssp"),
+        (
+            {"policies": {"dssp": ["paper-search"]}},
+            "found 'paper-search'; expected a policy of dssp",
+        ),
         ({"policies": {"msfq": ["fcsf"]}}, "did you mean 'fcfs'"),
         ({"policies": {"dsp": ["greedy"]}}, "a problem"),
         ({"options": {"fil": 0.5}}, "did you mean 'fill'"),
@@ -107,9 +110,9 @@ def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object],
 
 
 def test_policies_of_a_problem_that_is_not_there_are_passed_over() -> None:
-    policies = {"dssp": ["greedy"], "epoch": ["dp"], "msfq": ["fcfs"]}
+    policies = {"dssp": ["greedy"], "epoch": ["paper-search"], "msfq": ["fcfs"]}
     rows = bench(generated=generated("epoch", seeds=[1]), policies=policies)
-    assert [row.policy for row in rows] == ["dp"]
+    assert [row.policy for row in rows] == ["paper-search"]
     mixed = [*generated("epoch", seeds=[1]), *generated("dssp", "uncorrelated", seeds=[1])]
     rows = bench(generated=mixed, policies={"dssp": ["greedy"]})
     assert {row.problem for row in rows if row.policy != "greedy"} == {"epoch"}
