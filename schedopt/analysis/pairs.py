@@ -72,7 +72,7 @@ def compare_contenders(
 
 
 def against(rows: Iterable[Row], a: str) -> list[Pair]:
-    """Compare one contender with every other, for each problem, as `paired` does."""
+    """Compare one contender with every other, for each problem, as `compare_contenders` does."""
     rows = list(rows)
     return [
         pair

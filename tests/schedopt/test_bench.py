@@ -304,9 +304,9 @@ def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: P
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
     again = schedopt.bench(made[0], policies=["greedy"])
     assert again[0].objective == rows[0].objective
-    (pair,) = paired(rows, "core", "greedy")
+    (pair,) = compare_contenders(rows, "core", "greedy")
     assert (pair.instances, pair.worse) == (2, 0)
-    assert paired(read_rows(tmp_path / "rows.jsonl"), "core", "greedy") == [pair]
+    assert compare_contenders(read_rows(tmp_path / "rows.jsonl"), "core", "greedy") == [pair]
     with pytest.raises(InputError, match="a name of its own"):
         schedopt.bench([made[0], made[0]], policies=["greedy"])
 
