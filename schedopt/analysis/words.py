@@ -49,10 +49,6 @@ def _leaders(own: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
         yield f"Next is {following[0].contender}: {_loss(following[0], rows)}."
 
 
-def _same_standing(one: Standing, other: Standing) -> bool:
-    return (one.scored, one.mean, one.wins) == (other.scored, other.mean, other.wins)
-
-
 def _loss(of: Standing, rows: Sequence[Row]) -> str:
     """Say how much of the reference is lost on average and at worst."""
     mean = of.mean or 0.0

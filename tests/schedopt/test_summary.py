@@ -1,18 +1,17 @@
 """Summaries, profiles, pairs and changes: beside calculations small enough to do by hand."""
 
-import itertools
 import json
 import statistics
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from builders.cli import refused, run
 from builders.refusals import refusal
 from builders.reports import row as plain_row
 
+from schedopt.analysis.averages import interval
 from schedopt.analysis.contenders import contenders
 from schedopt.analysis.pairs import compare_contenders
 from schedopt.analysis.profiles import profiles
@@ -88,21 +87,16 @@ def test_nothing_at_all_against_something_is_infinitely_worse() -> None:
     assert a.at(1e300) == 0.5
 
 
-def test_a_pair_and_its_interval_beside_all_resamples_there_are() -> None:
-    a, b = [90.0, 80.0, 100.0, 60.0], [100.0, 80.0, 50.0, 40.0]
-    rows = [row(f"i{i}", "a", v) for i, v in enumerate(a)]
-    rows += [row(f"i{i}", "b", v) for i, v in enumerate(b)]
-    (pair,) = compare_contenders(rows, "a", "b", level=0.8, resamples=200_000)
+def test_a_pair_says_who_is_ahead_and_by_how_much() -> None:
+    rows = [row(f"i{i}", "a", v) for i, v in enumerate((90.0, 80.0, 100.0, 60.0))]
+    rows += [row(f"i{i}", "b", v) for i, v in enumerate((100.0, 80.0, 50.0, 40.0))]
+    (pair,), (other,) = (compare_contenders(rows, *names) for names in ("ab", "ba"))
     gains = [-0.1, 0.0, 0.5, 1 / 3]
     assert (pair.instances, pair.better, pair.same, pair.worse) == (4, 2, 1, 1)
     assert pair.mean == pytest.approx(statistics.mean(gains))
     assert pair.median == pytest.approx(statistics.median(gains))
-    means = [statistics.mean(picked) for picked in itertools.product(gains, repeat=4)]
-    low, high = np.quantile(means, [0.1, 0.9])
-    assert (pair.low, pair.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
-    (other,) = compare_contenders(rows, "b", "a", level=0.8)
+    assert (pair.low, pair.high) == interval([(gain,) for gain in gains])
     assert (other.better, other.worse, other.mean) == (1, 2, pytest.approx(-pair.mean))
-    assert compare_contenders(rows, "a", "b") == compare_contenders(rows, "a", "b")
 
 
 def test_a_pair_needs_instances_on_which_both_count() -> None:
