@@ -13,8 +13,6 @@ MOST_JOBS = 60
 """Most jobs for which sets are bit masks."""
 MOST_SETS = 1 << 18
 """Most sets of last jobs for which diagrams are built."""
-MANY = 15
-"""Jobs from which on bounds by rents leave a small gap."""
 
 
 def shortest_first(instance: Instance, rules: Rules) -> bool:

@@ -1,12 +1,13 @@
 """An engine's attempt at an allocation: the best so far, the bound, and who gave them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from math import inf
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
 import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import Timeline
 from schedopt.instances.extras import installed, missing
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
@@ -25,18 +26,12 @@ from schedopt.solvers.running import Run, make_result
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
-BUILDING = 2e-4
-"""Seconds to build a program with arrivals, per pair of jobs."""
 BEYOND = 0.7
 """Seconds beyond the limit that writing a solution may take."""
 MOST_PROGRAMS = 2_000
 """Most orders whose programs are solved; the remaining gap is then reported."""
 NEAR = 1e-7
 """Programs whose bound is this near to the incumbent are not solved."""
-Timeline: TypeAlias = tuple[Sequence[int], Mapping[str, int]]
-"""A completion order, last job first, and how many complete before each arrival."""
-Leaf: TypeAlias = tuple[float, Timeline]
-"""A bound on a timeline, and the timeline."""
 
 
 class Search(Protocol):
@@ -44,11 +39,7 @@ class Search(Protocol):
 
     name: str
     value: float
-
-    @property
-    def bound(self) -> float:
-        """A bound that holds by now."""
-        ...
+    bound: float
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
@@ -89,10 +80,6 @@ class Attempt:
         """Tell whether no more than the reserved time is left."""
         left = self.left()
         return left is not None and left <= spare
-
-    def has_time_for_a_program(self) -> bool:
-        """Tell whether a program can be built in the time left: building cannot be interrupted."""
-        return not self.out_of_time(BUILDING * len(self.instance.jobs) ** 2)
 
     def ended(self) -> Termination:
         """Return the status of a search that has come to its end."""
@@ -153,7 +140,7 @@ class Attempt:
             if search.value < known and (left is None or spare <= max(left, 0.0) + BEYOND):
                 self.take(search.solution(), search.name)
 
-    def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
+    def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
         if not installed("clarabel"):
             raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
@@ -169,7 +156,7 @@ class Attempt:
         return inf if solved.status == "infeasible" else own
 
     def over_programs(
-        self, leaves: Iterable[Leaf], others: float, rest: float = inf
+        self, leaves: Iterable[tuple[float, Timeline]], others: float, rest: float = inf
     ) -> Termination:
         """Solve the programs of timelines in order of bounds, until these reach the incumbent.
 

@@ -1,4 +1,4 @@
-"""Completion orders and their prices: the optimum of one, or the best of all by a tree."""
+"""Searches over completion orders: the optimum of one, or the best of all by branch and bound."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from math import inf
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
+from schedopt.formulations.hesrpt.epochs import (
+    Order,
+    Rules,
+    Timeline,
+    bounds_of,
+    smiths_order,
+    without_floors,
+)
+from schedopt.instances.extras import installed
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import closed_form, makespan
-from schedopt.solvers.hesrpt.alike import (
-    MOST_JOBS,
-    MOST_SETS,
-    alike,
-    count_sets,
-    one_order,
-)
-from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
+from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, count_sets, one_order
+from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
-from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves
-from schedopt.solvers.hesrpt.price_kernels import levels_of, played, prices_of
+from schedopt.solvers.hesrpt.feasible import servable
+from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, speeds
+from schedopt.solvers.hesrpt.price_kernels import Play, begun, levels_of, play_some, prices_of
 from schedopt.solvers.hesrpt.tree_kernels import (
+    BACK,
     NEAR,
     PAUSED,
     Late,
-    Tree,
     explore,
-    insertion,
     no_paths,
     open_bound,
     open_leaves,
@@ -41,31 +43,31 @@ from schedopt.solvers.result import Result, Termination
 MOST_SHARES = 1_000_000
 """Most shares written epoch by epoch; beyond, proportions replace them where possible."""
 MOST_LEAVES = 20_000
-TRIALS = 20_000
-"""Moves that the local search tries at the most, beyond one round."""
+REPLAYS = 12
+"""How often the order in which jobs complete is priced and played again."""
 WORK = 200_000
-"""Nodes, or moves, times jobs cubed between two looks at the clock."""
+"""Nodes times jobs cubed between two looks at the clock."""
 TOGETHER = 1e-12
 """Completions this near, relatively, count as simultaneous: only rounding separates them."""
-NOTHING = np.zeros((0, 0))
 
 
 def order_search(
     instance: Instance, rules: Rules | None = None, order: Sequence[int] | None = None
-) -> OneOrder | OrderTree:
+) -> OneOrder | AllOrders:
     """Return the search for the best order: direct where there is a formula, else a tree."""
     rules = rules or Rules(instance)
     if one_order(instance, rules, given=order is not None):
         return OneOrder(instance, rules, order)
-    return OrderTree(instance, rules)
+    return AllOrders(instance, rules)
 
 
 class OrderSearch:
-    """What all searches over completion orders share: prices, and the solutions made from them.
+    """What searches over completion orders share: prices, and the allocations that they lead to.
 
     Prices see bounds of single jobs and of disjoint teams. Where there are other side constraints,
     what prices prove is still a bound, but the shares they lead to need not satisfy all constraints
-    (`playable` is False), and give no incumbent.
+    (`playable` is False), and give no incumbent. Where not all jobs can be there together, floors
+    are not seen.
 
     `value` is infinite where there is no solution. Orders run from the last job to complete, and
     start from Smith's order unless one is given.
@@ -78,10 +80,71 @@ class OrderSearch:
         self.sizes, self.costs = instance.sizes, instance.costs
         self.value, self.bound = inf, 0.0
         self.order = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
-        bounds = bounds_of(rules, len(self.sizes))
-        self.playable = bounds.whole
-        self._curves = curves(instance, bounds)
+        count = len(self.sizes)
+        together = not instance.arrivals.any() or servable(rules.bounds, range(count))
+        bounds = bounds_of(rules if together else without_floors(rules), count)
+        self.playable = together and bounds.whole
+        self.curves = curves(instance, bounds)
+        self.starts = np.unique(np.append(0.0, instance.arrivals))
+        self.groups = np.searchsorted(self.starts, instance.arrivals).astype(np.int64)
+
+    def prices(self, order: Order) -> Floats:
+        """Return the price of each job's work for an order, shape (M,)."""
+        return prices_of(self.curves, order, levels_of(self.costs, order))
+
+    def begin_play(self, *, record: bool = False) -> Play:
+        """Return a play of prices at its beginning, which records shares where that is asked."""
+        count, epochs = len(self.sizes), len(self.sizes) + len(self.starts)
+        shares = np.zeros((epochs, count) if record else (0, 0))
+        state: Play = begun(self.curves, self.sizes, self.starts, shares)
+        return state
+
+    def go_on(self, prices: Floats, play: Play, epochs: int) -> bool:
+        """Serve those present so that they always earn the most; tell whether there are more."""
+        arrivals = self.starts, self.groups
+        return bool(play_some(self.curves, prices, *arrivals, play, epochs))
+
+    def play(self, prices: Floats, *, record: bool = False) -> Play:
+        """Play prices to the end, unless some are infinite: no order has these."""
+        state = self.begin_play(record=record)
+        if np.isfinite(prices).all():
+            self.go_on(prices, state, len(state.times))
+        return state
+
+    def cost(self, play: Play) -> float:
+        """Return the cost of a play, infinite where some job is never done."""
+        return float(self.costs @ (play.ends - self.instance.arrivals))
+
+    def played(self, prices: Floats, order: Order) -> Allocated:
+        """Return the play of prices; the order settles that of jobs that complete together."""
+        play = self.play(prices, record=True)
+        times = play.times[: play.at[0]].tolist()
+        everyone = np.arange(len(prices))
+        epochs = zip([0.0, *times], times, [everyone] * len(times), play.record, strict=False)
+        first_first = order[::-1]
+        if not in_order(play.ends[first_first]):
+            first_first = np.argsort(play.ends, kind="stable")
+        return allocated(self.instance, play.ends, epochs, order=first_first.tolist())
+
+
+def in_order(ends: Floats) -> bool:
+    """Tell whether completions, of the first first, are in order but for rounding."""
+    return bool((ends[:-1] <= ends[1:] * (1.0 + TOGETHER)).all())
+
+
+class OneOrder(OrderSearch):
+    """The optimum of a given order, or of shortest first, where that is best."""
+
+    name = "closed-form"
+
+    def __init__(
+        self, instance: Instance, rules: Rules, order: Sequence[int] | None = None
+    ) -> None:
+        super().__init__(instance, rules, order)
         self._p = None if rules.bounds else instance.power
+        self._given = order is not None
+        if not self._given:  # Theorem 5
+            self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
 
     def closed(self) -> closed_form.Optimum:
         """Return the optimum of the order in closed form, where all speedups are one k^p."""
@@ -90,21 +153,26 @@ class OrderSearch:
             self.sizes[order], self.costs[order], self._p or 1.0, self.instance.servers
         )
 
-    def prices(self, order: Order | None = None) -> Floats:
-        """Return the price of each job's work for an order, or the best, shape (M,)."""
-        order = self.order if order is None else order
-        return prices_of(self._curves, order, levels_of(self.costs, order))
+    def advance(self, seconds: float) -> bool:
+        """Set value and bound; that ends it."""
+        del seconds
+        if self._p is not None:
+            found = self.closed()
+            self.value = found.value
+            self.bound = found.value if self._given else found.bound
+            return True
+        prices = self.prices(self.order)
+        self.bound = float(prices @ self.sizes)
+        if self.playable:
+            play = self.play(prices)
+            if not self._given or in_order(play.ends[self.order[::-1]]):
+                self.value = self.cost(play)
+        return True
 
     def solution(self) -> Allocated:
-        """Return the best solution: shares by the prices of its order, played to the end."""
-        if self._p is not None:
-            return self._proportional()
-        record = np.zeros((len(self.sizes), len(self.sizes)))
-        ends = played(self._curves, self.sizes, self.prices(), record)
-        return written(self.instance, ends, record, self.order)
-
-    def _proportional(self) -> Allocated:
-        """Return the closed form's solution; for many jobs without its epochs."""
+        """Return the closed form's solution, for many jobs without its epochs, or a play."""
+        if self._p is None:
+            return self.played(self.prices(self.order), self.order)
         solved, order = self.closed(), self.order
         count = len(order)
         ends, first_first = np.empty(count), order[::-1].tolist()
@@ -124,65 +192,13 @@ class OrderSearch:
         return allocated(self.instance, ends, epochs, order=first_first)
 
 
-def written(instance: Instance, ends: Floats, record: Floats, order: Order) -> Allocated:
-    """Return a solution from completions, and shares by epoch and job, shape (M, M).
+class AllOrders(OrderSearch):
+    """Find the least cost over all orders, and over what arrives between which completions.
 
-    `order` settles the order of jobs that complete together.
-    """
-    times = np.unique(ends)
-    starts = [0.0, *times[:-1].tolist()]
-    everyone = np.arange(len(ends))
-    epochs = [
-        (start, end, everyone, shares)
-        for start, end, shares in zip(starts, times.tolist(), record, strict=False)
-    ]
-    first_first = order[::-1]
-    if not _in_order(ends[first_first]):
-        first_first = np.argsort(ends, kind="stable")
-    return allocated(instance, ends, epochs, order=first_first.tolist())
-
-
-def _in_order(ends: Floats) -> bool:
-    """Tell whether completions, of the first first, are in order but for rounding."""
-    return bool((ends[:-1] <= ends[1:] * (1.0 + TOGETHER)).all())
-
-
-class OneOrder(OrderSearch):
-    """The optimum of a given order, or of shortest first, where that is best."""
-
-    name = "closed-form"
-
-    def __init__(
-        self, instance: Instance, rules: Rules, order: Sequence[int] | None = None
-    ) -> None:
-        super().__init__(instance, rules, order)
-        self._given = order is not None
-        if not self._given:  # Theorem 5
-            self.order = np.lexsort((-np.arange(len(self.sizes)), -self.sizes)).astype(np.int64)
-
-    def advance(self, seconds: float) -> bool:
-        """Set value and bound; that ends it."""
-        del seconds
-        if self._p is not None:
-            found = self.closed()
-            self.value = found.value
-            self.bound = found.value if self._given else found.bound
-            return True
-        lam = self.prices()
-        self.bound = float(lam @ self.sizes)
-        if self.playable:
-            ends = played(self._curves, self.sizes, lam, NOTHING)
-            if not self._given or _in_order(ends[self.order[::-1]]):
-                self.value = float(self.costs @ ends)
-        return True
-
-
-class OrderTree(OrderSearch):
-    """Find the order with the least cost of all, by diagrams and branch and bound; anytime.
-
-    Only solutions cheaper than `incumbent` are looked for: those complete jobs `after` each other,
-    as bits, where that is known. `sets` counts the sets of last jobs, 0 where there are too many
-    jobs. `rest` bounds what is neither explored nor among the `leaves`; it is infinite at the end.
+    Diagrams, where all are there at once, leave some orders to branch and bound; anytime. Only what
+    is cheaper than `incumbent` is looked for: there jobs complete `after` each other, as bits,
+    where that is known. `sets` counts the sets of last jobs, 0 where jobs arrive. `rest` bounds
+    what is neither explored nor among the `leaves`; it is infinite at the end.
     """
 
     name = "tree"
@@ -196,118 +212,101 @@ class OrderTree(OrderSearch):
         after: Ints | None = None,
     ) -> None:
         super().__init__(instance, rules, order)
-        self.value, self.rest = incumbent, inf
-        own = alike(instance, rules)
-        if after is not None:
-            own |= after
-        self.sets = count_sets(own, MOST_SETS) if len(own) <= MOST_JOBS else 0
-        count, groups = len(self.sizes), np.zeros(len(self.sizes), dtype=np.int64)
-        self._late = Late(
-            self.sizes, self.costs, np.zeros(1), groups, own, self.playable, no_paths(count)
-        )
+        count, own = len(self.sizes), alike(instance, rules)
+        own |= 0 if after is None else after
+        few = count <= MOST_JOBS and not instance.arrivals.any()
+        self.sets = count_sets(own, MOST_SETS) if few else 0
         self.diagram: Diagram | None = None
         if 0 < self.sets <= MOST_SETS:
-            self.diagram = Diagram(self._curves, self.sizes, self.costs, own)
+            self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
-        self._tree: Tree | None = None
-        self._descended = False
-        self._cost, self._move, self._vain = inf, 0, 0
+        self._late = Late(
+            self.sizes, self.costs, self.starts, self.groups, own, self.playable, no_paths(count)
+        )
+        self._tree = tree(count, len(self.starts), MOST_LEAVES)
+        self.value, self.rest = incumbent, inf
+        self._replay()
+        self.bound = self._each_alone() * (1.0 - NEAR)
+
+    def _each_alone(self) -> float:
+        """Return what jobs cost if each has all servers that it may have from its arrival on."""
+        teams = np.append(self.curves.team_mosts, self.curves.servers)[self.curves.teams]
+        room, rates = np.minimum(self.curves.mosts, teams), np.zeros(len(teams))
+        with np.errstate(divide="ignore"):
+            times = self.sizes / speeds(self.curves, np.arange(len(room)), room, rates)
+        return float(self.costs @ times)
+
+    def _replay(self) -> None:
+        """Play the prices of an order, then of the order in which jobs complete, and so on."""
+        last, order = inf, self.order
+        for _ in range(REPLAYS if self.playable else 0):
+            prices = self.prices(order)
+            play = self.play(prices)
+            cost = self.cost(play)
+            if cost < self.value:
+                self.value, self.order, self._tree.found[:] = cost, order, prices
+            if not cost < last:
+                break
+            last, order = cost, np.argsort(-play.ends, kind="stable").astype(np.int64)
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""
         until = now() + seconds
-        if not self._descended:
-            self._descended = self._descend(until)
-            self.bound = max(self.bound, self._least())
-            if not self._descended:
-                return False
-        if self.diagram is not None:
-            return self._narrow(self.diagram, until)
         if len(self.sizes) > MOST_JOBS:
             self.rest = self.bound  # all orders are left
             return True
-        return self._explore(until)
-
-    def _narrow(self, diagram: Diagram, until: float) -> bool:
-        """Make passes over the diagram until few orders remain, or a pass closes hardly any.
-
-        Branch and bound then searches the orders that are left. Tell whether it has ended.
-        """
-        while self._tree is None:
+        while self.diagram is not None and not len(self._late.paths.child):
             if self._pass is None:
-                self._pass = diagram.advance(self.value * (1.0 - NEAR))
+                self._pass = self.diagram.advance(self.value * (1.0 - NEAR))
             for _ in self._pass:
                 if now() >= until:
                     return False
             self._pass = None
-            self.bound = max(self.bound, min(diagram.bound, self.value))
-            if diagram.paths <= FEW_PATHS or diagram.stalled:
-                self._tree, self._late = self._sown(), self._late._replace(paths=diagram.left())
+            self.bound = max(self.bound, min(self.diagram.bound, self.value))
+            if self.diagram.paths <= FEW_PATHS or self.diagram.stalled:
+                self._late = self._late._replace(paths=self.diagram.left())
         return self._explore(until)
-
-    def _sown(self) -> Tree:
-        """Return a tree with its root alone, and the best solution."""
-        made = tree(len(self.sizes), 1, MOST_LEAVES)
-        made.best[0], made.course[:] = self.value, self.order
-        return made
 
     def _explore(self, until: float) -> bool:
         """Branch and bound; tell whether it has ended."""
-        if self._tree is None:
-            self._tree = self._sown()
-        searched = self._tree
+        searched, status = self._tree, PAUSED
+        searched.best[0] = self.value
         nodes = max(1, WORK // len(self.sizes) ** 3)
-        status = PAUSED
         while status == PAUSED:
-            status = explore(self._curves, self._late, searched, nodes)
+            status = explore(self.curves, self._late, searched, nodes)
             if now() >= until:
                 break
         if searched.best[0] < self.value:
-            self.value, self.order = float(searched.best[0]), searched.course.copy()
+            self.value = float(searched.best[0])
+            placed = searched.course
+            self.order = placed[placed != BACK].copy()
         self.rest = float(open_bound(searched))
-        floor = min([self.rest, self.value, *(bound for bound, _ in self.leaves())])
+        floor = min([self.rest, self.value, *(bound for bound, _ in self.leaves()[:1])])
         self.bound = max(self.bound, float(floor))
         return bool(status != PAUSED)
 
-    def _descend(self, until: float) -> bool:
-        """Move single jobs in the order while that helps; tell whether no move does any more."""
-        count = len(self.sizes)
-        if not self.playable:
-            return True
-        if self._cost == inf:
-            ends = played(self._curves, self.sizes, self.prices(), NOTHING)
-            self._cost = float(self.costs @ ends)
-        moves = max(1, WORK // count**3)
-        while self._vain < count * count and self._move < TRIALS + count * count:
-            cost, vain = insertion(
-                self._curves, self._late, self.order, self._cost, self._move, moves
-            )
-            self._vain = vain if cost < self._cost else self._vain + moves
-            self._cost, self._move = cost, self._move + moves
-            self.value = min(self.value, cost)
-            if now() >= until:
-                return False
-        return True
+    def leaves(self) -> list[tuple[float, Timeline]]:
+        """Return (bound, timeline) of those that could still be better, the least bound first."""
+        leaves = open_leaves(self._tree, self.value * (1 - NEAR))
+        return [(bound, self._timeline(leaf.tolist())) for bound, leaf in leaves]
 
-    @property
-    def nodes(self) -> int:
-        """How many nodes diagrams had, or branch and bound has explored."""
-        made = 0 if self.diagram is None else self.diagram.made
-        return made + (0 if self._tree is None else int(self._tree.numbers[2]))
+    def _timeline(self, placed: list[int]) -> Timeline:
+        """Return the order from the last, and how many complete before each arrival."""
+        order = [j for j in placed if j != BACK]
+        arrived: dict[str, int] = {}
+        group, completed = 0, 0
+        for j in reversed(placed):
+            if j != BACK:
+                completed += 1
+                continue
+            group += 1
+            for i in np.flatnonzero(self.groups == group):
+                arrived[self.instance.jobs[i].name] = completed
+        return order, arrived
 
-    def _least(self) -> float:
-        """Return the bound of the root: each job at the price it has alone."""
-        teams = np.append(self._curves.team_mosts, self._curves.servers)[self._curves.teams]
-        room = np.minimum(self._curves.mosts, teams)
-        with np.errstate(divide="ignore"):
-            times = self.sizes / self.instance.each("at", np.arange(len(room)), room)
-        return float(self.costs @ times)
-
-    def leaves(self) -> list[tuple[float, Order]]:
-        """Return (bound, order) of the orders that could still be better, the least bound first."""
-        if self._tree is None:
-            return []
-        return open_leaves(self._tree, self.value * (1 - NEAR))
+    def solution(self) -> Allocated:
+        """Return the best solution that was played."""
+        return self.played(self._tree.found, self.order)
 
 
 def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
@@ -327,20 +326,37 @@ def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partia
 
 
 def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
-    """Solve an allocation over all orders; programs close what prices leave open."""
+    """Solve an allocation over all orders and timelines; programs close what prices leave open."""
 
     def work(attempt: Attempt) -> Termination:
-        order = None
-        if task.incumbent is not None:
-            order = [model.instance.index[name] for name in reversed(task.incumbent.order)]
-        search = OrderTree(model.instance, model.rules, order, attempt.value, task.hints)
+        instance, order = model.instance, None
+        start = task.incumbent or (task.heuristic() if instance.arrivals.any() else None)
+        if start is not None:
+            order = [instance.index[name] for name in reversed(start.order)]
+            if task.incumbent is None:
+                attempt.take(start, None)
+        search = AllOrders(instance, model.rules, order, attempt.value, task.hints)
+        if not search.playable and installed("clarabel"):
+            attempt.take_program(*plain_timeline(instance))
+            search.value = attempt.value
         if attempt.drive(search) and not attempt.near_enough():
             if search.rest < attempt.value * (1 - NEAR):
                 attempt.message = "the diagrams of all orders stay too wide to prove more"
-            leaves: list[Leaf] = [(bound, (o.tolist(), {})) for bound, o in search.leaves()]
-            return attempt.over_programs(leaves, search.bound, min(search.rest, search.value))
-        if search.diagram is None:
-            attempt.message = "too many jobs to search all orders"
+            rest = min(search.rest, search.value)
+            return attempt.over_programs(search.leaves(), search.bound, rest)
         return attempt.ended()
 
     return attempted(model, task, "tree", work)
+
+
+def plain_timeline(instance: Instance) -> Timeline:
+    """Return a good timeline without side constraints.
+
+    It is the order from the last job to complete, and how many have completed at each arrival.
+    """
+    free = OrderSearch(instance, Rules(instance))
+    prices = instance.costs / instance.each("at", np.arange(len(free.sizes)), free.curves.mosts)
+    ends = free.play(prices).ends
+    late = np.flatnonzero(instance.arrivals)
+    arrived = {instance.names[j]: int((ends <= instance.arrivals[j]).sum()) for j in late}
+    return np.argsort(-ends, kind="stable").tolist(), arrived

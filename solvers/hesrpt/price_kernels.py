@@ -155,15 +155,6 @@ def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     return lam
 
 
-@njit(cache=True)
-def cost_of(costs: Floats, ends: Floats) -> float:
-    """Return the sum of costs times completions."""
-    total = 0.0
-    for j in range(len(costs)):
-        total += costs[j] * ends[j]
-    return total
-
-
 class Play(NamedTuple):
     """The state of a play of prices; there is at most one epoch for each job and each arrival."""
 
@@ -251,19 +242,6 @@ def play_some(
         play.times[epoch] = now
         at[0], at[1] = epoch + 1, kept
     return bool(at[1] > 0 or at[2] < len(starts))
-
-
-@njit(cache=True, plain=lambda c, sizes, lam, record: 20.0 * len(lam) ** 2)
-def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
-    """Return completions of jobs present from the start, served at given prices.
-
-    `record` takes each epoch's shares by job, shape (M, M), or nothing if its shape is (0, 0).
-    """
-    starts, groups = np.zeros(1), np.zeros(len(sizes), dtype=np.int64)
-    play = begun(c, sizes, starts, record)
-    if lam[0] < inf:
-        play_some(c, lam, starts, groups, play, len(sizes))
-    return play.ends
 
 
 def levels_of(costs: Floats, order: Ints) -> Floats:

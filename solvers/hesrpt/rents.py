@@ -1,29 +1,28 @@
 """Many jobs of unequal speedups: good orders, and a bound over all orders by rents."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from math import inf
 
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
-from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
-from schedopt.solvers.hesrpt.orders import written
+from schedopt.solvers.hesrpt.kernels import Floats, speeds
+from schedopt.solvers.hesrpt.orders import OrderSearch
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
-from schedopt.solvers.hesrpt.price_kernels import Play, begun, levels_of, play_some, price_some
+from schedopt.solvers.hesrpt.price_kernels import levels_of, price_some
 from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
 """Cells of rents: more make the bound little better, and each step longer."""
-FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
-"""Replayed orders go on while each improves by this fraction, at first and later; and most
-rounds."""
+SETTLED, MOST_ROUNDS = 1e-5, 12
+"""Replayed orders go on while each improves by this fraction; and most rounds."""
 STEPS, LEAST_PART = 60, 0.03
 """Most steps of a climb, and the fraction of the first step at which it ends."""
 CLIMBED = 1e-5
@@ -43,16 +42,15 @@ WRITING = 6e-7
 """Seconds that it takes to write and check the share of one job in one epoch."""
 
 
-class RentSearch:
+class RentSearch(OrderSearch):
     """Find a cheap order of many jobs, and rents that bound all orders; anytime.
 
     An order has prices. Playing them may complete jobs in another order, mostly a better one, which
     is tried next. The rents of the best play start the climb to the best bound; the prices of its
     jobs, each on its own, are played too.
 
-    Rules must be of single jobs and of disjoint teams. `order` is where to start, from the last to
-    complete; `known` holds completions of a known solution. `value`, `prices`, `ends` and `order`
-    are those of the best play, `rents` proves the bound.
+    Rules must be of single jobs and of disjoint teams. `known` holds completions of a known
+    solution. `value`, `best` and `order` are of the best play, `rents` proves the bound.
     """
 
     name = "rents"
@@ -61,104 +59,71 @@ class RentSearch:
         self,
         instance: Instance,
         rules: Rules | None = None,
-        order: Sequence[int] | None = None,
         known: Mapping[str, float] | None = None,
     ) -> None:
-        self.instance = instance
+        super().__init__(instance, rules or Rules(instance))
         self.known = np.array(list((known or {}).values()))
-        self.curves = curves(instance, bounds_of(rules or Rules(instance), len(instance.jobs)))
-        self._teams = len(self.curves.team_mosts) > 0
-        self.sizes, self.costs = instance.sizes, instance.costs
-        self._start = smiths_order(instance) if order is None else np.array(order, dtype=np.int64)
-        self.order = self._start
-        self.value, self.prices, self.ends = inf, np.zeros(0), np.zeros(0)
-        self._played = np.zeros(0)
+        self.best = self._ends = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = Rents(self.curves, self.sizes, self.costs)
         count = len(self.sizes)
         self._tops = speeds(self.curves, np.arange(count), self.curves.mosts, np.zeros(count))
-        self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
-        self._some = max(1, WORK // len(self.sizes))
+        self.bound = self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
+        self._some = max(1, WORK // count)
         self._steps = self._search()
-
-    @property
-    def bound(self) -> float:
-        """The best proven lower bound over all orders."""
-        return min(max(self.rents.bound, self._alone), self.value)
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing more to try."""
         until = now() + seconds
-        return all(now() < until for _ in self._steps)
+        ended = all(now() < until for _ in self._steps)
+        self.bound = min(max(self.rents.bound, self._alone), self.value)
+        return ended
 
     def _search(self) -> Iterator[None]:
         if len(self.sizes) >= LARGE and len(self.known):
             yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
         if len(self.sizes) > MOST_PLAYED:
             return
-        yield from self._play(self.costs / self._tops)
-        yield from self._settle(self._start, 1.0)
-        if self.value < inf and not self._teams:
-            yield from Climb(self.rents, *self._path).step(self.value)
-            yield from self._settle(self.order, FAIRLY)
+        yield from self._try(self.costs / self._tops)
+        yield from self._settle()
         gap = inf
-        while self.value < inf and self._gap() < gap - CLIMBED * self.value:
-            gap = self._gap()
+        while self.value - self.rents.bound < gap - CLIMBED * self.value:
+            gap = self.value - self.rents.bound
             yield from self._climb(*self._path, self.value)
-            if self._teams:
-                yield from self._climb(self.rents.times, self.rents.rents, self.value)
-            yield from self._settle(self.order, SETTLED)
+            yield from self._climb(self.rents.times, self.rents.rents, self.value)
+            yield from self._settle()
 
-    def _gap(self) -> float:
-        return self.value - self.rents.bound
-
-    def _settle(self, order: Order, part: float) -> Iterator[None]:
-        """Play an order's prices, then those of the order of its completions, and so on.
-
-        It ends where that is no better by a part.
-        """
-        last = inf
+    def _settle(self) -> Iterator[None]:
+        """Play the prices of the best order, then of the order of its completions, and so on."""
+        last, order = inf, self.order
         for _ in range(MOST_ROUNDS):
             prices = np.zeros(len(order))
-            yield from self._price(order, prices, 0)
-            value = yield from self._play(prices)
-            if not value < last * (1.0 - part):
+            levels, own = levels_of(self.costs, order), np.zeros(len(self.curves.team_mosts) + 1)
+            for place in range(0, len(order), self._some):
+                end = min(place + self._some, len(order))
+                price_some(self.curves, order, levels, prices, place, end, own)
+                yield
+            value = yield from self._try(prices)
+            if not value < last * (1.0 - SETTLED):
                 return
-            last, order = value, np.argsort(-self._played, kind="stable")
+            last, order = value, np.argsort(-self._ends, kind="stable")
 
-    def _price(self, order: Order, prices: Floats, first: int) -> Iterator[None]:
-        """Put prices into an array from some place of an order on."""
-        levels, rents = levels_of(self.costs, order), np.zeros(len(self.curves.team_mosts) + 1)
-        for place in range(first, len(order), self._some):
-            last = min(place + self._some, len(order))
-            price_some(self.curves, order, levels, prices, place, last, rents)
-            yield
-
-    def _play(self, prices: Floats) -> Generator[None, None, float]:
+    def _try(self, prices: Floats) -> Generator[None, None, float]:
         """Play prices; keep them if that is the cheapest. Returns the cost."""
-        least = float(prices.max(initial=0.0)) * 1e-12
-        lam = np.maximum(prices, least)
-        play = self._begun(np.zeros((0, 0)))
-        while self._goes_on(lam, play, self._some):
+        prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
+        state = self.begin_play()
+        while self.go_on(prices, state, self._some):
             yield
-        self._played = play.ends
-        value = float(self.costs @ self._played)
+        self._ends, value = state.ends, self.cost(state)
         if value < self.value:
-            self.value, self.prices, self.ends = value, lam, self._played
-            self.order = np.argsort(-self._played, kind="stable")
-            self._path = (
-                self._guessed(self.ends) if self._teams else in_cells(*_path(play), MOST_CELLS)
-            )
+            self.value, self.best = value, prices
+            self.order = np.argsort(-state.ends, kind="stable")
+            self._path = self._guessed(state.ends)
+            if len(self.rents.servers) == 1:
+                epochs = int(state.at[0])
+                times = np.append(0.0, state.times[:epochs])
+                self._path = in_cells(times, state.rents[:epochs].copy(), MOST_CELLS)
         return value
-
-    def _begun(self, record: Floats) -> Play:
-        made: Play = begun(self.curves, self.sizes, np.zeros(1), record)
-        return made
-
-    def _goes_on(self, lam: Floats, play: Play, epochs: int) -> bool:
-        """Play some epochs; tell whether there are more."""
-        groups = np.zeros(len(self.sizes), dtype=np.int64)
-        return bool(play_some(self.curves, lam, np.zeros(1), groups, play, epochs))
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
         """Return a first guess of rents from completions: they pay about half of the costs."""
@@ -177,28 +142,19 @@ class RentSearch:
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """Climb with rents to the best bound, and play the prices they imply."""
         climb, every = Climb(self.rents, times, rents), 1
-        if self._teams:
+        if len(self.rents.servers) > 1:
             every += len(self.sizes) // SWIFTLY
         for step in range(STEPS):
             yield from climb.step(value)
             last = climb.part < LEAST_PART
-            if (last or step % every == 0) and len(self.sizes) <= MOST_PLAYED and self.value < inf:
-                yield from self._play(self.rents.prices)
+            if (last or step % every == 0) and self.value < inf:
+                yield from self._try(self.rents.prices)
             if last:
                 return
 
     def solution(self) -> Allocated:
         """Return the best play."""
-        record = np.zeros((len(self.sizes), len(self.sizes)))
-        play = self._begun(record)
-        self._goes_on(self.prices, play, len(record))
-        return written(self.instance, play.ends, record, self.order)
-
-
-def _path(play: Play) -> tuple[Floats, Floats]:
-    """Return the times from 0 at which epochs end, and their rents."""
-    epochs = int(play.at[0])
-    return np.append(0.0, play.times[:epochs]), play.rents[:epochs].copy()
+        return self.played(self.best, self.order)
 
 
 def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:

@@ -23,11 +23,8 @@ from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
 from schedopt.solvers.hesrpt.price_kernels import (
     begun,
-    cost_of,
     next_price,
     play_some,
-    played,
-    prices_of,
 )
 from schedopt.solvers.hesrpt.rent_kernels import most_earned
 
@@ -131,17 +128,6 @@ def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tup
     for i in range(n):
         spare += late.costs[jobs[i]]
     return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
-
-
-@njit(cache=True, plain=lambda c, late, lam: 16.0 * len(lam) * (len(lam) + len(late.starts)))
-def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
-    """Return what playing prices costs."""
-    play = begun(c, late.sizes, late.starts, np.zeros((0, 0)))
-    play_some(c, lam, late.starts, late.groups, play, len(play.times))
-    total = 0.0
-    for j in range(len(lam)):
-        total += late.costs[j] * (play.ends[j] - late.starts[late.groups[j]])
-    return total
 
 
 class Tree(NamedTuple):
@@ -380,6 +366,17 @@ def _place(
 
 
 @njit(cache=True)
+def _cost_of_play(c: Curves, late: Late, lam: Floats) -> float:
+    """Return what playing prices costs."""
+    play = begun(c, late.sizes, late.starts, np.zeros((0, 0)))
+    play_some(c, lam, late.starts, late.groups, play, len(play.times))
+    total = 0.0
+    for j in range(len(lam)):
+        total += late.costs[j] * (play.ends[j] - late.starts[late.groups[j]])
+    return total
+
+
+@njit(cache=True)
 def _leaf(c: Curves, late: Late, t: Tree, lam: Floats) -> None:
     """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
@@ -387,7 +384,7 @@ def _leaf(c: Curves, late: Late, t: Tree, lam: Floats) -> None:
     if len(late.starts) > 1:
         value = _settle(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = cost_of_played(c, late, lam) if late.playable else inf
+        cost = _cost_of_play(c, late, lam) if late.playable else inf
         if cost < t.best[0]:
             t.best[0] = cost
             for j in range(len(lam)):
@@ -510,66 +507,3 @@ def open_leaves(t: Tree, limit: float) -> list[tuple[float, Ints]]:
     values = t.values[: int(t.numbers[1])]
     rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
     return [(float(values[i]), t.leaves[i].copy()) for i in rank]
-
-
-def _steps_of_moves(
-    c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
-) -> float:
-    """Return about how many steps of Python the moves of jobs take."""
-    return 150.0 * len(order) * min(moves, 4 * len(order) ** 2)
-
-
-@njit(cache=True, plain=_steps_of_moves)
-def insertion(
-    c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
-) -> tuple[float, int]:
-    """Try moving single jobs, and keep moves that lower the cost of playing the prices.
-
-    Returns the cost, and how many moves were tried since the last that helped. ``order``, from the
-    last job, is changed in place. Moves are numbered: job at a to place b as a·M + b, tried from
-    ``move`` on. An order whose prices prove that it costs as much is not played.
-    """
-    total = len(order)
-    trial = order.copy()
-    lam, vain, rents = np.zeros(total), 0, np.zeros(len(c.team_leasts) + 1)
-    level = 0.0
-    levels = np.zeros(total)
-    for i in range(total):
-        level += late.costs[order[i]]
-        levels[i] = level
-    own = prices_of(c, order, levels)
-    for number in range(move, move + moves):
-        a, b = (number // total) % total, number % total
-        if vain >= total * total:
-            break
-        vain += 1
-        if a == b:
-            continue
-        for i in range(total):
-            trial[i] = order[i]
-        j = trial[a]
-        step = 1 if b > a else -1
-        for i in range(a, b, step):
-            trial[i] = trial[i + step]
-        trial[b] = j
-        same = min(a, b) if own[order[0]] < np.inf else 0  # jobs before it keep their prices
-        level, bound = 0.0, 0.0
-        lam[:] = 0.0
-        for i in range(total):
-            j = trial[i]
-            level += late.costs[j]
-            lam[j] = own[j]
-            if i >= same:
-                lam[j] = next_price(c, lam, trial, i + 1, level, late.costs[j], i + 1, rents)
-            bound += lam[j] * late.sizes[j]
-            if not bound < cost:
-                break
-        if not bound < cost:
-            continue
-        value = cost_of(late.costs, played(c, late.sizes, lam, np.zeros((0, 0))))
-        if value < cost * (1.0 - 1e-12):
-            cost = value
-            for i in range(total):
-                order[i], own[i] = trial[i], lam[i]
-            vain = 0
-    return cost, vain

@@ -17,10 +17,10 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.simulator import hesrpt_total
-from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
+from schedopt.solvers.hesrpt.orders import OneOrder, AllOrders, order_search
 
 
-def searched(instance: Instance) -> OneOrder | OrderTree:
+def searched(instance: Instance) -> OneOrder | AllOrders:
     search = order_search(instance)
     while not search.advance(10.0):
         pass
@@ -66,7 +66,7 @@ def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
 ) -> None:
     best = schedopt.solve(floored()).objective
     worse = schedopt.solve(floored(["j2", "j0", "j1", "j3"])).solution
-    monkeypatch.setattr(OrderTree, "solution", lambda self: worse)
+    monkeypatch.setattr(AllOrders, "solution", lambda self: worse)
     result = schedopt.solve(floored())
     assert result.objective > best * 1.01
     assert not result.proven and result.bound <= best * (1 + 1e-9)

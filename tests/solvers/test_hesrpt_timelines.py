@@ -10,11 +10,12 @@ from contract.hesrpt import allocation
 
 import schedopt
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.constraints import Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power
 from schedopt.policies.registry import registered
 from schedopt.solvers.door import solve
-from schedopt.solvers.hesrpt.timelines import TimelineSearch
+from schedopt.solvers.hesrpt.orders import AllOrders
 from schedopt.solvers.result import Limits
 
 
@@ -72,7 +73,7 @@ def test_a_makespan_of_ten_late_jobs_under_a_cap_is_proven() -> None:
 def test_a_search_that_is_cut_short_has_a_bound_below_the_optimum() -> None:
     jobs = [(1.0, 1.0, 0.1 * i, Power(p=0.3 + 0.1 * i)) for i in range(6)]
     instance = _instance(jobs)
-    search = TimelineSearch(instance)
+    search = AllOrders(instance, Rules(instance))
     search.advance(-inf)
     whole = solve(Allocation(msgspec.structs.replace(instance)), Limits())
     assert min(search.rest, search.value) <= whole.objective * (1 + 1e-9)
