@@ -26,7 +26,7 @@ from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.feasible import servable
 from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, speeds
-from schedopt.solvers.hesrpt.price_kernels import Play, begun, levels_of, play_some, prices_of
+from schedopt.solvers.hesrpt.price_kernels import Play, levels_of, play, prices_of
 from schedopt.solvers.hesrpt.tree_kernels import (
     BACK,
     NEAR,
@@ -92,39 +92,29 @@ class OrderSearch:
         """Return the price of each job's work for an order, shape (M,)."""
         return prices_of(self.curves, order, levels_of(self.costs, order))
 
-    def begin_play(self, *, record: bool = False) -> Play:
-        """Return a play of prices at its beginning, which records shares where that is asked."""
-        count, epochs = len(self.sizes), len(self.sizes) + len(self.starts)
-        shares = np.zeros((epochs, count) if record else (0, 0))
-        state: Play = begun(self.curves, self.sizes, self.starts, shares)
-        return state
+    def play(self, prices: Floats, record: Floats | None = None) -> Play:
+        """Serve those present so that they always earn the most at the prices."""
+        if not np.isfinite(prices).all():  # those of an order in which jobs cannot complete
+            return Play(np.full(len(prices), inf), np.zeros(0), np.zeros(0))
+        shares = np.zeros((0, 0)) if record is None else record
+        made: Play = play(self.curves, self.sizes, prices, self.starts, self.groups, shares)
+        return made
 
-    def go_on(self, prices: Floats, play: Play, epochs: int) -> bool:
-        """Serve those present so that they always earn the most; tell whether there are more."""
-        arrivals = self.starts, self.groups
-        return bool(play_some(self.curves, prices, *arrivals, play, epochs))
-
-    def play(self, prices: Floats, *, record: bool = False) -> Play:
-        """Play prices to the end, unless some are infinite: no order has these."""
-        state = self.begin_play(record=record)
-        if np.isfinite(prices).all():
-            self.go_on(prices, state, len(state.times))
-        return state
-
-    def cost(self, play: Play) -> float:
-        """Return the cost of a play, infinite where some job is never done."""
-        return float(self.costs @ (play.ends - self.instance.arrivals))
+    def cost(self, ends: Floats) -> float:
+        """Return the cost of completions, infinite where some job is never done."""
+        return float(self.costs @ (ends - self.instance.arrivals))
 
     def played(self, prices: Floats, order: Order) -> Allocated:
         """Return the play of prices; the order settles that of jobs that complete together."""
-        play = self.play(prices, record=True)
-        times = play.times[: play.at[0]].tolist()
         everyone = np.arange(len(prices))
-        epochs = zip([0.0, *times], times, [everyone] * len(times), play.record, strict=False)
+        record = np.zeros((len(prices) + len(self.starts), len(prices)))
+        made = self.play(prices, record)
+        times = made.times.tolist()
+        epochs = zip([0.0, *times], times, [everyone] * len(times), record, strict=False)
         first_first = order[::-1]
-        if not in_order(play.ends[first_first]):
-            first_first = np.argsort(play.ends, kind="stable")
-        return allocated(self.instance, play.ends, epochs, order=first_first.tolist())
+        if not in_order(made.ends[first_first]):
+            first_first = np.argsort(made.ends, kind="stable")
+        return allocated(self.instance, made.ends, epochs, order=first_first.tolist())
 
 
 def in_order(ends: Floats) -> bool:
@@ -164,9 +154,9 @@ class OneOrder(OrderSearch):
         prices = self.prices(self.order)
         self.bound = float(prices @ self.sizes)
         if self.playable:
-            play = self.play(prices)
-            if not self._given or in_order(play.ends[self.order[::-1]]):
-                self.value = self.cost(play)
+            ends = self.play(prices).ends
+            if not self._given or in_order(ends[self.order[::-1]]):
+                self.value = self.cost(ends)
         return True
 
     def solution(self) -> Allocated:
@@ -241,13 +231,13 @@ class AllOrders(OrderSearch):
         last, order = inf, self.order
         for _ in range(REPLAYS if self.playable else 0):
             prices = self.prices(order)
-            play = self.play(prices)
-            cost = self.cost(play)
+            ends = self.play(prices).ends
+            cost = self.cost(ends)
             if cost < self.value:
                 self.value, self.order, self._tree.found[:] = cost, order, prices
             if not cost < last:
                 break
-            last, order = cost, np.argsort(-play.ends, kind="stable").astype(np.int64)
+            last, order = cost, np.argsort(-ends, kind="stable").astype(np.int64)
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether bound and value are final."""

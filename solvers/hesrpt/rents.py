@@ -1,6 +1,6 @@
 """Many jobs of unequal speedups: good orders, and a bound over all orders by rents."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import inf
 
 import numpy as np
@@ -15,7 +15,6 @@ from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, speeds
 from schedopt.solvers.hesrpt.orders import OrderSearch
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
-from schedopt.solvers.hesrpt.price_kernels import levels_of, price_some
 from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.solvers.result import Result, Termination
 
@@ -30,10 +29,8 @@ CLIMBED = 1e-5
 cost."""
 NEAR = 1e-10
 """Costs that differ by less, relatively, count as the same."""
-WORK = 20_000
-"""Jobs times epochs between two looks at the clock."""
-LARGE, MOST_PLAYED = 2_000, 6_000
-"""Jobs from which on the bound comes before a play, and beyond which no play is written."""
+MOST_PLAYED = 2_000
+"""Jobs beyond which nothing is played: a play would take seconds."""
 SWIFTLY = 50
 """Jobs of teams for each of which one more step is climbed between two plays, which take longer."""
 GUESSED = 400
@@ -63,13 +60,12 @@ class RentSearch(OrderSearch):
     ) -> None:
         super().__init__(instance, rules or Rules(instance))
         self.known = np.array(list((known or {}).values()))
-        self.best = self._ends = np.zeros(0)
+        self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
         self.rents = Rents(self.curves, self.sizes, self.costs)
         count = len(self.sizes)
         self._tops = speeds(self.curves, np.arange(count), self.curves.mosts, np.zeros(count))
         self.bound = self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
-        self._some = max(1, WORK // count)
         self._steps = self._search()
 
     def advance(self, seconds: float) -> bool:
@@ -80,11 +76,11 @@ class RentSearch(OrderSearch):
         return ended
 
     def _search(self) -> Iterator[None]:
-        if len(self.sizes) >= LARGE and len(self.known):
-            yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
         if len(self.sizes) > MOST_PLAYED:
+            if len(self.known):
+                yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
             return
-        yield from self._try(self.costs / self._tops)
+        self._try(self.costs / self._tops)
         yield from self._settle()
         gap = inf
         while self.value - self.rents.bound < gap - CLIMBED * self.value:
@@ -97,33 +93,24 @@ class RentSearch(OrderSearch):
         """Play the prices of the best order, then of the order of its completions, and so on."""
         last, order = inf, self.order
         for _ in range(MOST_ROUNDS):
-            prices = np.zeros(len(order))
-            levels, own = levels_of(self.costs, order), np.zeros(len(self.curves.team_mosts) + 1)
-            for place in range(0, len(order), self._some):
-                end = min(place + self._some, len(order))
-                price_some(self.curves, order, levels, prices, place, end, own)
-                yield
-            value = yield from self._try(prices)
+            yield
+            value, ends = self._try(self.prices(order))
             if not value < last * (1.0 - SETTLED):
                 return
-            last, order = value, np.argsort(-self._ends, kind="stable")
+            last, order = value, np.argsort(-ends, kind="stable")
 
-    def _try(self, prices: Floats) -> Generator[None, None, float]:
-        """Play prices; keep them if that is the cheapest. Returns the cost."""
+    def _try(self, prices: Floats) -> tuple[float, Floats]:
+        """Play prices, and keep them if that is the cheapest; return cost and completions."""
         prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
-        state = self.begin_play()
-        while self.go_on(prices, state, self._some):
-            yield
-        self._ends, value = state.ends, self.cost(state)
+        made = self.play(prices)
+        value = self.cost(made.ends)
         if value < self.value:
             self.value, self.best = value, prices
-            self.order = np.argsort(-state.ends, kind="stable")
-            self._path = self._guessed(state.ends)
+            self.order = np.argsort(-made.ends, kind="stable")
+            self._path = self._guessed(made.ends)
             if len(self.rents.servers) == 1:
-                epochs = int(state.at[0])
-                times = np.append(0.0, state.times[:epochs])
-                self._path = in_cells(times, state.rents[:epochs].copy(), MOST_CELLS)
-        return value
+                self._path = in_cells(np.append(0.0, made.times), made.rents, MOST_CELLS)
+        return value, made.ends
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
         """Return a first guess of rents from completions: they pay about half of the costs."""
@@ -148,7 +135,7 @@ class RentSearch(OrderSearch):
             yield from climb.step(value)
             last = climb.part < LEAST_PART
             if (last or step % every == 0) and self.value < inf:
-                yield from self._try(self.rents.prices)
+                self._try(self.rents.prices)
             if last:
                 return
 

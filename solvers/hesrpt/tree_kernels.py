@@ -22,9 +22,8 @@ import numpy as np
 from schedopt.solvers.compiling import njit, small
 from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
 from schedopt.solvers.hesrpt.price_kernels import (
-    begun,
     next_price,
-    play_some,
+    play,
 )
 from schedopt.solvers.hesrpt.rent_kernels import most_earned
 
@@ -368,11 +367,10 @@ def _place(
 @njit(cache=True)
 def _cost_of_play(c: Curves, late: Late, lam: Floats) -> float:
     """Return what playing prices costs."""
-    play = begun(c, late.sizes, late.starts, np.zeros((0, 0)))
-    play_some(c, lam, late.starts, late.groups, play, len(play.times))
+    ends = play(c, late.sizes, lam, late.starts, late.groups, np.zeros((0, 0))).ends
     total = 0.0
     for j in range(len(lam)):
-        total += late.costs[j] * (play.ends[j] - late.starts[late.groups[j]])
+        total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])
     return total
 
 

@@ -17,7 +17,7 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.simulator import hesrpt_total
-from schedopt.solvers.hesrpt.orders import OneOrder, AllOrders, order_search
+from schedopt.solvers.hesrpt.orders import AllOrders, OneOrder, order_search
 
 
 def searched(instance: Instance) -> OneOrder | AllOrders:
@@ -35,7 +35,9 @@ def test_closed_form_prices_and_theorem_8_agree(instance: Instance) -> None:
     search = searched(instance)
     assert search.value == pytest.approx(paper, rel=1e-10)
     assert search.bound == pytest.approx(paper, rel=1e-10)
-    by_roots = float(search.prices() @ instance.sizes)  # of the dual, one after the other
+    by_roots = float(
+        search.prices(search.order) @ instance.sizes
+    )  # of the dual, one after the other
     assert by_roots == pytest.approx(paper, rel=1e-8)
 
 

@@ -11,7 +11,7 @@ from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.orders import OneOrder, AllOrders, order_search
+from schedopt.solvers.hesrpt.orders import AllOrders, OneOrder, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
