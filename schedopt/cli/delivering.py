@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
 
-PLANS = (".csv", ".parquet", ".xlsx", ".sh")
+PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
 
 

@@ -24,7 +24,7 @@ from schedopt.verbs.solve import modelled, solve
 if TYPE_CHECKING:
     import polars as pl
 
-    from schedopt.instances.cells import Source
+    from schedopt.instances.tables import Source
 
 
 def replan(

@@ -4,24 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from schedopt.formats import counted
-from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import Constraint, FairShare
-from schedopt.instances.decimals import as_written, expect_held
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.fair_share import Each, weight
+from schedopt.instances.tables import Column, Table
 from schedopt.solvers.result import Document
 
 DIGITS = 12  # significant digits of a demand computed from a share, to remove rounding
 OWN = ("night", "demand", "capacity")  # the columns of a usage table that are no groupings
+NIGHT, CAPACITY = Column("night", needed=True), Column("capacity", "number")
+DEMAND = Column("demand", "number", needed=True)
 EARLIEST = date(1970, 1, 1).toordinal()  # nights of this number or above are dates
 
 
@@ -123,34 +124,26 @@ def _solution(solution: Mapping[str, Any]) -> Selected | SelectedNights:
 
 
 def _of_table(path: Path) -> list[Usage]:
-    cells = Cells.of(path)
-    for needed in OWN[:2]:
-        if needed not in cells.titles:
-            expected = f"a column `{needed}`, of a table of usage; or a result in JSON"
-            raise InputError(expected, found=", ".join(cells.titles), file=str(path))
-    groupings = [title for title in cells.titles if title not in OWN]
     demand: dict[int, Fraction] = {}
     capacity: dict[int, Fraction] = {}
     groups: dict[int, dict[str, dict[str, Fraction]]] = {}
-    for place, row in cells.rows:
-        line = dict(zip(cells.titles, row, strict=True))
-        with placed(place, path):
-            night, used = _night(line["night"]), _amount(line["demand"], "demand")
-            if line.get("capacity"):
-                _keep(capacity, night, line["capacity"])
-        demand[night] = demand.get(night, Fraction(0)) + used
-        for by in groupings:
-            if line[by]:
-                of = groups.setdefault(night, {}).setdefault(by, {})
-                of[line[by]] = of.get(line[by], Fraction(0)) + used
+    with placed(file=path):
+        table = Table.read(path)
+        groupings = [title for title in table.titles if title not in OWN]
+        for row in table.declared((NIGHT, DEMAND, CAPACITY), "usage", others=True):
+            with placed(row.place):
+                night = _night(row.value(NIGHT))
+            used, room = as_written(row.value(DEMAND)), row.value(CAPACITY)
+            if room is not None and capacity.setdefault(night, as_written(room)) != as_written(
+                room
+            ):
+                raise row.wrong("capacity", "the night's one capacity")
+            demand[night] = demand.get(night, Fraction(0)) + used
+            for by in groupings:
+                if group := row.text(by):
+                    of = groups.setdefault(night, {}).setdefault(by, {})
+                    of[group] = of.get(group, Fraction(0)) + used
     return [Usage(n, capacity.get(n), demand[n], groups.get(n, {})) for n in sorted(demand)]
-
-
-def _keep(capacity: dict[int, Fraction], night: int, text: str) -> None:
-    """Record a night's capacity, which must be the same in all its rows."""
-    room = _amount(text, "capacity")
-    if capacity.setdefault(night, room) != room:
-        raise InputError("the night's one capacity", found=shown(text), place="capacity")
 
 
 def _night(text: str) -> int:
@@ -163,17 +156,6 @@ def _night(text: str) -> int:
 
 def _called(night: int) -> str:
     return f"number {night}" if night < EARLIEST else date.fromordinal(night).isoformat()
-
-
-def _amount(text: str, column: str) -> Fraction:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = -1.0
-    if not (isfinite(amount) and amount >= 0):
-        raise InputError("a finite number >= 0", found=shown(text), place=column)
-    expect_held(text, column)
-    return as_written(amount)
 
 
 def _remembering(

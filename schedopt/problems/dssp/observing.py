@@ -8,16 +8,27 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schedopt.instances.cells import Cells, Source
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.clock import dates_of, time_of
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.naming import pick
+from schedopt.instances.tables import Column, Row, Source, Table
 from schedopt.problems.shown import Span
 
 STATUSES = ("done", "running", "failed", "waiting")
-COLUMNS = ("job", "status", "start", "processors", "end", "pool")
+COLUMNS = {
+    column.name: column
+    for column in (
+        Column("job", needed=True),
+        Column("status", needed=True),
+        Column("start", "point"),
+        Column("processors", "whole"),
+        Column("end", "point"),
+        Column("pool"),
+    )
+}
+"""The columns of a state; rows of the machine have neither job nor status."""
 NEAR = 1 + 1e-11  # relative rounding within which an end counts as at a time
 
 
@@ -129,58 +140,55 @@ def state_of(night: Instance, source: Source | None, at: float) -> State:
         return State({}, ())
     file = str(source) if isinstance(source, str | Path) else None
     with placed(file=file):
-        cells = Cells.of(source)
-        for needed in COLUMNS[:2]:
-            if needed not in cells.titles:
-                raise InputError(f"a column `{needed}`", found=", ".join(cells.titles))
-        for title in cells.titles:
-            pick(title, COLUMNS, "a column of states")
         jobs: dict[str, StateRow] = {}
         levels: list[Level] = []
-        for place, row in cells.rows:
-            with placed(place):
-                line = dict(zip(cells.titles, row, strict=True))
-                told = _row(night, line, place, at)
-                if not line["job"]:
-                    if told.processors is None or told.status:
-                        expected = "a job; or `processors` of the machine, and no status"
-                        raise InputError(expected, found="none", place="job")
-                    if night.pools and not told.pool:
-                        raise InputError("which `pool` has so many", found="none", place="pool")
-                    start = at if told.start is None else told.start
-                    levels.append(Level(start, told.processors, told.pool))
-                    continue
-                name = pick(line["job"], night.index, "a job of the instance")
-                if name in jobs:
-                    raise InputError("each job once", found=shown(name), place="job")
+        for row in Table.read(source).declared(COLUMNS.values(), "states", _Times(night)):
+            told = _row(night, row, at)
+            name = row.text("job")
+            if not name:
+                if told.processors is None or told.status:
+                    raise row.wrong("job", "a job; or `processors` of the machine, and no status")
+                if night.pools and not told.pool:
+                    raise row.wrong("pool", "which `pool` has so many")
+                start = at if told.start is None else told.start
+                levels.append(Level(start, told.processors, told.pool))
+                continue
+            with placed(row.place):
+                pick(name, night.index, "a job of the instance")
                 pick(told.status, STATUSES, "a status")
-                jobs[name] = told
+            if name in jobs:
+                raise row.wrong("job", "each job once")
+            jobs[name] = told
     return State(jobs, sorted(levels), file)
 
 
-def _row(night: Instance, line: Mapping[str, str], place: str, at: float) -> StateRow:
-    start, end = (
-        time_told(night, text, key) if (text := line.get(key, "")) else None
-        for key in ("start", "end")
-    )
-    if start is not None and line["job"] and start > at * NEAR:
-        raise InputError(f"a time by now, {at:g}", found=shown(line["start"]), place="start")
-    status = line["status"].lower()
+class _Times:
+    """Reads times as people write them, in a night's unit."""
+
+    def __init__(self, night: Instance) -> None:
+        self.unit = night.unit
+        self.dates = dates_of(night.start, night.unit) if night.start else None
+
+    def point(self, text: str, column: str) -> float:
+        """Return a point in time."""
+        del column
+        return time_of(text, self.unit, self.dates)
+
+
+def _row(night: Instance, row: Row, at: float) -> StateRow:
+    start, end = row.value(COLUMNS["start"]), row.value(COLUMNS["end"])
+    if start is not None and row.text("job") and start > at * NEAR:
+        raise row.wrong("start", f"a time by now, {at:g}")
+    status = row.text("status").lower()
     if end is not None and status == "running" and end < at:
-        raise InputError(f"a time from now on, {at:g}", found=shown(line["end"]), place="end")
+        raise row.wrong("end", f"a time from now on, {at:g}")
     if end is not None and status in ("done", "failed") and end > at * NEAR:
-        raise InputError(f"a time by now, {at:g}", found=shown(line["end"]), place="end")
-    if pool := line.get("pool", ""):
-        pick(pool, night.pools, "one of the file's `pools`")
-    return StateRow(place, status, start, _count(line.get("processors", "")), end, pool)
-
-
-def _count(text: str) -> int | None:
-    if not text:
-        return None
-    if not (text.isdecimal() and text.isascii()) or len(text) > 9:
-        raise InputError("a whole number", found=shown(text), place="processors")
-    return int(text)
+        raise row.wrong("end", f"a time by now, {at:g}")
+    if pool := row.text("pool"):
+        with placed(f"{row.place}, column 'pool'"):
+            pick(pool, night.pools, "one of the file's `pools`")
+    processors = row.value(COLUMNS["processors"])
+    return StateRow(row.place, status, start, processors, end, pool)
 
 
 def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[Begun], list[str]]:

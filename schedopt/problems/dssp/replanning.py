@@ -15,7 +15,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from schedopt.formulations.dssp.rows import Row
-from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
@@ -23,6 +22,7 @@ from schedopt.instances.dssp.planned import Floats
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
+from schedopt.instances.tables import Source
 from schedopt.problems.dssp.observing import (
     Begun,
     Old,
