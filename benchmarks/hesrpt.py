@@ -18,7 +18,7 @@ from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total
-from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.verbs.bench import bench
 from schedopt.verbs.solve import solve
 

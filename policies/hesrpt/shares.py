@@ -306,7 +306,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
     Side constraints are not looked at, as by the other policies.
     """
-    from schedopt.solvers.hesrpt.orders import (
+    from schedopt.solvers.hesrpt.order_search import (
         AllOrders,  # and numba, for which `list` need not wait
         order_search,
     )

@@ -14,13 +14,13 @@ from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.feasible import (
+from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
+from schedopt.solvers.hesrpt.feasibility import (
     always_satisfiable,
     possible,
     possible_timelines,
     satisfiable,
 )
-from schedopt.solvers.hesrpt.programs import feasible, solve_program
 from schedopt.solvers.result import Result, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 

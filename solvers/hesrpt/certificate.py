@@ -12,21 +12,21 @@ from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, count_sets
+from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.decision_diagram import Diagram, Pass
-from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, slope, speed
-from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.path_kernels import (
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, alike, count_sets
+from schedopt.solvers.hesrpt.lagrangian import Rents
+from schedopt.solvers.hesrpt.lagrangian_kernels import (
     Path,
     cheapest,
     cost_until,
     least_between,
     price_until,
 )
-from schedopt.solvers.hesrpt.paths import Rents
+from schedopt.solvers.hesrpt.lagrangian_search import RentSearch
+from schedopt.solvers.hesrpt.makespan import least_makespan
 from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
-from schedopt.solvers.hesrpt.programs import solve_program
-from schedopt.solvers.hesrpt.rents import RentSearch
+from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, slope, speed
 from schedopt.solvers.result import Limits, Result
 
 Certificate = dict[str, Any]

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, price_for, speed, taken
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    POWER,
+    Curves,
+    Floats,
+    Ints,
+    price_for,
+    speed,
+    taken,
+)
 
 Bools = NDArray[np.bool_]
 SAFE = 1.0 - 2e-12

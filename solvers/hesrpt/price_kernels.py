@@ -16,8 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import TABLE, Curves, Floats, Ints, price_for, speed, taken
-from schedopt.solvers.hesrpt.rent_kernels import ROUNDS, best_shares, most_earned
+from schedopt.solvers.hesrpt.earning_kernels import ROUNDS, best_shares, most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    price_for,
+    speed,
+    taken,
+)
 
 ROUNDING = 1e-15
 ABOVE, BELOW = 2e-14, 1e-13

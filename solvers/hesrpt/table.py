@@ -3,7 +3,7 @@
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
 from schedopt.solvers.engine import Engine, anything
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, alike, count_sets, one_order
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, alike, count_sets, one_order
 from schedopt.solvers.result import Limits
 
 FEW_SETS = 1 << 10
@@ -53,7 +53,7 @@ CERTIFY = "schedopt.solvers.hesrpt.certificate:certificate"
 ENGINES = (
     Engine(
         "closed-form",
-        solve="schedopt.solvers.hesrpt.orders:solve_one",
+        solve="schedopt.solvers.hesrpt.order_search:solve_one",
         accepts=_of_one_order,
         description="makespans without arrivals or side constraints, where all jobs "
         "complete together; "
@@ -66,7 +66,7 @@ ENGINES = (
     ),
     Engine(
         "rents",
-        solve="schedopt.solvers.hesrpt.rents:solve",
+        solve="schedopt.solvers.hesrpt.lagrangian_search:solve",
         accepts=_of_many_orders,
         worth_trying=_has_many_sets,
         description="flow times without arrivals, with caps and floors of jobs and of disjoint "
@@ -79,7 +79,7 @@ ENGINES = (
     ),
     Engine(
         "tree",
-        solve="schedopt.solvers.hesrpt.orders:solve_all",
+        solve="schedopt.solvers.hesrpt.order_search:solve_all",
         accepts=_of_all_orders,
         description="flow times of up to 60 jobs, with arrivals and side constraints too",
         proves="the optimum of up to 16 jobs, some of 20 after rents, 8 or so that arrive",
@@ -89,7 +89,7 @@ ENGINES = (
     ),
     Engine(
         "clarabel",
-        solve="schedopt.solvers.hesrpt.convex:solve",
+        solve="schedopt.solvers.hesrpt.convex_programs:solve",
         accepts=anything,
         worth_trying=_as_declared,
         description="any allocation, by convex programs: of the best order, or of all where few",
@@ -101,7 +101,7 @@ ENGINES = (
     ),
     Engine(
         "model",
-        solve="schedopt.solvers.hesrpt.convex:solve_as_it_stands",
+        solve="schedopt.solvers.hesrpt.convex_programs:solve_as_it_stands",
         accepts=_enumerable,
         description="the declared program of one order, with native changes, or of up to "
         "720 timelines "

@@ -8,7 +8,7 @@ import numpy as np
 
 from schedopt.formulations.hesrpt.epochs import Rules, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
-from schedopt.solvers.hesrpt.kernels import Floats, Ints
+from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints
 
 COUNTS = (4, 16, 64)
 LARGE, COUNTS_OF_LARGE = 300_000, (8,)

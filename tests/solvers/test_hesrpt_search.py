@@ -20,12 +20,12 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.policies.registry import registered
-from schedopt.solvers.hesrpt.alike import asked_of, count_sets
-from schedopt.solvers.hesrpt.feasible import _served_in_turn
-from schedopt.solvers.hesrpt.kernels import curves, speed
-from schedopt.solvers.hesrpt.orders import AllOrders, order_search
-from schedopt.solvers.hesrpt.paths import Rents, falling, from_above
-from schedopt.solvers.hesrpt.rents import RentSearch
+from schedopt.solvers.hesrpt.dominance import asked_of, count_sets
+from schedopt.solvers.hesrpt.feasibility import _served_in_turn
+from schedopt.solvers.hesrpt.lagrangian import Rents, falling, from_above
+from schedopt.solvers.hesrpt.lagrangian_search import RentSearch
+from schedopt.solvers.hesrpt.order_search import AllOrders, order_search
+from schedopt.solvers.hesrpt.speedup_kernels import curves, speed
 from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.validation.hesrpt.allocation import check
 from schedopt.validation.hesrpt.bound import reproved
@@ -138,7 +138,7 @@ def test_bounds_of_single_jobs_are_kept_and_seen() -> None:
 
 def test_a_bound_by_rents_is_re_proved_and_no_more_than_it() -> None:
     instance = many(61, 3)
-    result = schedopt.solve(instance, time_limit=1.0, certificate=True)
+    result = schedopt.solve(instance, time_limit=60.0, certificate=True)
     document = result.document()
     found = document.certificate
     assert isinstance(found, dict) and found["kind"] == "rents"

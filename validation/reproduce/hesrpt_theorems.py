@@ -11,7 +11,7 @@ from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.orders import AllOrders, OneOrder, order_search
+from schedopt.solvers.hesrpt.order_search import AllOrders, OneOrder, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -53,7 +53,7 @@ def within(found: Iterable[float], most: float, what: str = "relative difference
 def theorem_1(quick: bool) -> Answers:
     """Compare the convex program's optimum with the time at which all can complete together."""
     from schedopt.formulations.hesrpt import Allocation
-    from schedopt.solvers.hesrpt.programs import solve_program
+    from schedopt.solvers.hesrpt.cone_programs import solve_program
 
     found = []
     for x, p, servers in list(draws(True, 5))[: 20 if quick else 60]:
@@ -137,9 +137,9 @@ def theorem_6(quick: bool) -> Answers:
 
 def theorem_7(quick: bool) -> Answers:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from schedopt.solvers.hesrpt.kernels import curves
+    from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
-    from schedopt.solvers.hesrpt.rent_kernels import best_shares
+    from schedopt.solvers.hesrpt.speedup_kernels import curves
 
     found = []
     for x, p, servers in draws(quick):

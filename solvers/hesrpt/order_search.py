@@ -21,13 +21,8 @@ from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import closed_form, makespan
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, count_sets, one_order
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
-from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
-from schedopt.solvers.hesrpt.feasible import servable
-from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, speeds
-from schedopt.solvers.hesrpt.price_kernels import Play, levels_of, play, prices_of
-from schedopt.solvers.hesrpt.tree_kernels import (
+from schedopt.solvers.hesrpt.branch_and_bound_kernels import (
     BACK,
     NEAR,
     PAUSED,
@@ -38,6 +33,11 @@ from schedopt.solvers.hesrpt.tree_kernels import (
     open_leaves,
     tree,
 )
+from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, alike, count_sets, one_order
+from schedopt.solvers.hesrpt.feasibility import servable
+from schedopt.solvers.hesrpt.price_kernels import Play, levels_of, play, prices_of
+from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, speeds
 from schedopt.solvers.result import Result, Termination
 
 MOST_SHARES = 1_000_000

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
+from schedopt.solvers.hesrpt.earning_kernels import most_earned
 from schedopt.solvers.hesrpt.price_kernels import (
     next_price,
     play,
 )
-from schedopt.solvers.hesrpt.rent_kernels import most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints
 
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10

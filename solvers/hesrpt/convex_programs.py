@@ -1,6 +1,6 @@
 """Convex programs: of the orders that matter, and the declared model as it stands."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import inf
 
 import msgspec
@@ -11,7 +11,6 @@ from schedopt.formulations.hesrpt.epochs import (
     Timeline,
     count_timelines,
     smiths_order,
-    timelines,
     without_floors,
 )
 from schedopt.instances.errors import InputError
@@ -20,9 +19,9 @@ from schedopt.solvers import clarabel
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, attempted
-from schedopt.solvers.hesrpt.feasible import possible, possible_timelines
-from schedopt.solvers.hesrpt.orders import OneOrder, order_search, plain_timeline
-from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.cone_programs import solve_program
+from schedopt.solvers.hesrpt.feasibility import possible_timelines
+from schedopt.solvers.hesrpt.order_search import OneOrder, order_search, plain_timeline
 from schedopt.solvers.result import Result, Termination
 
 BELOW = 1e-7
@@ -97,25 +96,25 @@ def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]
     return result
 
 
-def _programs(attempt: Attempt) -> Iterator[Allocation]:
-    """Yield each order's program; only one where the model was changed or its order is given."""
-    model = attempt.model
+def _programs(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:
+    """Yield each order's program; only one where the model was changed or its order is given.
+
+    Left out is an order in which there is no room at all for side constraints of some names: an
+    interior-point method may not see that.
+    """
     if model.changed:
         yield model
     else:
-        order = model.last_first.tolist() if model.given else None
-        yield from (model.ordered(*timeline) for timeline in timelines(model.instance, order))
+        yield from (model.ordered(*timeline) for timeline in possible_timelines(model, names))
 
 
 def _as_they_stand(attempt: Attempt) -> Termination:
     """Solve programs one by one; the least optimum, less what it may be off by, is the bound."""
     model = attempt.model
     least, stopped = inf, ""
-    for program in _programs(attempt):
+    for program in _programs(model, model.rules.names):
         if attempt.out_of_time():
             return "time-limit"
-        if not (model.changed or possible(program, program.rules.names)):
-            continue  # an interior-point method may not see that there is no room at all
         problem = program.program(program.side())
         status = clarabel.solve(problem, attempt.left())
         if status == "unbounded":
@@ -145,11 +144,10 @@ def _can_hold(attempt: Attempt) -> Holds:
     model = attempt.model
 
     def holds(some: frozenset[str]) -> bool:
-        for program in _programs(attempt):
+        for program in _programs(model, some):
             if attempt.out_of_time():
                 raise TimeoutError
-            seen = model.changed or possible(program, some)
-            if seen and clarabel.feasible(program.program(some)):
+            if clarabel.feasible(program.program(some)):
                 return True
         return False
 

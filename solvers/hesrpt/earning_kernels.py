@@ -14,7 +14,7 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.hesrpt.kernels import (
+from schedopt.solvers.hesrpt.speedup_kernels import (
     AMDAHL,
     POWER,
     TABLE,

@@ -10,11 +10,11 @@ from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
-from schedopt.solvers.hesrpt.kernels import Floats, speeds
-from schedopt.solvers.hesrpt.orders import OrderSearch
-from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS
+from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, Climb, Rents, in_cells
+from schedopt.solvers.hesrpt.order_search import OrderSearch
+from schedopt.solvers.hesrpt.speedup_kernels import Floats, speeds
 from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.solvers.result import Result, Termination
 

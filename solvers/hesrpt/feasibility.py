@@ -12,7 +12,7 @@ import numpy as np
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
 from schedopt.instances.hesrpt import Instance
-from schedopt.solvers.hesrpt.alike import asked_of
+from schedopt.solvers.hesrpt.dominance import asked_of
 
 SERVED = Fraction(1, 10**30)
 """The share from which on a job counts as served."""

@@ -16,14 +16,14 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
-from schedopt.solvers.hesrpt.path_kernels import (
+from schedopt.solvers.hesrpt.lagrangian_kernels import (
     DEEP,
     Path,
     add_up,
     all_cheapest,
     completing_in,
 )
+from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 
 STEEPEST = 0.97
 """Larger powers are bounded by tangents: -p/(1-p) would leave the range of floats."""

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.cone_chain import tower
 from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
-from schedopt.formulations.hesrpt.towers import tower
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves
-from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
+from schedopt.solvers.hesrpt.earning_kernels import gains, most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, curves
 
 NO_CHEAPER = 1e-6
 """Solutions that cost this much more than the incumbent, relatively, are not read."""

@@ -4,7 +4,16 @@ from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 from schedopt.solvers.compiling import compiled, njit
-from schedopt.solvers.hesrpt.kernels import POWER, TABLE, Curves, Floats, Ints, slope, speed, taken
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    slope,
+    speed,
+    taken,
+)
 
 STEPS, CROSSINGS = 80, 40
 """Most steps towards a price, and towards the price at which two ends cost the same."""
