@@ -307,7 +307,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     Side constraints are not looked at, as by the other policies.
     """
     from schedopt.solvers.hesrpt.order_search import (
-        AllOrders,  # and numba, for which `list` need not wait
+        BestOrder,  # and numba, for which `list` need not wait
         order_search,
     )
 
@@ -319,7 +319,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     )
     now = msgspec.structs.replace(instance, jobs=here, constraints=())
     search = order_search(now)
-    if isinstance(search, AllOrders) and not 0 < search.sets <= MOST_SETS:
+    if isinstance(search, BestOrder) and not 0 < search.sets <= MOST_SETS:
         found = f"{len(here)} jobs that differ are in the system at once"
         raise NotApplicableError(f"it plans for about 12 at the most: {found}")
     while not search.advance(STEP):

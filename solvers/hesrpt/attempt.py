@@ -226,7 +226,7 @@ class Attempt:
         return "given" if own is not None and own <= tolerance else msgspec.UNSET
 
 
-def attempted(
+def run_attempt(
     model: Allocation,
     task: EngineTask,
     name: str,
@@ -242,17 +242,17 @@ def attempted(
     attempt = Attempt(model, task, name)
     stopped: Termination
     try:
-        kept = holding is not None or _can_be_kept(model)
+        kept = holding is not None or _may_be_satisfiable(model)
         stopped = work(attempt) if kept else "infeasible"
     except KeyboardInterrupt:
         stopped = "interrupted"
     result = attempt.result(stopped)
     if stopped == "infeasible":
-        result = with_conflict(result, list(model.side()), (holding or _holds)(attempt))
+        result = with_conflict(result, list(model.side()), (holding or _feasibility_test)(attempt))
     return result
 
 
-def _can_be_kept(model: Allocation) -> bool:
+def _may_be_satisfiable(model: Allocation) -> bool:
     """Tell whether the side constraints may be feasible: no quick proof refutes them."""
     if not model.rules.bounds:
         return True
@@ -266,7 +266,7 @@ def _can_be_kept(model: Allocation) -> bool:
         return True
 
 
-def _holds(attempt: Attempt) -> Holds:
+def _feasibility_test(attempt: Attempt) -> Holds:
     """Return a function that tells whether some side constraints, by name, can hold together."""
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
 

@@ -14,16 +14,16 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
 from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.decision_diagram import Diagram, Pass
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, alike, count_sets
-from schedopt.solvers.hesrpt.lagrangian import Rents
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, completes_after, count_sets
+from schedopt.solvers.hesrpt.lagrangian import RentBound
 from schedopt.solvers.hesrpt.lagrangian_kernels import (
     Path,
-    cheapest,
     cost_until,
-    least_between,
+    least_cost,
+    least_cost_between,
     price_until,
 )
-from schedopt.solvers.hesrpt.lagrangian_search import RentSearch
+from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
 from schedopt.solvers.hesrpt.makespan import least_makespan
 from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, slope, speed
@@ -140,7 +140,7 @@ class _Maker:
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few remaining orders."""
         count, costs = len(self.names), self.instance.costs
-        after = alike(self.instance, self.model.rules)
+        after = completes_after(self.instance, self.model.rules)
         many = count > MOST_JOBS or count_sets(after, MOST_SETS) > MOST_SETS
         if many or costs.max() > MOST_SPREAD * costs.min():
             return None
@@ -172,7 +172,7 @@ class _Maker:
         rules, done = self._rules(Shares, FairShare, by=by), False
         if not bounds_of(rules, len(self.names)).whole:
             return None
-        search = RentSearch(self.instance, rules)
+        search = LagrangianSearch(self.instance, rules)
         while not done and search.rents.bound < self.goal:
             done = search.advance(min(self.left(), STEP))
             if not self.left():
@@ -219,7 +219,7 @@ BELOW = 1e-12
 DOUBLINGS = 60
 
 
-def _alone(found: Rents, left: Callable[[], float]) -> list[dict[str, object]] | None:
+def _alone(found: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
     """Return each job's least cost under rents, with prices; None where time runs out."""
     paths, jobs = [found.path(row) for row in range(len(found.servers))], list[dict[str, object]]()
     for j in range(len(found.sizes)):
@@ -233,7 +233,7 @@ def _alone(found: Rents, left: Callable[[], float]) -> list[dict[str, object]] |
 class _Job:
     """A single job that rents its servers."""
 
-    def __init__(self, found: Rents, path: Path, j: int) -> None:
+    def __init__(self, found: RentBound, path: Path, j: int) -> None:
         size, cost = float(found.sizes[j]), float(found.costs[j])
         self.what = (found.curves, path, j, size, cost)
         self.stack, self.out = found.room
@@ -242,7 +242,7 @@ class _Job:
     def proof(self) -> dict[str, object] | None:
         """Return the job's least cost, with prices by span of cells that prove it."""
         c, path, j, size, cost = self.what
-        least = cheapest(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
+        least = least_cost(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
         goal = least * (1.0 - LOWER)
         top = cost / speed(c, j, float(c.mosts[j]))
         last = price_until(c, path, j, size, self.cells, top)
@@ -266,7 +266,7 @@ class _Job:
         """Return a price that proves a job's cost if it completes in a span."""
         high, low = ends
         if low < inf:
-            value = least_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
+            value = least_cost_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
             return float(self.out[2]) if value >= goal else None
         price = goal / self.what[3]  # it cannot be done by then
         for _ in range(DOUBLINGS):

@@ -32,7 +32,7 @@ class Duals(NamedTuple):
     rules: list[tuple[int, Bound, float]]
 
 
-def proven_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
+def bound_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
     """Return the lower bound on the program's order that prices of work prove, and the prices.
 
     None where they prove nothing: they are scaled to prove what they can. Prices of servers and
@@ -108,7 +108,7 @@ def solve_program(
     status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
     if status != "solved":
         return Solved(status)
-    proven = proven_by_prices(program, rows.duals(z))
+    proven = bound_by_prices(program, rows.duals(z))
     if program.worth(float(rows.costs() @ x)) > known * (1.0 + NO_CHEAPER):
         return Solved("solved", None, *(proven or ()))
     solution = program.read(x[: rows.epochs], x[rows.epochs : rows.epochs + rows.pairs])

@@ -18,10 +18,10 @@ from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers import clarabel
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, attempted
+from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, run_attempt
 from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.feasibility import possible_timelines
-from schedopt.solvers.hesrpt.order_search import OneOrder, order_search, plain_timeline
+from schedopt.solvers.hesrpt.order_search import GivenOrder, order_search, plain_timeline
 from schedopt.solvers.result import Result, Termination
 
 BELOW = 1e-7
@@ -33,8 +33,8 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
     if model.changed:
         return solve_as_it_stands(model, task)
     if model.instance.arrivals.any() or model.instance.objective == "makespan":
-        return attempted(model, task, "clarabel", _over_timelines)
-    return attempted(model, task, "clarabel", _best_order)
+        return run_attempt(model, task, "clarabel", _over_timelines)
+    return run_attempt(model, task, "clarabel", _best_order)
 
 
 def _best_order(attempt: Attempt) -> Termination:
@@ -49,7 +49,7 @@ def _best_order(attempt: Attempt) -> Termination:
         return "infeasible"
     if attempt.solution is None and played is not None:
         attempt.take(played, search.name)
-    if isinstance(search, OneOrder) and own < inf:
+    if isinstance(search, GivenOrder) and own < inf:
         attempt.raise_to(own, "clarabel")
     return attempt.ended()
 
@@ -90,7 +90,7 @@ def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]
     """Solve the declared program, native changes too: of its order, or of all one by one."""
     if model.changed:
         _refuse_what_cannot_be_solved(model)
-    result = attempted(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
+    result = run_attempt(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
     if model.goal_changed and result.termination == "completed":
         result = msgspec.structs.replace(result, termination="optimal")
     return result

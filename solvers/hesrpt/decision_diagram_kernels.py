@@ -16,9 +16,9 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
     Curves,
     Floats,
     Ints,
+    demand,
     price_for,
     speed,
-    taken,
 )
 
 Bools = NDArray[np.bool_]
@@ -110,7 +110,7 @@ def _gain(c: Curves, grid: Grid, j: int, price: float, r: int) -> float:
     """Return what a job gains at a price and one of the rents."""
     if grid.plain[j]:
         return float(price ** (1.0 / (1.0 - c.pars[j])) * grid.unit[j, r])
-    k = taken(c, j, price, grid.rents[r])
+    k = demand(c, j, price, grid.rents[r])
     return float(price * speed(c, j, k) - grid.rents[r] * k)
 
 

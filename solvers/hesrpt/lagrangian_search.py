@@ -10,9 +10,9 @@ from schedopt.formulations.hesrpt.epochs import Rules
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.hesrpt.attempt import Attempt, attempted
+from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS
-from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, Climb, Rents, in_cells
+from schedopt.solvers.hesrpt.lagrangian import LEAST_RENT, RentBound, SubgradientAscent, resampled
 from schedopt.solvers.hesrpt.order_search import OrderSearch
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, speeds
 from schedopt.solvers.hesrpt.waves import in_waves
@@ -39,7 +39,7 @@ WRITING = 6e-7
 """Seconds that it takes to write and check the share of one job in one epoch."""
 
 
-class RentSearch(OrderSearch):
+class LagrangianSearch(OrderSearch):
     """Find a cheap order of many jobs, and rents that bound all orders; anytime.
 
     An order has prices. Playing them may complete jobs in another order, mostly a better one, which
@@ -62,7 +62,7 @@ class RentSearch(OrderSearch):
         self.known = np.array(list((known or {}).values()))
         self.best = np.zeros(0)
         self._path: tuple[Floats, Floats] = np.zeros(1), np.zeros(0)
-        self.rents = Rents(self.curves, self.sizes, self.costs)
+        self.rents = RentBound(self.curves, self.sizes, self.costs)
         count = len(self.sizes)
         self._tops = speeds(self.curves, np.arange(count), self.curves.mosts, np.zeros(count))
         self.bound = self._alone = float(self.costs @ (self.sizes / self._tops)) * (1.0 - NEAR)
@@ -102,14 +102,14 @@ class RentSearch(OrderSearch):
     def _try(self, prices: Floats) -> tuple[float, Floats]:
         """Play prices, and keep them if that is the cheapest; return cost and completions."""
         prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
-        made = self.play(prices)
+        made = self.simulate(prices)
         value = self.cost(made.ends)
         if value < self.value:
             self.value, self.best = value, prices
             self.order = np.argsort(-made.ends, kind="stable")
             self._path = self._guessed(made.ends)
             if len(self.rents.servers) == 1:
-                self._path = in_cells(np.append(0.0, made.times), made.rents, MOST_CELLS)
+                self._path = resampled(np.append(0.0, made.times), made.rents, MOST_CELLS)
         return value, made.ends
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
@@ -124,11 +124,11 @@ class RentSearch(OrderSearch):
         rents = 0.5 * np.array(left) / found.servers[:, None]
         if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
             rents[0] *= LEAST_RENT  # servers are left over
-        return in_cells(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
+        return resampled(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
     def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
-        """Climb with rents to the best bound, and play the prices they imply."""
-        climb, every = Climb(self.rents, times, rents), 1
+        """SubgradientAscent with rents to the best bound, and play the prices they imply."""
+        climb, every = SubgradientAscent(self.rents, times, rents), 1
         if len(self.rents.servers) > 1:
             every += len(self.sizes) // SWIFTLY
         for step in range(STEPS):
@@ -141,7 +141,7 @@ class RentSearch(OrderSearch):
 
     def solution(self) -> Allocated:
         """Return the best play."""
-        return self.played(self.best, self.order)
+        return self.allocation(self.best, self.order)
 
 
 def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
@@ -153,7 +153,7 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         if quick is not None:
             attempt.take(quick, "rents")
         known = None if attempt.solution is None else attempt.solution.completion
-        search = RentSearch(model.instance, model.rules, known=known)
+        search = LagrangianSearch(model.instance, model.rules, known=known)
         nonlocal after
         ended = attempt.drive(search, spare=WRITING * many**2)
         if ended and search.value < inf and many <= MOST_JOBS:
@@ -161,6 +161,6 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
-    result = attempted(model, task, "rents", work)
+    result = run_attempt(model, task, "rents", work)
     goes_on = result.termination == "completed" and many <= MOST_JOBS and not task.alone
     return Partial(result, result.bound, after) if goes_on else result

@@ -21,22 +21,28 @@ from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import closed_form, makespan
-from schedopt.solvers.hesrpt.attempt import Attempt, attempted
+from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.hesrpt.branch_and_bound_kernels import (
-    BACK,
+    ARRIVAL,
     NEAR,
     PAUSED,
-    Late,
-    explore,
+    TimelineData,
+    advance_search,
+    new_tree,
     no_paths,
     open_bound,
     open_leaves,
-    tree,
 )
 from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, alike, count_sets, one_order
+from schedopt.solvers.hesrpt.dominance import (
+    MOST_JOBS,
+    MOST_SETS,
+    completes_after,
+    count_sets,
+    is_one_order,
+)
 from schedopt.solvers.hesrpt.feasibility import servable
-from schedopt.solvers.hesrpt.price_kernels import Play, levels_of, play, prices_of
+from schedopt.solvers.hesrpt.price_kernels import Simulation, levels_of, prices_of, simulate
 from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, speeds
 from schedopt.solvers.result import Result, Termination
 
@@ -53,12 +59,12 @@ TOGETHER = 1e-12
 
 def order_search(
     instance: Instance, rules: Rules | None = None, order: Sequence[int] | None = None
-) -> OneOrder | AllOrders:
+) -> GivenOrder | BestOrder:
     """Return the search for the best order: direct where there is a formula, else a tree."""
     rules = rules or Rules(instance)
-    if one_order(instance, rules, given=order is not None):
-        return OneOrder(instance, rules, order)
-    return AllOrders(instance, rules)
+    if is_one_order(instance, rules, given=order is not None):
+        return GivenOrder(instance, rules, order)
+    return BestOrder(instance, rules)
 
 
 class OrderSearch:
@@ -92,23 +98,25 @@ class OrderSearch:
         """Return the price of each job's work for an order, shape (M,)."""
         return prices_of(self.curves, order, levels_of(self.costs, order))
 
-    def play(self, prices: Floats, record: Floats | None = None) -> Play:
+    def simulate(self, prices: Floats, record: Floats | None = None) -> Simulation:
         """Serve those present so that they always earn the most at the prices."""
         if not np.isfinite(prices).all():  # those of an order in which jobs cannot complete
-            return Play(np.full(len(prices), inf), np.zeros(0), np.zeros(0))
+            return Simulation(np.full(len(prices), inf), np.zeros(0), np.zeros(0))
         shares = np.zeros((0, 0)) if record is None else record
-        made: Play = play(self.curves, self.sizes, prices, self.starts, self.groups, shares)
+        made: Simulation = simulate(
+            self.curves, self.sizes, prices, self.starts, self.groups, shares
+        )
         return made
 
     def cost(self, ends: Floats) -> float:
         """Return the cost of completions, infinite where some job is never done."""
         return float(self.costs @ (ends - self.instance.arrivals))
 
-    def played(self, prices: Floats, order: Order) -> Allocated:
+    def allocation(self, prices: Floats, order: Order) -> Allocated:
         """Return the play of prices; the order settles that of jobs that complete together."""
         everyone = np.arange(len(prices))
         record = np.zeros((len(prices) + len(self.starts), len(prices)))
-        made = self.play(prices, record)
+        made = self.simulate(prices, record)
         times = made.times.tolist()
         epochs = zip([0.0, *times], times, [everyone] * len(times), record, strict=False)
         first_first = order[::-1]
@@ -122,7 +130,7 @@ def in_order(ends: Floats) -> bool:
     return bool((ends[:-1] <= ends[1:] * (1.0 + TOGETHER)).all())
 
 
-class OneOrder(OrderSearch):
+class GivenOrder(OrderSearch):
     """The optimum of a given order, or of shortest first, where that is best."""
 
     name = "closed-form"
@@ -154,7 +162,7 @@ class OneOrder(OrderSearch):
         prices = self.prices(self.order)
         self.bound = float(prices @ self.sizes)
         if self.playable:
-            ends = self.play(prices).ends
+            ends = self.simulate(prices).ends
             if not self._given or in_order(ends[self.order[::-1]]):
                 self.value = self.cost(ends)
         return True
@@ -162,7 +170,7 @@ class OneOrder(OrderSearch):
     def solution(self) -> Allocated:
         """Return the closed form's solution, for many jobs without its epochs, or a play."""
         if self._p is None:
-            return self.played(self.prices(self.order), self.order)
+            return self.allocation(self.prices(self.order), self.order)
         solved, order = self.closed(), self.order
         count = len(order)
         ends, first_first = np.empty(count), order[::-1].tolist()
@@ -182,7 +190,7 @@ class OneOrder(OrderSearch):
         return allocated(self.instance, ends, epochs, order=first_first)
 
 
-class AllOrders(OrderSearch):
+class BestOrder(OrderSearch):
     """Find the least cost over all orders, and over what arrives between which completions.
 
     Diagrams, where all are there at once, leave some orders to branch and bound; anytime. Only what
@@ -202,7 +210,7 @@ class AllOrders(OrderSearch):
         after: Ints | None = None,
     ) -> None:
         super().__init__(instance, rules, order)
-        count, own = len(self.sizes), alike(instance, rules)
+        count, own = len(self.sizes), completes_after(instance, rules)
         own |= 0 if after is None else after
         few = count <= MOST_JOBS and not instance.arrivals.any()
         self.sets = count_sets(own, MOST_SETS) if few else 0
@@ -210,10 +218,10 @@ class AllOrders(OrderSearch):
         if 0 < self.sets <= MOST_SETS:
             self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
-        self._late = Late(
+        self._late = TimelineData(
             self.sizes, self.costs, self.starts, self.groups, own, self.playable, no_paths(count)
         )
-        self._tree = tree(count, len(self.starts), MOST_LEAVES)
+        self._tree = new_tree(count, len(self.starts), MOST_LEAVES)
         self.value, self.rest = incumbent, inf
         self._replay()
         self.bound = self._each_alone() * (1.0 - NEAR)
@@ -227,14 +235,14 @@ class AllOrders(OrderSearch):
         return float(self.costs @ times)
 
     def _replay(self) -> None:
-        """Play the prices of an order, then of the order in which jobs complete, and so on."""
+        """Simulate the prices of an order, then of the order in which jobs complete, and so on."""
         last, order = inf, self.order
         for _ in range(REPLAYS if self.playable else 0):
             prices = self.prices(order)
-            ends = self.play(prices).ends
+            ends = self.simulate(prices).ends
             cost = self.cost(ends)
             if cost < self.value:
-                self.value, self.order, self._tree.found[:] = cost, order, prices
+                self.value, self.order, self._tree.incumbent[:] = cost, order, prices
             if not cost < last:
                 break
             last, order = cost, np.argsort(-ends, kind="stable").astype(np.int64)
@@ -263,13 +271,13 @@ class AllOrders(OrderSearch):
         searched.best[0] = self.value
         nodes = max(1, WORK // len(self.sizes) ** 3)
         while status == PAUSED:
-            status = explore(self.curves, self._late, searched, nodes)
+            status = advance_search(self.curves, self._late, searched, nodes)
             if now() >= until:
                 break
         if searched.best[0] < self.value:
             self.value = float(searched.best[0])
             placed = searched.course
-            self.order = placed[placed != BACK].copy()
+            self.order = placed[placed != ARRIVAL].copy()
         self.rest = float(open_bound(searched))
         floor = min([self.rest, self.value, *(bound for bound, _ in self.leaves()[:1])])
         self.bound = max(self.bound, float(floor))
@@ -282,11 +290,11 @@ class AllOrders(OrderSearch):
 
     def _timeline(self, placed: list[int]) -> Timeline:
         """Return the order from the last, and how many complete before each arrival."""
-        order = [j for j in placed if j != BACK]
+        order = [j for j in placed if j != ARRIVAL]
         arrived: dict[str, int] = {}
         group, completed = 0, 0
         for j in reversed(placed):
-            if j != BACK:
+            if j != ARRIVAL:
                 completed += 1
                 continue
             group += 1
@@ -296,7 +304,7 @@ class AllOrders(OrderSearch):
 
     def solution(self) -> Allocated:
         """Return the best solution that was played."""
-        return self.played(self._tree.found, self.order)
+        return self.allocation(self._tree.incumbent, self.order)
 
 
 def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
@@ -306,11 +314,11 @@ def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partia
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:
-        attempt.drive(OneOrder(model.instance, model.rules, order))
+        attempt.drive(GivenOrder(model.instance, model.rules, order))
         attempt.message = "jobs of the given order would complete in another by its prices"
         return attempt.ended()
 
-    result = attempted(model, task, "closed-form", work)
+    result = run_attempt(model, task, "closed-form", work)
     goes_on = result.termination in ("completed", "error") and not task.alone
     return Partial(result, result.bound) if goes_on else result
 
@@ -325,7 +333,7 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
             order = [instance.index[name] for name in reversed(start.order)]
             if task.incumbent is None:
                 attempt.take(start, None)
-        search = AllOrders(instance, model.rules, order, attempt.value, task.hints)
+        search = BestOrder(instance, model.rules, order, attempt.value, task.hints)
         if not search.playable and installed("clarabel"):
             attempt.take_program(*plain_timeline(instance))
             search.value = attempt.value
@@ -336,7 +344,7 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
             return attempt.over_programs(search.leaves(), search.bound, rest)
         return attempt.ended()
 
-    return attempted(model, task, "tree", work)
+    return run_attempt(model, task, "tree", work)
 
 
 def plain_timeline(instance: Instance) -> Timeline:
@@ -346,7 +354,7 @@ def plain_timeline(instance: Instance) -> Timeline:
     """
     free = OrderSearch(instance, Rules(instance))
     prices = instance.costs / instance.each("at", np.arange(len(free.sizes)), free.curves.mosts)
-    ends = free.play(prices).ends
+    ends = free.simulate(prices).ends
     late = np.flatnonzero(instance.arrivals)
     arrived = {instance.names[j]: int((ends <= instance.arrivals[j]).sum()) for j in late}
     return np.argsort(-ends, kind="stable").tolist(), arrived

@@ -22,9 +22,9 @@ from schedopt.solvers.hesrpt.speedup_kernels import (
     Curves,
     Floats,
     Ints,
+    demand,
     price_for,
     speed,
-    taken,
 )
 
 ROUNDING = 1e-15
@@ -33,7 +33,7 @@ ABOVE, BELOW = 2e-14, 1e-13
 
 
 @njit(cache=True)
-def _room(c: Curves, jobs: Ints, n: int, firm: int) -> float:
+def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
     """Return the most servers that the last of n jobs can have beside what others must have."""
     last = jobs[n - 1]
     if not c.bounded:
@@ -74,7 +74,7 @@ def next_price(
     the last job must earn.
     """
     j = jobs[n - 1]
-    room = _room(c, jobs, n, firm)
+    room = _most_servers(c, jobs, n, firm)
     if room <= ROUNDING * c.servers:
         return inf
     most = goal / speed(c, j, room)
@@ -84,11 +84,11 @@ def next_price(
         most_earned(c, lam, jobs, n - 1, min(firm, n - 1), own)
     m = own[c.teams[j]] if c.teams[j] >= 0 else own[-1]
     start = min(price_for(c, j, rest, m), most) if m > 0.0 else most  # at the others' rents
-    return _price_near(c, lam, jobs, n, goal, firm, own, start if start > 0.0 else most, most)
+    return _price_from_guess(c, lam, jobs, n, goal, firm, own, start if start > 0.0 else most, most)
 
 
 @njit(cache=True)
-def _price_near(
+def _price_from_guess(
     c: Curves,
     lam: Floats,
     jobs: Ints,
@@ -112,7 +112,7 @@ def _price_near(
         excess = most_earned(c, lam, jobs, n, firm, own) - goal
         if -BELOW * goal <= excess <= ABOVE * goal:
             return price
-        rate = speed(c, j, taken(c, j, price, own[g] if g >= 0 else own[-1]))
+        rate = speed(c, j, demand(c, j, price, own[g] if g >= 0 else own[-1]))
         if excess <= 0.0:
             under, short = price, -excess
         else:
@@ -150,7 +150,7 @@ def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     return lam
 
 
-class Play(NamedTuple):
+class Simulation(NamedTuple):
     """What comes of serving jobs at prices; there are as many epochs as jobs and arrivals at most.
 
     Times and rents are those of the epochs that there were.
@@ -165,9 +165,9 @@ class Play(NamedTuple):
     cache=True,
     plain=lambda c, sizes, lam, starts, groups, record: 16.0 * len(lam) * len(lam) + len(starts),
 )
-def play(
+def simulate(
     c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, record: Floats
-) -> Play:
+) -> Simulation:
     """Serve those present so that they always earn the most at the prices, until all are done.
 
     Each job leaves when it is done, in whatever order: so this is a policy that can be carried out,
@@ -212,7 +212,7 @@ def play(
                 kept += 1
         times[epoch] = now
         epoch, count = epoch + 1, kept
-    return Play(ends, times[:epoch], rents[:epoch])
+    return Simulation(ends, times[:epoch], rents[:epoch])
 
 
 def levels_of(costs: Floats, order: Ints) -> Floats:

@@ -3,7 +3,7 @@
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
 from schedopt.solvers.engine import Engine, anything
-from schedopt.solvers.hesrpt.dominance import MOST_JOBS, alike, count_sets, one_order
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, completes_after, count_sets, is_one_order
 from schedopt.solvers.result import Limits
 
 FEW_SETS = 1 << 10
@@ -21,7 +21,7 @@ def _for_flow(model: Allocation, *, late: bool = False) -> bool:
 def _of_one_order(model: Allocation) -> bool:
     if model.instance.objective == "makespan":
         return model.plain()
-    return _for_flow(model) and one_order(model.instance, model.rules, given=model.given)
+    return _for_flow(model) and is_one_order(model.instance, model.rules, given=model.given)
 
 
 def _of_many_orders(model: Allocation) -> bool:
@@ -31,7 +31,7 @@ def _of_many_orders(model: Allocation) -> bool:
 
 def _has_many_sets(model: Allocation, _: Limits) -> bool:
     """Tell whether a tree alone would take long, or leave a large gap."""
-    after = alike(model.instance, model.rules)
+    after = completes_after(model.instance, model.rules)
     return len(after) > MOST_JOBS or count_sets(after, FEW_SETS) > FEW_SETS
 
 

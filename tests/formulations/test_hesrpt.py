@@ -17,10 +17,10 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.policies.hesrpt.simulator import hesrpt_total
-from schedopt.solvers.hesrpt.order_search import AllOrders, OneOrder, order_search
+from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
 
 
-def searched(instance: Instance) -> OneOrder | AllOrders:
+def searched(instance: Instance) -> GivenOrder | BestOrder:
     search = order_search(instance)
     while not search.advance(10.0):
         pass
@@ -68,7 +68,7 @@ def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
 ) -> None:
     best = schedopt.solve(floored()).objective
     worse = schedopt.solve(floored(["j2", "j0", "j1", "j3"])).solution
-    monkeypatch.setattr(AllOrders, "solution", lambda self: worse)
+    monkeypatch.setattr(BestOrder, "solution", lambda self: worse)
     result = schedopt.solve(floored())
     assert result.objective > best * 1.01
     assert not result.proven and result.bound <= best * (1 + 1e-9)
@@ -96,7 +96,7 @@ def test_a_share_that_is_nothing_beside_the_others_has_a_price() -> None:
     values = [schedopt.solve(instance, options={"order": order}).objective for order in orders]
     assert result.objective == pytest.approx(min(v for v in values if v is not None), rel=2e-6)
     search = searched(instance)
-    if isinstance(search, OneOrder) or not search.leaves():
+    if isinstance(search, GivenOrder) or not search.leaves():
         assert search.bound == pytest.approx(search.value, rel=1e-9)
 
 

@@ -20,11 +20,11 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.policies.hesrpt.shares import equi
 from schedopt.policies.hesrpt.simulator import play
 from schedopt.policies.registry import registered
-from schedopt.solvers.hesrpt.dominance import asked_of, count_sets
+from schedopt.solvers.hesrpt.dominance import count_sets, limits_by_job
 from schedopt.solvers.hesrpt.feasibility import _served_in_turn
-from schedopt.solvers.hesrpt.lagrangian import Rents, falling, from_above
-from schedopt.solvers.hesrpt.lagrangian_search import RentSearch
-from schedopt.solvers.hesrpt.order_search import AllOrders, order_search
+from schedopt.solvers.hesrpt.lagrangian import RentBound, nearest_falling, upper_envelope
+from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
+from schedopt.solvers.hesrpt.order_search import BestOrder, order_search
 from schedopt.solvers.hesrpt.speedup_kernels import curves, speed
 from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.validation.hesrpt.allocation import check
@@ -68,7 +68,7 @@ def ended(search: Any) -> Any:
 
 @tried(40, various(5, st.one_of(speedups, tables, st.just(Power(p=1.0)))))
 def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> None:
-    search, found = ended(order_search(instance)), ended(RentSearch(instance))
+    search, found = ended(order_search(instance)), ended(LagrangianSearch(instance))
     assert found.rents.bound <= search.value * (1 + 1e-12)
     assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.005
     after, placed = found.rents.after(search.value * 1.0001), 0
@@ -79,7 +79,7 @@ def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> N
 
 
 def test_rents_leave_few_orders_of_twenty_jobs() -> None:
-    found = ended(RentSearch(many(20, 1)))
+    found = ended(LagrangianSearch(many(20, 1)))
     assert found.value - found.rents.bound < 0.01 * found.value
     assert 20 < count_sets(found.rents.after(found.value), 1 << 20) < 1 << 12
     assert count_sets(np.array([2, 1]), 10) == 0
@@ -93,12 +93,12 @@ def test_rents_leave_few_orders_of_twenty_jobs() -> None:
 )
 def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], seed: int) -> None:
     instance = many(9, seed, 10)
-    rents = falling(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
+    rents = nearest_falling(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
     assert (np.diff(rents) <= 0).all()
-    found = Rents(curves(instance), instance.sizes, instance.costs)
+    found = RentBound(curves(instance), instance.sizes, instance.costs)
     for _ in found.tried(np.append(0.0, np.cumsum(lengths)), rents[None]):
         pass
-    assert found.bound <= ended(RentSearch(instance)).value
+    assert found.bound <= ended(LagrangianSearch(instance)).value
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], see
 )
 def test_what_is_taken_from_above_is_nowhere_lower(steep: Power | Amdahl) -> None:
     plain = curves(cluster([1], steep, 1000))
-    above = from_above(plain)
+    above = upper_envelope(plain)
     table = slice(above.firsts[0], above.lasts[0])
     slopes = np.diff(above.ys[table]) / np.diff(above.xs[table])
     assert (np.diff(slopes) <= 0).all()
@@ -196,7 +196,7 @@ def test_jobs_that_rules_do_not_tell_apart_are_served_as_each_alone_is(
 ) -> None:
     bounds = [Bound("", jobs, low if len(jobs) == 1 else 0.0, high) for jobs, low, high in drawn]
     groups: dict[tuple[object, ...], list[int]] = {}
-    for j, asks in enumerate(asked_of(bounds, 5)):
+    for j, asks in enumerate(limits_by_job(bounds, 5)):
         groups.setdefault(asks, []).append(j)
     each = [[j] for j in range(5)]
     assert _served_in_turn(bounds, list(groups.values())) == _served_in_turn(bounds, each)
@@ -277,7 +277,7 @@ def test_a_makespan_of_ten_late_jobs_under_a_cap_is_proven() -> None:
 
 def test_a_search_that_is_cut_short_has_a_bound_below_the_optimum() -> None:
     instance = late([(1.0, 1.0, 0.1 * i, Power(p=0.3 + 0.1 * i)) for i in range(6)])
-    search = AllOrders(instance, Rules(instance))
+    search = BestOrder(instance, Rules(instance))
     search.advance(-inf)
     best = schedopt.solve(instance).objective
     assert min(search.rest, search.value) <= best * (1 + 1e-9)

@@ -11,7 +11,7 @@ from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.order_search import AllOrders, OneOrder, order_search
+from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -27,7 +27,7 @@ def cluster(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any)
 
 def searched(
     instance: Instance, seconds: float = 1.0, order: Sequence[int] | None = None
-) -> OneOrder | AllOrders:
+) -> GivenOrder | BestOrder:
     """Search all completion orders, or find the optimum of one."""
     search = order_search(instance, order=order)
     search.advance(seconds)
