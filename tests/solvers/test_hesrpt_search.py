@@ -252,7 +252,7 @@ def test_eight_jobs_with_arrivals_are_proven_and_no_policy_beats_them() -> None:
     instance = late(
         list(zip(sizes.tolist(), [1.0, 2.0, 3.0, 4.0] * 2, arrivals.tolist(), powers, strict=True))
     )
-    result = schedopt.solve(instance, time_limit=30.0)
+    result = schedopt.solve(instance)
     assert result.termination == "optimal"
     assert result.objective is not None
     for name in ("equi", "srpt", "hell", "replan"):
