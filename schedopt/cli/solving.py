@@ -401,7 +401,7 @@ def start_times(
     from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
-    from schedopt.problems.shown import ShownTable
+    from schedopt.problems.summary import ShownTable
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
     from schedopt.verbs.start_times import clock

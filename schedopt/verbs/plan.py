@@ -14,7 +14,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.shown import Plan, table_of
+from schedopt.problems.summary import Plan, table_of
 from schedopt.solvers.result import Document, Result, Watch
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.constraints import Given

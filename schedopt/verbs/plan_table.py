@@ -16,7 +16,7 @@ from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.instances.tables import plain_csv, read_parquet
 from schedopt.problems import problem_of
-from schedopt.problems.shown import FIXED, Plan, table_of
+from schedopt.problems.summary import FIXED, Plan, table_of
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:

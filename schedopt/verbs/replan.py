@@ -13,7 +13,7 @@ from schedopt.instances.files import load
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Replanned
+from schedopt.problems.summary import Replanned
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stoppable
 from schedopt.verbs import plan_table as plans

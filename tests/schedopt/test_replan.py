@@ -16,7 +16,7 @@ from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.planning import dispatched
-from schedopt.problems.shown import Replanned
+from schedopt.problems.summary import Replanned
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan
 

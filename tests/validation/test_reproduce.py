@@ -45,6 +45,7 @@ OPEN = {
     "epoch/figure-1": ("memory is local",),
     "hesrpt/figure-2": ("blackscholes", "bodytrack", "canneal"),
     "epoch/section-4.2": ("the worst average",),
+    "hesrpt/wham": ("both are optimal", "WHAM is a good", "in that regime"),
 }
 """Claims that cannot be judged: the paper does not say on what they rest, or only draws it."""
 
@@ -135,7 +136,7 @@ def test_every_item_has_an_entry_and_every_entry_an_item() -> None:
 
 
 @pytest.mark.skipif(not TEXTS.exists(), reason="the papers' text is not here")
-@pytest.mark.parametrize("file", PAPERS)
+@pytest.mark.parametrize("file", [file for file, paper in PAPERS.items() if len(paper.items) > 1])
 def test_no_numbered_item_of_a_paper_is_missing(file: str) -> None:
     text = (TEXTS / f"{file}.txt").read_text(encoding="utf-8").partition("REFERENCES")[0]
     lines = [line.lstrip("*_ ") for line in text.splitlines()]

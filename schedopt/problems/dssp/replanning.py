@@ -23,7 +23,7 @@ from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
 from schedopt.instances.tables import Source
-from schedopt.problems.dssp.observing import (
+from schedopt.problems.dssp.observed_state import (
     Begun,
     Old,
     Task,
@@ -42,8 +42,8 @@ from schedopt.problems.dssp.planning import (
     schedules_of,
 )
 from schedopt.problems.dssp.reasons import moment, reasons
-from schedopt.problems.dssp.resting import Rest, rest_of
-from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
+from schedopt.problems.dssp.remaining_night import Rest, rest_of
+from schedopt.problems.summary import Change, Column, Plan, Replanned, changes, same
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
 from schedopt.validation.documents import check
