@@ -62,11 +62,11 @@ class TimelineData(NamedTuple):
 
 
 @njit(cache=True)
-def present_jobs(late: TimelineData, done: int, group: int, out: Ints) -> int:
+def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
     """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
     count = 0
-    for j in range(len(late.sizes)):
-        if (done >> j) & 1 and late.groups[j] <= group:
+    for j in range(len(data.sizes)):
+        if (done >> j) & 1 and data.groups[j] <= group:
             out[count] = j
             count += 1
     return count
@@ -74,54 +74,54 @@ def present_jobs(late: TimelineData, done: int, group: int, out: Ints) -> int:
 
 @njit(cache=True)
 def node_bound(
-    c: Curves, late: TimelineData, lam: Floats, done: int, now: int, base: float
+    c: Curves, data: TimelineData, lam: Floats, done: int, now: int, base: float
 ) -> float:
     """Return the bound of a node: the other jobs at the least prices that they may have.
 
     `done` are the placed jobs, as bits, with their prices in ``lam``; `now` is the arrival whose
     jobs must be placed before the next `ARRIVAL`; `base` is the part of the bound that is settled.
     """
-    total = len(late.sizes)
+    total = len(data.sizes)
     jobs, earned = np.zeros(total, dtype=np.int64), np.zeros(now + 1)
     own = np.zeros(len(c.team_leasts) + 1)
     bound = base
     for g in range(now + 1):
-        n = present_jobs(late, done, g, jobs)
+        n = present_jobs(data, done, g, jobs)
         earned[g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
         for team in range(len(own)):
             own[team] = 0.0
         if g < now:
             spare = -earned[g]
             for i in range(n):
-                spare += late.costs[jobs[i]]
-            bound += spare * (late.starts[g + 1] - late.starts[g])
+                spare += data.costs[jobs[i]]
+            bound += spare * (data.starts[g + 1] - data.starts[g])
     for j in range(total):
         if (done >> j) & 1:
             continue
         price = inf
-        for g in range(late.groups[j], now + 1 if len(own) > 1 else late.groups[j] + 1):
-            n = present_jobs(late, done, g, jobs)
+        for g in range(data.groups[j], now + 1 if len(own) > 1 else data.groups[j] + 1):
+            n = present_jobs(data, done, g, jobs)
             jobs[n] = j
-            goal = earned[g] + late.costs[j]
-            price = min(price, next_price(c, lam, jobs, n + 1, goal, late.costs[j], n, own))
+            goal = earned[g] + data.costs[j]
+            price = min(price, next_price(c, lam, jobs, n + 1, goal, data.costs[j], n, own))
         lam[j] = 0.0
-        bound += price * late.sizes[j]
+        bound += price * data.sizes[j]
     return bound
 
 
 @njit(cache=True)
 def spare_before_arrival(
-    c: Curves, late: TimelineData, lam: Floats, done: int, now: int
+    c: Curves, data: TimelineData, lam: Floats, done: int, now: int
 ) -> tuple[float, float]:
     """Return cost minus earnings of the interval before an arrival, and its earning rate."""
-    jobs = np.zeros(len(late.sizes), dtype=np.int64)
-    n = present_jobs(late, done, now - 1, jobs)
+    jobs = np.zeros(len(data.sizes), dtype=np.int64)
+    n = present_jobs(data, done, now - 1, jobs)
     own = np.zeros(len(c.team_leasts) + 1)
     earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
     spare = -earned
     for i in range(n):
-        spare += late.costs[jobs[i]]
-    return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
+        spare += data.costs[jobs[i]]
+    return float(spare * (data.starts[now] - data.starts[now - 1])), float(earned)
 
 
 class Tree(NamedTuple):
@@ -174,23 +174,23 @@ def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
 
 @njit(cache=True)
 def _branch(
-    c: Curves, late: TimelineData, t: Tree, lam: Floats, done: int, now: int, d: int
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, done: int, now: int, d: int
 ) -> None:
     """Put the children of a node in order of their bounds: none where its own is met."""
-    limit, p = t.best[0] * (1.0 - NEAR), late.paths
+    limit, p = t.best[0] * (1.0 - NEAR), data.paths
     if t.proven[d] == -inf:
-        t.proven[d] = node_bound(c, late, lam, done, now, t.base[d])
+        t.proven[d] = node_bound(c, data, lam, done, now, t.base[d])
     t.at[d] = t.children[d] = 0
     if not t.proven[d] < limit:
         return
     open_here, count = False, 0
-    for j in range(len(late.sizes)):
-        open_here = open_here or (late.groups[j] == now and not (done >> j) & 1)
+    for j in range(len(data.sizes)):
+        open_here = open_here or (data.groups[j] == now and not (done >> j) & 1)
     if now > 0 and not open_here:
         t.child[d, 0], t.bound[d, 0] = ARRIVAL, t.proven[d]
         count = 1
-    for j in range(len(late.sizes)):
-        if (done >> j) & 1 or late.groups[j] > now or late.after[j] & ~done:
+    for j in range(len(data.sizes)):
+        if (done >> j) & 1 or data.groups[j] > now or data.after[j] & ~done:
             continue
         bound = t.proven[d]
         if len(p.child):
@@ -212,7 +212,7 @@ def _branch(
 @njit(cache=True)
 def _price_interval(
     c: Curves,
-    late: TimelineData,
+    data: TimelineData,
     t: Tree,
     lam: Floats,
     first: int,
@@ -225,7 +225,7 @@ def _price_interval(
     The interval's jobs are placed from depth ``first`` up to ``last``; `done` are the jobs present
     at its end, as bits. All may earn `raised` more in it than the balance of costs and known time.
     """
-    total = len(late.sizes)
+    total = len(data.sizes)
     jobs = np.zeros(total, dtype=np.int64)
     n = 0
     for j in range(total):
@@ -240,17 +240,17 @@ def _price_interval(
     for d in range(first, last):
         j = t.placed[d]
         jobs[n] = j
-        level += late.costs[j]
-        price = next_price(c, lam, jobs, n + 1, level, late.costs[j], n + 1, own)
+        level += data.costs[j]
+        price = next_price(c, lam, jobs, n + 1, level, data.costs[j], n + 1, own)
         lam[j] = min(price, t.caps[j])
-        worth += lam[j] * late.sizes[j]
+        worth += lam[j] * data.sizes[j]
         n += 1
     return worth
 
 
 @njit(cache=True)
 def _bound_with_earnings(
-    c: Curves, late: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
 ) -> float:
     """Return the bound at depth d if the earnings of the interval that ends there rise by ``at``.
 
@@ -261,17 +261,17 @@ def _bound_with_earnings(
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
-        return node_bound(c, late, lam, done, now, t.base[d])
+        return node_bound(c, data, lam, done, now, t.base[d])
     here = 0
-    for j in range(len(late.sizes)):
-        if (done >> j) & 1 and late.groups[j] <= now:
+    for j in range(len(data.sizes)):
+        if (done >> j) & 1 and data.groups[j] <= now:
             here |= 1 << j
-    worth = _price_interval(c, late, t, lam, first, d, here, at)
+    worth = _price_interval(c, data, t, lam, first, d, here, at)
     for i in range(first, d):
         t.prices[t.placed[i]] = lam[t.placed[i]]
-    length = late.starts[now + 1] - late.starts[now]
+    length = data.starts[now + 1] - data.starts[now]
     t.base[d] = t.base[first] + worth - at * length
-    return node_bound(c, late, lam, everyone, now, t.base[d])
+    return node_bound(c, data, lam, everyone, now, t.base[d])
 
 
 @njit(cache=True)
@@ -294,40 +294,40 @@ def _golden_bracket(
 
 @njit(cache=True)
 def _best_earnings(
-    c: Curves, late: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
 ) -> float:
     """Raise an interval's earnings as long as the bound rises, and keep the best."""
     limit = t.best[0] * (1.0 - NEAR)
-    value = _bound_with_earnings(c, late, t, lam, d, done, now, 0.0)
+    value = _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
     if not value < limit:
         return value
     all_costs = 0.0
-    for j in range(len(late.costs)):
-        all_costs += late.costs[j]
+    for j in range(len(data.costs)):
+        all_costs += data.costs[j]
     low, middle = 0.0, 0.0
     high = all_costs * 1e-4
-    trial = _bound_with_earnings(c, late, t, lam, d, done, now, high)
+    trial = _bound_with_earnings(c, data, t, lam, d, done, now, high)
     while trial > value and trial < limit and high < all_costs * 1e6:
         low, middle, value = middle, high, trial
         high *= 3.0
-        trial = _bound_with_earnings(c, late, t, lam, d, done, now, high)
+        trial = _bound_with_earnings(c, data, t, lam, d, done, now, high)
     if not trial < limit:
         return trial
     if middle > 0.0:
         for _ in range(GOLDEN):
             at = _golden_point(low, middle, high)
-            trial = _bound_with_earnings(c, late, t, lam, d, done, now, at)
+            trial = _bound_with_earnings(c, data, t, lam, d, done, now, at)
             low, middle, high = _golden_bracket(low, middle, high, at, trial > value)
             if trial > value:
                 value = trial
                 if not value < limit:
                     return value
-    return _bound_with_earnings(c, late, t, lam, d, done, now, middle)
+    return _bound_with_earnings(c, data, t, lam, d, done, now, middle)
 
 
 @njit(cache=True)
 def _place_job(
-    c: Curves, late: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
 ) -> float:
     """Place a job at its price, or a lower one if that proves more; return the bound.
 
@@ -336,19 +336,19 @@ def _place_job(
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
-    if now == 0 and not t.base[d] + price * late.sizes[j] < limit:
+    if now == 0 and not t.base[d] + price * data.sizes[j] < limit:
         return inf
     t.caps[j] = inf
     lam[j] = price
-    value = node_bound(c, late, lam, done, now, t.base[d] + price * late.sizes[j])
-    if value < limit and late.groups[j] < now:
+    value = node_bound(c, data, lam, done, now, t.base[d] + price * data.sizes[j])
+    if value < limit and data.groups[j] < now:
         low, middle, high = 0.0, price, price
         lam[j] = price * (1.0 - STEP)
-        if node_bound(c, late, lam, done, now, t.base[d] + lam[j] * late.sizes[j]) > value:
+        if node_bound(c, data, lam, done, now, t.base[d] + lam[j] * data.sizes[j]) > value:
             for turn in range(GOLDEN):
                 at = 0.618 * price if turn == 0 else _golden_point(low, middle, high)
                 lam[j] = at
-                trial = node_bound(c, late, lam, done, now, t.base[d] + at * late.sizes[j])
+                trial = node_bound(c, data, lam, done, now, t.base[d] + at * data.sizes[j])
                 low, middle, high = _golden_bracket(low, middle, high, at, trial > value)
                 if trial > value:
                     value = trial
@@ -358,29 +358,29 @@ def _place_job(
         if middle < price:
             t.caps[j] = middle
     t.prices[j] = lam[j]
-    t.base[d + 1] = t.base[d] + lam[j] * late.sizes[j]
+    t.base[d + 1] = t.base[d] + lam[j] * data.sizes[j]
     return value
 
 
 @njit(cache=True)
-def _simulated_cost(c: Curves, late: TimelineData, lam: Floats) -> float:
+def _simulated_cost(c: Curves, data: TimelineData, lam: Floats) -> float:
     """Return what playing prices costs."""
-    ends = simulate(c, late.sizes, lam, late.starts, late.groups, np.zeros((0, 0))).ends
+    ends = simulate(c, data.sizes, lam, data.starts, data.groups, np.zeros((0, 0))).ends
     total = 0.0
     for j in range(len(lam)):
-        total += late.costs[j] * (ends[j] - late.starts[late.groups[j]])
+        total += data.costs[j] * (ends[j] - data.starts[data.groups[j]])
     return total
 
 
 @njit(cache=True)
-def _take_leaf(c: Curves, late: TimelineData, t: Tree, lam: Floats) -> None:
+def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
     """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
     value = t.base[depth]
-    if len(late.starts) > 1:
-        value = _best_earnings(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
+    if len(data.starts) > 1:
+        value = _best_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = _simulated_cost(c, late, lam) if late.playable else inf
+        cost = _simulated_cost(c, data, lam) if data.playable else inf
         if cost < t.best[0]:
             t.best[0] = cost
             for j in range(len(lam)):
@@ -393,56 +393,56 @@ def _take_leaf(c: Curves, late: TimelineData, t: Tree, lam: Floats) -> None:
                 t.leaves[at, i] = t.placed[i]
             t.values[at] = value
             t.numbers[1] = at + 1
-    if len(late.starts) > 1:
-        _bound_with_earnings(c, late, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
+    if len(data.starts) > 1:
+        _bound_with_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
 
 
 @njit(cache=True)
 def _place_child(
-    c: Curves, late: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
 ) -> bool:
     """Place the child whose turn it is; tell whether its bound leaves it open."""
     at, limit = t.at[d] - 1, t.best[0] * (1.0 - NEAR)
     j = t.child[d, at]
     t.placed[d] = j
     if j == ARRIVAL:
-        if now < len(late.starts) - 1 and not _best_earnings(c, late, t, lam, d, done, now) < limit:
-            _bound_with_earnings(c, late, t, lam, d, done, now, 0.0)
+        if now < len(data.starts) - 1 and not _best_earnings(c, data, t, lam, d, done, now) < limit:
+            _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
             return False
-        spare, level = spare_before_arrival(c, late, lam, done, now)
+        spare, level = spare_before_arrival(c, data, lam, done, now)
         t.base[d + 1], t.level[d + 1], t.proven[d + 1] = t.base[d] + spare, level, -inf
         return True
-    t.level[d + 1] = t.level[d] + late.costs[j]
+    t.level[d + 1] = t.level[d] + data.costs[j]
     jobs = np.zeros(len(lam), dtype=np.int64)
-    n = present_jobs(late, done, now, jobs)
+    n = present_jobs(data, done, now, jobs)
     jobs[n] = j
     own = np.zeros(len(c.team_leasts) + 1)
-    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], late.costs[j], n + 1, own)
+    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], data.costs[j], n + 1, own)
     if price < inf:  # else the others must have all servers: it was done before
-        value = _place_job(c, late, t, lam, d, done | (1 << j), now, price)
+        value = _place_job(c, data, t, lam, d, done | (1 << j), now, price)
         if value < limit:
             t.proven[d + 1] = max(value, t.bound[d, at])
-            if len(late.paths.child):
+            if len(data.paths.child):
                 node = t.node[d]
-                t.node[d + 1] = late.paths.child[node, j]
-                t.way[d + 1] = t.way[d] + late.paths.costs[node, j]
+                t.node[d + 1] = data.paths.child[node, j]
+                t.way[d + 1] = t.way[d] + data.paths.costs[node, j]
             return True
     lam[j] = 0.0
     return False
 
 
-def _steps_of_search(c: Curves, late: TimelineData, t: Tree, budget: int) -> float:
+def _steps_of_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> float:
     """Return about how many steps of Python a search takes: far more where jobs arrive."""
-    jobs, starts = len(late.sizes), len(late.starts)
+    jobs, starts = len(data.sizes), len(data.starts)
     if starts == 1:
         return 0.25 * budget * jobs**3
     return 2.0 * min(budget, factorial(jobs)) * jobs**3 * starts
 
 
 @njit(cache=True, plain=_steps_of_search)
-def advance_search(c: Curves, late: TimelineData, t: Tree, budget: int) -> int:
+def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
-    total, last = len(late.sizes), len(late.starts) - 1
+    total, last = len(data.sizes), len(data.starts) - 1
     lam = np.zeros(total)
     depth, done, now = t.numbers[0], 0, last
     for d in range(depth):
@@ -460,10 +460,10 @@ def advance_search(c: Curves, late: TimelineData, t: Tree, budget: int) -> int:
             t.numbers[0] = depth
             return PAUSED
         if depth == len(t.placed):
-            _take_leaf(c, late, t, lam)
+            _take_leaf(c, data, t, lam)
         else:
             if t.children[depth] < 0:
-                _branch(c, late, t, lam, done, now, depth)
+                _branch(c, data, t, lam, done, now, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
@@ -471,7 +471,7 @@ def advance_search(c: Curves, late: TimelineData, t: Tree, budget: int) -> int:
             if at < t.children[depth] and t.bound[depth, at] < limit:
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
-                if not _place_child(c, late, t, lam, depth, done, now):
+                if not _place_child(c, data, t, lam, depth, done, now):
                     continue
                 if j == ARRIVAL:
                     now -= 1
@@ -490,7 +490,7 @@ def advance_search(c: Curves, late: TimelineData, t: Tree, budget: int) -> int:
         if j == ARRIVAL:
             now += 1
             if now < last:
-                _bound_with_earnings(c, late, t, lam, depth, done, now, 0.0)
+                _bound_with_earnings(c, data, t, lam, depth, done, now, 0.0)
         else:
             done &= ~(1 << j)
             lam[j] = 0.0

@@ -177,16 +177,18 @@ class _Maker:
             done = search.advance(min(self.left(), STEP))
             if not self.left():
                 return None
-        found = search.rents
-        jobs = _alone(found, self.left) if found.bound >= self.goal else None
+        rent_bound = search.rents
+        jobs = _alone(rent_bound, self.left) if rent_bound.bound >= self.goal else None
         if jobs is None:
             return None
-        times, rents = found.times.tolist(), found.rents[0].tolist()
+        times, rents = rent_bound.times.tolist(), rent_bound.rents[0].tolist()
         made: Certificate = {"kind": "rents", "times": times, "rents": rents, "jobs": jobs}
         if by is None:
             return made
-        rows = {name: int(found.payers[of[0]]) for name, of in self.instance.groups[by].items()}
-        teams = {name: found.rents[row].tolist() for name, row in rows.items() if row}
+        rows = {
+            name: int(rent_bound.payers[of[0]]) for name, of in self.instance.groups[by].items()
+        }
+        teams = {name: rent_bound.rents[row].tolist() for name, row in rows.items() if row}
         return {**made, "by": by, "teams": teams}
 
     def together(self) -> Certificate | None:
@@ -219,11 +221,14 @@ BELOW = 1e-12
 DOUBLINGS = 60
 
 
-def _alone(found: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
+def _alone(rent_bound: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
     """Return each job's least cost under rents, with prices; None where time runs out."""
-    paths, jobs = [found.path(row) for row in range(len(found.servers))], list[dict[str, object]]()
-    for j in range(len(found.sizes)):
-        job = _Job(found, paths[found.payers[j]], j).proof() if left() else None
+    paths, jobs = (
+        [rent_bound.path(row) for row in range(len(rent_bound.servers))],
+        list[dict[str, object]](),
+    )
+    for j in range(len(rent_bound.sizes)):
+        job = _Job(rent_bound, paths[rent_bound.payers[j]], j).proof() if left() else None
         if job is None:
             return None
         jobs.append(job)
@@ -233,11 +238,11 @@ def _alone(found: RentBound, left: Callable[[], float]) -> list[dict[str, object
 class _Job:
     """A single job that rents its servers."""
 
-    def __init__(self, found: RentBound, path: Path, j: int) -> None:
-        size, cost = float(found.sizes[j]), float(found.costs[j])
-        self.what = (found.curves, path, j, size, cost)
-        self.stack, self.out = found.room
-        self.cells = found.rents.shape[1]
+    def __init__(self, rent_bound: RentBound, path: Path, j: int) -> None:
+        size, cost = float(rent_bound.sizes[j]), float(rent_bound.costs[j])
+        self.what = (rent_bound.curves, path, j, size, cost)
+        self.stack, self.out = rent_bound.room
+        self.cells = rent_bound.rents.shape[1]
 
     def proof(self) -> dict[str, object] | None:
         """Return the job's least cost, with prices by span of cells that prove it."""

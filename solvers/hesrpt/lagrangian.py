@@ -124,7 +124,7 @@ class RentBound:
         add_up(path, self._powers)
         return path
 
-    def tried(
+    def evaluate(
         self, times: Floats, rents: Floats, part: float = ROUGH
     ) -> Generator[None, None, tuple[float, Floats]]:
         """Yield now and then; return the bound of rents, and the excess demand for servers.
@@ -161,7 +161,7 @@ class RentBound:
         bill = float((self.servers[:, None] * above * np.diff(times)).sum())
         return total - bill - SAFETY * (total + bill)
 
-    def after(self, value: float) -> Ints:
+    def precedences(self, value: float) -> Ints:
         """Return for each job those that complete after it in all that is cheaper, as bits.
 
         If one job completes after another, there is a cell until which the other, and from which on
@@ -184,15 +184,15 @@ class RentBound:
 
 
 class SubgradientAscent:
-    """Subgradient steps on rents; `found` keeps the best bound.
+    """Subgradient steps on rents; `rent_bound` keeps the best bound.
 
     The rents to start from are those of all servers, shape (E,), or by row, shape (T, E).
     """
 
-    def __init__(self, found: RentBound, times: Floats, rents: Floats) -> None:
-        self.found, self.times = found, times
+    def __init__(self, rent_bound: RentBound, times: Floats, rents: Floats) -> None:
+        self.rent_bound, self.times = rent_bound, times
         self._lengths = np.diff(times)
-        every = np.broadcast_to(rents, (len(found.servers), len(self._lengths)))
+        every = np.broadcast_to(rents, (len(rent_bound.servers), len(self._lengths)))
         self._rents = self._best = self._sound(every)
         self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
         self._way = np.zeros(every.shape)
@@ -205,7 +205,7 @@ class SubgradientAscent:
 
     def step(self, value: float) -> Iterator[None]:
         """Try rents, and step towards where the bound would meet the known cost."""
-        bound, beyond = yield from self.found.tried(self.times, self._rents)
+        bound, beyond = yield from self.rent_bound.evaluate(self.times, self._rents)
         if bound > self._bound * (1.0 + 1e-8):
             self._bound, self._best, self._vain = bound, self._rents, 0
         else:

@@ -114,15 +114,19 @@ class LagrangianSearch(OrderSearch):
 
     def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
         """Return a first guess of rents from completions: they pay about half of the costs."""
-        order, found = np.argsort(known), self.rents
+        order, rent_bound = np.argsort(known), self.rents
         cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
         times = np.append(0.0, known[order])[cells]
         grown = np.append(True, np.diff(times) > 0)
         rows = [np.ones(len(known), dtype=np.bool_)]
-        rows += [found.payers == row for row in range(1, len(found.servers))]
+        rows += [rent_bound.payers == row for row in range(1, len(rent_bound.servers))]
         left = [np.cumsum((self.costs * row)[order][::-1])[::-1] for row in rows]
-        rents = 0.5 * np.array(left) / found.servers[:, None]
-        if len(rows) > 1 and found.payers.all() and found.servers[1:].sum() < found.servers[0]:
+        rents = 0.5 * np.array(left) / rent_bound.servers[:, None]
+        if (
+            len(rows) > 1
+            and rent_bound.payers.all()
+            and rent_bound.servers[1:].sum() < rent_bound.servers[0]
+        ):
             rents[0] *= LEAST_RENT  # servers are left over
         return resampled(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
@@ -157,7 +161,7 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         nonlocal after
         ended = attempt.drive(search, spare=WRITING * many**2)
         if ended and search.value < inf and many <= MOST_JOBS:
-            after = search.rents.after(search.value)
+            after = search.rents.precedences(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 

@@ -218,7 +218,7 @@ class BestOrder(OrderSearch):
         if 0 < self.sets <= MOST_SETS:
             self.diagram = Diagram(self.curves, self.sizes, self.costs, own)
         self._pass: Iterator[None] | None = None
-        self._late = TimelineData(
+        self._data = TimelineData(
             self.sizes, self.costs, self.starts, self.groups, own, self.playable, no_paths(count)
         )
         self._tree = new_tree(count, len(self.starts), MOST_LEAVES)
@@ -253,7 +253,7 @@ class BestOrder(OrderSearch):
         if len(self.sizes) > MOST_JOBS:
             self.rest = self.bound  # all orders are left
             return True
-        while self.diagram is not None and not len(self._late.paths.child):
+        while self.diagram is not None and not len(self._data.paths.child):
             if self._pass is None:
                 self._pass = self.diagram.advance(self.value * (1.0 - NEAR))
             for _ in self._pass:
@@ -262,7 +262,7 @@ class BestOrder(OrderSearch):
             self._pass = None
             self.bound = max(self.bound, min(self.diagram.bound, self.value))
             if self.diagram.paths <= FEW_PATHS or self.diagram.stalled:
-                self._late = self._late._replace(paths=self.diagram.left())
+                self._data = self._data._replace(paths=self.diagram.left())
         return self._explore(until)
 
     def _explore(self, until: float) -> bool:
@@ -271,7 +271,7 @@ class BestOrder(OrderSearch):
         searched.best[0] = self.value
         nodes = max(1, WORK // len(self.sizes) ** 3)
         while status == PAUSED:
-            status = advance_search(self.curves, self._late, searched, nodes)
+            status = advance_search(self.curves, self._data, searched, nodes)
             if now() >= until:
                 break
         if searched.best[0] < self.value:

@@ -71,7 +71,7 @@ def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> N
     search, found = ended(order_search(instance)), ended(LagrangianSearch(instance))
     assert found.rents.bound <= search.value * (1 + 1e-12)
     assert search.bound * (1 - 1e-9) <= found.value <= search.value * 1.005
-    after, placed = found.rents.after(search.value * 1.0001), 0
+    after, placed = found.rents.precedences(search.value * 1.0001), 0
     for name in reversed(search.solution().order):  # as played: with ties not the one searched
         j = instance.index[name]
         assert int(after[j]) & ~placed == 0
@@ -81,7 +81,7 @@ def test_few_jobs_are_bounded_from_below_and_nearly_met(instance: Instance) -> N
 def test_rents_leave_few_orders_of_twenty_jobs() -> None:
     found = ended(LagrangianSearch(many(20, 1)))
     assert found.value - found.rents.bound < 0.01 * found.value
-    assert 20 < count_sets(found.rents.after(found.value), 1 << 20) < 1 << 12
+    assert 20 < count_sets(found.rents.precedences(found.value), 1 << 20) < 1 << 12
     assert count_sets(np.array([2, 1]), 10) == 0
 
 
@@ -96,7 +96,7 @@ def test_any_rents_prove_a_bound(lengths: list[float], heights: list[float], see
     rents = nearest_falling(np.array(heights[: len(lengths)]) + 0.001, np.array(lengths))
     assert (np.diff(rents) <= 0).all()
     found = RentBound(curves(instance), instance.sizes, instance.costs)
-    for _ in found.tried(np.append(0.0, np.cumsum(lengths)), rents[None]):
+    for _ in found.evaluate(np.append(0.0, np.cumsum(lengths)), rents[None]):
         pass
     assert found.bound <= ended(LagrangianSearch(instance)).value
 
