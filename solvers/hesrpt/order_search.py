@@ -155,9 +155,8 @@ class GivenOrder(OrderSearch):
         """Set value and bound; that ends it."""
         del seconds
         if self._p is not None:
-            found = self.closed()
-            self.value = found.value
-            self.bound = found.value if self._given else found.bound
+            best = self.closed()
+            self.value, self.bound = best.value, best.bound
             return True
         prices = self.prices(self.order)
         self.bound = float(prices @ self.sizes)
