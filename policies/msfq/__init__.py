@@ -2,7 +2,7 @@
 
 from schedopt.policies import registry
 from schedopt.policies.msfq import by_job, killing, quickswap, rules
-from schedopt.policies.msfq.logs import log_policy, registered
+from schedopt.policies.msfq.logs import catalogue, log_policy
 from schedopt.policies.msfq.registration import admission_rule
 from schedopt.policies.msfq.rule import Job, Rule, Running, Seen, State, Twin
 
@@ -15,10 +15,10 @@ __all__ = [
     "Twin",
     "admission_rule",
     "by_job",
+    "catalogue",
     "killing",
     "log_policy",
     "quickswap",
-    "registered",
     "rules",
 ]
 

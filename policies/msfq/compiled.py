@@ -21,7 +21,7 @@ SLICE = 1 << 20
 
 
 def play_compiled(queue: Instance, name: str, rule: Rule, twin: Twin, run: Experiment) -> Measured:
-    """Simulate a rule by its compiled twin: see `simulation.play`."""
+    """Simulate a rule by its compiled twin: see `simulation.simulate`."""
     from schedopt.policies.msfq import kernels
 
     lean = not (run.sized or run.each or len(run.grid))

@@ -147,7 +147,7 @@ def _waiting(choice: Choice, state: State) -> Job | None:
 
 
 def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Measured:
-    """Play jobs by a rule, and count as the compiled simulator does: see `simulation.play`."""
+    """Play jobs by a rule, and count as the compiled simulator does: see `simulation.simulate`."""
     if run.trace is None:
         from schedopt.policies.msfq.compiled import draw
 

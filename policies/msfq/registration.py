@@ -199,7 +199,7 @@ def _run(
     if queue.log is not None:
         log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
         return _replayed(name, queue, own, estimates, log)
-    from schedopt.policies.msfq.evaluation import evaluated
+    from schedopt.policies.msfq.evaluation import evaluate_plan
 
     chosen, solved = plan(queue, name, **own), _RULES[name].solved
     if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
@@ -210,7 +210,7 @@ def _run(
             return expected
     if arrivals is None:
         arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
-    return evaluated(
+    return evaluate_plan(
         queue,
         chosen,
         seed=seed,
@@ -231,14 +231,14 @@ def _replayed(
     log: Mapping[str, Any],
 ) -> Replayed:
     """Replay a log with a log's options: job by job where that is faster, else by class."""
-    from schedopt.policies.msfq.logs import by_class, registration
+    from schedopt.policies.msfq.logs import class_rules, registration
 
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, **log, **own)
 
     def begun(other: Instance) -> Floats:
-        chosen = plan(by_class.classes(other), name, **own)
-        return by_class.started(other, chosen, estimates=estimates == "exact")
+        chosen = plan(class_rules.classes(other), name, **own)
+        return class_rules.replay_classes(other, chosen, estimates=estimates == "exact")
 
     note = "" if _RULES[name].twin else "replayed in plain Python"
-    return registration.replayed(queue, begun, estimates=estimates, note=note, **log)
+    return registration.measure_replay(queue, begun, estimates=estimates, note=note, **log)

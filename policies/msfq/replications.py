@@ -32,7 +32,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.policies.msfq.intervals import observations
 from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.rule import Plan, Watch
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.compiling import COMPILES
 
 LONG_RUN = 10_000_000
@@ -62,7 +62,9 @@ class _StoppedError(Exception):
     """Ends a replication after another failed or was interrupted."""
 
 
-def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None) -> int:
+def default_replications(
+    queue: Instance, plan: Plan, arrivals: int, load: float | None = None
+) -> int:
     """Return into how many replications a run is split by default: 1, 2, 4, 8 or 16.
 
     A rule without a compiled twin is never split: plain Python has one core. A policy's own
@@ -76,7 +78,7 @@ def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None)
     return parts
 
 
-def replicated(
+def replicate(
     queue: Instance,
     plan: Plan,
     *,
@@ -111,7 +113,7 @@ def replicated(
             if watch and not threaded:
                 watch(sum(came), arrivals)
 
-        played = play(
+        played = simulate(
             queue, plan, arrivals=sizes[r], seed=seed, replication=r, pace=pace, estimates=estimates
         )
         came[r] = sizes[r]
@@ -119,7 +121,7 @@ def replicated(
 
     threaded = min(jobs, replications) > 1 and plan.twin is not None and COMPILES
     if threaded:
-        play(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
+        simulate(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
         look = (lambda: watch(sum(came), arrivals)) if watch else (lambda: None)
         found = _threaded(one, replications, jobs, look, stop)
     else:
@@ -165,7 +167,7 @@ def _threaded(
     return played
 
 
-def pooled(parts: Sequence[Measured]) -> Measured:
+def pool(parts: Sequence[Measured]) -> Measured:
     """Pool replications: concatenate their batches, and merge some into each long one."""
     if len(parts) == 1:
         return parts[0]

@@ -14,7 +14,7 @@ WARM_UP_FRACTION = 0.1
 """The fraction of arrivals that is not counted."""
 
 
-def play(
+def simulate(
     queue: Instance,
     plan: Plan,
     *,

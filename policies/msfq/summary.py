@@ -14,7 +14,7 @@ from schedopt.policies.msfq.played import Floats, Measured
 PERCENTILES = (50, 90, 95, 99)
 
 
-def summary(
+def summarize(
     queue: Instance,
     played: Measured,
     arrivals: int,

@@ -16,9 +16,9 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.by_job import BalancedSplitting
-from schedopt.policies.msfq.logs import by_class
+from schedopt.policies.msfq.logs import class_rules
 from schedopt.policies.msfq.registration import plan, rules
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 
 THREE = ((1, 1.0), (2, 0.5), (6, 0.1))
 PAIR = ((1, 1.0), (6, 0.1))
@@ -272,7 +272,7 @@ def test_a_rule_is_its_definition(
     expected = responses(6, trace, need, definition(**options), together=False)
     chosen = plan(queue, name, **options)
     found = [
-        play(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
+        simulate(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
         for plainly in (False, True)
     ]
     for one in found:
@@ -301,10 +301,10 @@ def test_a_rule_on_a_log_is_its_definition(
     expected = responses(6, trace, need, definition(**options), together=True)
     if np.isinf(expected).any():
         return
-    chosen = plan(by_class.classes(log), name, **options)
-    starts = by_class.started(log, chosen)
+    chosen = plan(class_rules.classes(log), name, **options)
+    starts = class_rules.replay_classes(log, chosen)
     np.testing.assert_array_equal(starts + log.jobs.run - log.jobs.submit, expected)
-    assert starts.tolist() == by_class._plainly(log, chosen, chosen.make(), False).tolist()
+    assert starts.tolist() == class_rules._plainly(log, chosen, chosen.make(), False).tolist()
 
 
 # --- rules that go by single jobs ---
@@ -353,7 +353,7 @@ def test_backfilling_is_its_definition(seed: int, overestimate: float) -> None:
             None,
         )
 
-    found = play(
+    found = simulate(
         FOUR,
         plan(FOUR, "backfilling", overestimate=overestimate),
         arrivals=60,
@@ -385,7 +385,7 @@ def test_balanced_splitting_is_its_definition(seed: int, psi: float) -> None:
                 return j
         return None
 
-    found = play(
+    found = simulate(
         MIXED, plan(MIXED, "balanced-splitting", psi=psi), arrivals=60, trace=trace, each=True
     )
     np.testing.assert_array_equal(found.responses, responses(15, trace, need, choose, False))

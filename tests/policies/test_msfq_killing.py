@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.logs import by_class
+from schedopt.policies.msfq.logs import class_rules
 from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 
 TWO, FOUR = (1, 8), (1, 3, 5, 8)
 SHARES = {TWO: [0.9, 0.1], FOUR: [0.5, 0.25, 0.2, 0.05]}
@@ -45,7 +45,7 @@ def trace(needs: tuple[int, ...], seed: int, jobs: int = 400, load: float = 0.8)
 
 def played(needs: tuple[int, ...], name: str, options: dict[str, Any], jobs: Trace) -> Measured:
     queue = of_classes(8, *zip(needs, SHARES[needs], strict=True))
-    return play(
+    return simulate(
         queue,
         plan(queue, name, **options),
         arrivals=len(jobs.times),
@@ -85,7 +85,7 @@ def test_the_runs_that_end_fit_together(seed: int, run: Any, needs: tuple[int, .
 def test_on_a_log_they_start_as_in_a_queue(name: str, options: dict[str, Any], seed: int) -> None:
     jobs = trace(FOUR, seed, 200, 0.95)
     log = queue_of(Jobs.of(jobs.times, np.array(FOUR)[jobs.classes], jobs.sizes), 8)
-    starts = by_class.started(log, plan(by_class.classes(log), name, **options))
+    starts = class_rules.replay_classes(log, plan(class_rules.classes(log), name, **options))
     ended = played(FOUR, name, options, jobs).responses
     np.testing.assert_array_equal(starts + jobs.sizes - jobs.times, ended)
 

@@ -12,7 +12,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.validation.reproduce.msfq_figures import four_classes, simulated
 
 
@@ -102,7 +102,7 @@ def test_handovers_are_as_defined(handover: str, seed: int, whole: bool) -> None
     expected = defined(queue, trace, handover == "authors")
     chosen = plan(queue, "static-quickswap", handover=handover)
     for plainly in (True, False):
-        got = play(queue, chosen, arrivals=jobs, trace=trace, each=True, plainly=plainly)
+        got = simulate(queue, chosen, arrivals=jobs, trace=trace, each=True, plainly=plainly)
         np.testing.assert_allclose(got.responses, expected, rtol=1e-9)
 
 
@@ -124,7 +124,7 @@ def three(k: int = 6, load: float = 0.7) -> Instance:
 @pytest.mark.parametrize("queue", [three(), three(12, 0.9), at_load(4, 0.8)])
 def test_the_default_is_adaptive_quickswap(queue: Instance) -> None:
     ours, theirs = (
-        play(queue, plan(queue, name), arrivals=1500, seed=3, common=True, each=True)
+        simulate(queue, plan(queue, name), arrivals=1500, seed=3, common=True, each=True)
         for name in ("class-thresholds", "adaptive-quickswap")
     )
     np.testing.assert_array_equal(ours.responses, theirs.responses)

@@ -17,7 +17,7 @@ from schedopt.policies import registry
 from schedopt.policies.msfq import Job, Rule, Seen, State, Twin, admission_rule
 from schedopt.policies.msfq import registration as registering
 from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 
 QUEUE = at_load(8, 0.5)
 THREE = of_classes(6, (1, 1.0), (2, 0.5), (6, 0.1))
@@ -50,7 +50,7 @@ def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
     assert f"in plain Python, {PLAIN_ARRIVALS:,} arrivals" in str(found.message)
     assert "plain Python" in registry.registered("msfq")["mine"].summary
     compiled = plan(QUEUE, "first-fit")
-    same = play(QUEUE, compiled, arrivals=PLAIN_ARRIVALS, seed=3, common=True)
+    same = simulate(QUEUE, compiled, arrivals=PLAIN_ARRIVALS, seed=3, common=True)
     theirs = same.sums.sum(axis=0) / same.counts.sum(axis=0)
     ours = [c.mean_response_time for c in found.solution.classes]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)

@@ -16,7 +16,7 @@ from schedopt.formulations.msfq import LogBound
 from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening
 from schedopt.solvers.msfq.log_bound.relaxations import bounds, relaxed
 
@@ -44,7 +44,7 @@ def test_no_policy_beats_a_re_proved_bound(seed: int, objective: str, big: float
     assert result.bound_checked or by_horizon
     assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
     for name in LOG_POLICIES:
-        assert result.bound <= values(queue, started(queue, name, "exact")) * (1 + 1e-9)
+        assert result.bound <= values(queue, replay_log(queue, name, "exact")) * (1 + 1e-9)
 
 
 def bound_of(part: Any, resource: str, weighted: bool) -> float:
@@ -116,7 +116,7 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
         10,
     )
     ticks = Ticks.of(queue)
-    starts = started(queue, "saf", "exact") - queue.jobs.submit[0]
+    starts = replay_log(queue, "saf", "exact") - queue.jobs.submit[0]
     target = float((starts + ticks.run - ticks.submit).sum())
     search = PriceSearch(ticks, target, grid_of(ticks, starts, 10_000), rounds=200)
     while not search.advance(1.0):

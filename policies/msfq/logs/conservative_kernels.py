@@ -8,7 +8,7 @@ places ``low`` to ``high``, of which ``low`` holds the present.
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled
-from schedopt.policies.msfq.logs.replay_kernels import (
+from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
     NEVER,
     WAITING,

@@ -7,9 +7,7 @@ from math import log as ln
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import compiled, digest, ready
-from schedopt.policies.msfq.logs.line_kernels import Line, following, join, leave
-from schedopt.policies.msfq.logs.plan_kernels import Plan, insert, remove, reserve
-from schedopt.policies.msfq.logs.replay_kernels import (
+from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
     FAULT,
     FRONT,
@@ -24,6 +22,8 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     held,
     loop_of,
 )
+from schedopt.policies.msfq.logs.planned_end_kernels import Plan, insert, remove, reserve
+from schedopt.policies.msfq.logs.waiting_line_kernels import Line, following, join, leave
 from schedopt.policies.msfq.rule import Seen, Twin
 
 STOP, SKIP, EASY = range(3)

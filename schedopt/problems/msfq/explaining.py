@@ -14,7 +14,7 @@ MOST_ROWS = 20
 
 def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[str, Any]) -> Because:
     """Return why a job waited, as `schedopt.explain_start` says."""
-    from schedopt.policies.msfq.logs.explained import explained
+    from schedopt.policies.msfq.logs.explanation import explain_wait
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES, OPTIONS
     from schedopt.policies.registry import registered
 
@@ -28,7 +28,7 @@ def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[st
     estimates = "exact" if exact else "given"
     beside = known[policy].suits == "beside"  # else its options are of random arrivals
     own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
-    return explained(queue, policy, _row(queue, job), estimates, own)
+    return explain_wait(queue, policy, _row(queue, job), estimates, own)
 
 
 def _row(queue: Instance, job: str) -> int:

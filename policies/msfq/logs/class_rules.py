@@ -7,7 +7,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.compiled import seen_of
-from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, played
+from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, run_loop
 from schedopt.policies.msfq.played import Experiment, fault
 from schedopt.policies.msfq.rule import Plan, Rule, Twin
 from schedopt.policies.registry import NotApplicableError
@@ -40,7 +40,7 @@ def classes(queue: Instance) -> Instance:
     )
 
 
-def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
+def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
     """Return when each job starts under a rule for the `classes` of a log, shape (jobs,).
 
     `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
@@ -59,14 +59,14 @@ def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
 
 def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.replay_kernels import FAULT
+    from schedopt.policies.msfq.logs.event_loop_kernels import FAULT
 
     jobs, known = queue.jobs, classes(queue)
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int32)
     last, after = np.zeros(len(known.classes), np.int64), np.zeros(len(jobs), np.int32)
     own = kernels.ByClass(seen_of(known, rule), kind, last, after)
     machine = machine_of(jobs, Site(queue.servers))
-    starts = played(kernels.by_class(twin), log_of(jobs, queue.servers), machine, own)
+    starts = run_loop(kernels.by_class(twin), log_of(jobs, queue.servers), machine, own)
     if machine.whole[FAULT] >= 0:
         raise fault(name, str(machine.whole[FAULT]))
     return starts

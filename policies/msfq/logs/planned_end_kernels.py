@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from schedopt.policies.msfq.compiling import NATURAL, compiled
-from schedopt.policies.msfq.logs.replay_kernels import Log, fits, held
+from schedopt.policies.msfq.logs.event_loop_kernels import Log, fits, held
 
 
 class Plan(NamedTuple):

@@ -143,7 +143,7 @@ HALF_LIFE = 7 * DAY
 """Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
 
 
-def play_plainly(  # noqa: PLR0917
+def simulate(  # noqa: PLR0917
     jobs: Jobs,
     servers: int,
     rule: Rule,
@@ -184,7 +184,7 @@ def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
     return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
 
 
-def limited(
+def with_limits(
     jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
 ) -> tuple[Jobs, Sequence[int]]:
     """Return jobs and amounts with a resource for each limit: servers of its long jobs."""
