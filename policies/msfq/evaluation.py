@@ -5,7 +5,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Simulated
-from schedopt.policies.msfq.played import Measured
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.replications import Replicated, default_replications, pool, replicate
 from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import simulate
@@ -45,7 +45,6 @@ def evaluate_plan(
     if not COMPILES and arrivals > MOST_PLAIN:
         raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
     rule = plan.make()
-    estimates = estimates or rule.estimates
     runs = None
     if trace is not None:
         if replications not in (None, 1):
@@ -55,10 +54,10 @@ def evaluate_plan(
 
         read, load = read_trace(trace, queue), None
         arrivals = len(read.times)
-        played = simulate(
+        measured = simulate(
             queue, plan, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=estimates
         )
-        require_settled(queue, plan.name, played, ended=True)
+        require_settled(queue, plan.name, measured, ended=True)
     else:
         read, region = None, require_stable(queue, plan.name)
         load = region.load
@@ -74,17 +73,16 @@ def evaluate_plan(
         )
         for part in runs.done:
             require_settled(queue, plan.name, part, proven=region.exact)
-        arrivals, played = runs.arrivals, pool(runs.done)
-    note = "; ".join(filter(None, (rule.note, _note(queue, plan, played, arrivals, runs))))
+        arrivals, measured = runs.arrivals, pool(runs.done)
     solution = summarize(
         queue,
-        played,
+        measured,
         arrivals,
         threshold=rule.threshold,
         trace=read,
         load=load,
         replications=len(runs.done) if runs else 1,
-        note=note,
+        note=_note(queue, plan, measured, arrivals, runs),
     )
     if runs and len(runs.done) < runs.of:
         raise InterruptedRunError(solution)
@@ -92,15 +90,15 @@ def evaluate_plan(
 
 
 def _note(
-    queue: Instance, plan: Plan, played: Measured, arrivals: int, runs: Replicated | None
+    queue: Instance, plan: Plan, measured: Measured, arrivals: int, runs: Replicated | None
 ) -> str:
     """Return remarks on a run."""
     notes = []
     if runs and len(runs.done) < runs.of:
         notes.append(f"interrupted: {len(runs.done)} of {runs.of} replications are done")
-    if plan.twin is None or not COMPILES:
+    if not plan.compiled or not COMPILES:
         notes.append(f"simulated in plain Python, {arrivals:,} arrivals")
-    unseen = np.flatnonzero(played.counts.sum(axis=0) == 0)
+    unseen = np.flatnonzero(measured.counts.sum(axis=0) == 0)
     if unseen.size:
         needs = ", ".join(str(queue.classes[c].need) for c in unseen)
         notes.append(f"no job of need {needs} completed: not in the means")

@@ -29,8 +29,8 @@ import numpy as np
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.intervals import observations
-from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.rule import Plan, Watch
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.compiling import COMPILES
@@ -67,10 +67,10 @@ def default_replications(
 ) -> int:
     """Return into how many replications a run is split by default: 1, 2, 4, 8 or 16.
 
-    A rule without a compiled twin is never split: plain Python has one core. A policy's own
+    A rule that is not compiled is never split: plain Python has one core. A policy's own
     ``load`` counts where it is higher than the instance's.
     """
-    if plan.twin is None or arrivals < LONG_RUN:
+    if not plan.compiled or arrivals < LONG_RUN:
         return 1
     parts, most = 1, observations(queue, arrivals / queue.arrival_rate, load) / FORGETS
     while 2 * parts <= min(USUAL, most):
@@ -113,13 +113,13 @@ def replicate(
             if watch and not threaded:
                 watch(sum(came), arrivals)
 
-        played = simulate(
+        measured = simulate(
             queue, plan, arrivals=sizes[r], seed=seed, replication=r, pace=pace, estimates=estimates
         )
         came[r] = sizes[r]
-        return played
+        return measured
 
-    threaded = min(jobs, replications) > 1 and plan.twin is not None and COMPILES
+    threaded = min(jobs, replications) > 1 and plan.compiled and COMPILES
     if threaded:
         simulate(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
         look = (lambda: watch(sum(came), arrivals)) if watch else (lambda: None)
@@ -133,20 +133,20 @@ def replicate(
 
 
 def _in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
-    played: dict[int, Measured] = {}
+    measured: dict[int, Measured] = {}
     try:
         for r in range(count):
-            played[r] = one(r)
+            measured[r] = one(r)
     except KeyboardInterrupt:
         pass
-    return played
+    return measured
 
 
 def _threaded(
     one: Callable[[int], Measured], count: int, jobs: int, look: Callable[[], None], stop: Event
 ) -> dict[int, Measured]:
     """Run replications in threads: compiled code releases the lock."""
-    played: dict[int, Measured] = {}
+    measured: dict[int, Measured] = {}
     with ThreadPoolExecutor(min(jobs, count)) as pool:
         futures = [pool.submit(one, r) for r in range(count)]
         try:
@@ -161,10 +161,10 @@ def _threaded(
             pool.shutdown(cancel_futures=True)
     for r, future in enumerate(futures):
         try:
-            played[r] = future.result()
+            measured[r] = future.result()
         except (CancelledError, _StoppedError):
             continue
-    return played
+    return measured
 
 
 def pool(parts: Sequence[Measured]) -> Measured:

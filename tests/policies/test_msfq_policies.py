@@ -12,7 +12,7 @@ from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.policies.msfq.played import Measured
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.registration import plan, rules
 from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_stable

@@ -5,10 +5,9 @@ from heapq import heappop, heappush
 import numpy as np
 import pytest
 from builders.effort import tried
-from builders.msfq import at_load, of_classes
+from builders.msfq import of_classes
 from hypothesis import strategies as st
 
-from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
@@ -114,23 +113,3 @@ def test_four_classes_of_figure_5(handover: str, low: float, high: float) -> Non
     """By two independent simulations the authors' gives 7.35 to 7.40, and 7.05 without (c)."""
     found = simulated(four_classes(4.0), "static-quickswap", 3_000_000, handover=handover)
     assert low < found.weighted_response_time < high
-
-
-def three(k: int = 6, load: float = 0.7) -> Instance:
-    rate = load * k / (0.6 + 0.3 * 2 + 0.1 * k)
-    return of_classes(k, (1, 0.6 * rate), (2, 0.3 * rate), (k, 0.1 * rate))
-
-
-@pytest.mark.parametrize("queue", [three(), three(12, 0.9), at_load(4, 0.8)])
-def test_the_default_is_adaptive_quickswap(queue: Instance) -> None:
-    ours, theirs = (
-        simulate(queue, plan(queue, name), arrivals=1500, seed=3, common=True, each=True)
-        for name in ("class-thresholds", "adaptive-quickswap")
-    )
-    np.testing.assert_array_equal(ours.responses, theirs.responses)
-
-
-@pytest.mark.parametrize("value", ["1,2", "a", "1,-2,3", "1,2,99999999999"])
-def test_thresholds_that_are_none_are_refused(value: str) -> None:
-    with pytest.raises(InputError, match="option rest"):
-        plan(three(), "class-thresholds", rest=value)

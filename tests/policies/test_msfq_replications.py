@@ -14,8 +14,9 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode
 from schedopt.instances.msfq import Hyperexponential, Instance, Simulated
 from schedopt.instances.options import split
-from schedopt.policies.msfq import compiled
+from schedopt.policies.msfq import simulation
 from schedopt.policies.msfq.evaluation import evaluate_plan
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.intervals import (
     BATCHES,
     ENOUGH,
@@ -24,7 +25,6 @@ from schedopt.policies.msfq.intervals import (
     interval,
     observations,
 )
-from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.replications import USUAL, default_replications, pool, replicate
 from schedopt.policies.msfq.simulation import simulate
@@ -83,7 +83,7 @@ def test_replications_are_runs_with_streams_of_their_own_put_together() -> None:
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, common: bool) -> None:
     chosen = plan(PAIR, name)
     whole = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common)
-    monkeypatch.setattr(compiled, "SLICE", 700)
+    monkeypatch.setattr(simulation, "SLICE", 700)
     heard: list[int] = []
     paused = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common, pace=heard.append)
     assert same(whole, paused)

@@ -14,7 +14,7 @@ from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.policies import registry
-from schedopt.policies.msfq import Job, Rule, Seen, State, Twin, admission_rule
+from schedopt.policies.msfq import FlatState, Job, Rule, State, admission_rule
 from schedopt.policies.msfq import registration as registering
 from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
 from schedopt.policies.msfq.simulation import simulate
@@ -37,8 +37,8 @@ def first_fit_by_jobs(state: State) -> Job | None:
     return next((job for job in state.jobs if job.need <= state.free), None)
 
 
-def register(rule: Any, name: str = "mine", twin: Twin | None = None) -> None:
-    admission_rule(name, source="a test", summary="a rule of a test", twin=twin)(rule)
+def register(rule: Any, name: str = "mine", *, flat: bool = False) -> None:
+    admission_rule(name, source="a test", summary="a rule of a test", flat=flat)(rule)
 
 
 def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
@@ -125,13 +125,13 @@ def test_a_rule_that_fails_names_its_line() -> None:
         evaluate(QUEUE, "mine")
 
 
-def test_a_twin_that_starts_what_it_may_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(first_fit_by_jobs, twin=Twin(__name__, "wrong_twin"))
+def test_a_flat_rule_that_starts_what_it_may_not_is_refused() -> None:
+    register(always_the_second, flat=True)
     with pytest.raises(InputError, match="admission rule mine: found 1"):
         evaluate(QUEUE, "mine", options={"arrivals": 1000})
 
 
-def wrong_twin(seen: Seen, free: int) -> int:
+def always_the_second(state: FlatState, free: int) -> int:
     return 1
 
 
