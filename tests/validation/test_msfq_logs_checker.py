@@ -61,69 +61,6 @@ def test_what_policies_get_passes(seed: int, name: str, objective: str, several:
     assert report.unchecked == []
 
 
-PRIORITIES = [
-    """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4}, "max_age": 9,
-        "half_life": 7, "shares": {"1": 3}}""",
-    """{"weights": {"wait": 1, "run": -2, "usage": -1, "qos": 1}, "qos_by": "user",
-        "qos": {"1": 2}, "max_age": 5, "half_life": 9, "backfill": "skip"}""",
-    """{"weights": {"area": -1, "need": 0.5}, "backfill": "stop"}""",
-    """{"weights": {"area": -1}, "limits": [{"longer_than": 5, "most": 0.5}]}""",
-]
-
-
-@tried(
-    150,
-    seed=st.integers(0, 2**32 - 1),
-    which=st.integers(0, len(PRIORITIES) - 1),
-    several=st.booleans(),
-    estimates=st.sampled_from(["given", "exact"]),
-)
-def test_replays_obey_priorities(seed: int, which: int, several: bool, estimates: str) -> None:
-    queue = random_parts(seed) if several else queue_of(*random_jobs(seed))
-    said = {"priority": PRIORITIES[which]}
-    right = measure(queue, replay_log(queue, "weighted", estimates, **said), estimates=estimates)
-    assert judged(queue, right, policy="weighted", options=said).violations == []
-
-
-SHORTEST = '{"weights": {"run": -1}, "backfill": "%s"}'
-PASSING = Jobs.of([0, 1, 2], [2, 3, 1], [10, 1, 20])
-THREE = Jobs.of([0, 0, 0], [2, 2, 2], [5, 1, 3], queue=["a", "a", "b"])
-
-
-@pytest.mark.parametrize(
-    ("jobs", "servers", "starts", "options", "said"),
-    [
-        *[
-            (
-                THREE,
-                2,
-                [0, 5, 6],
-                {"priority": SHORTEST % fill},
-                "job 0 starts, and job 1 of a higher",
-            )
-            for fill in ("easy", "skip", "stop")
-        ],
-        (PASSING, 3, [0, 22, 2], {"priority": '{"weights": {"wait": 1}}'}, "delay it beyond 10"),
-        (
-            THREE,
-            6,
-            [0, 0, 0],
-            {"priority": """{"limits": [{"longer_than": 2, "most": 0.5}]}"""},
-            "long jobs hold too much",
-        ),
-    ],
-    ids=["easy", "skip", "stop", "reservation", "limit"],
-)
-def test_starts_against_priorities_are_refused(
-    jobs: Jobs, servers: int, starts: list[float], options: dict[str, str], said: str
-) -> None:
-    queue = queue_of(jobs, servers)
-    told = measure(queue, np.array(starts, float))
-    report = judged(queue, told, policy="weighted", options=options)
-    assert said in str(report.violations)
-    assert judged(queue, told).ok
-
-
 def moved(job: int, by: float) -> Replayed:
     starts = STARTS.copy()
     starts[job] += by
