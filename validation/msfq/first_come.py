@@ -20,7 +20,7 @@ from schedopt.validation.report import Report
 
 NEAR = 1e-8  # relative tolerance on claimed times
 LOST = 1e-12  # the largest part of time in which an arrival may be lost
-MOST_STATES = 100_000  # the largest chain that is solved
+MOST_STATES = 60_000  # the largest chain that is solved
 FEWEST = 32
 NOBODY, ENDLESS = -1, -1  # the first in line where none waits; behind it where some always do
 Busy = tuple[int, ...]
