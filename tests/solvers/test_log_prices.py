@@ -124,31 +124,6 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
     assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
 
 
-def test_prices_of_two_resources_prove_more_than_of_either() -> None:
-    draw = np.random.default_rng(1)
-    n = 200
-    split = draw.random(n) < 0.5  # one half is short of GPUs, the other of servers
-    need = np.where(split, draw.integers(1, 3, n), draw.integers(2, 17, n))
-    jobs = Jobs.of(
-        np.sort(draw.integers(0, 1000, n)),
-        need,
-        draw.integers(1, 40, n),
-        needs={"gpu": np.where(split, draw.integers(1, 5, n), 0)},
-    )
-    queue = queue_of(jobs, 32, resources={"gpu": 8})
-    model = LogBound(queue)
-    result = schedopt.solve(model, certificate=True)
-    assert result.bound_checked
-    assert model.parts[0].priced == ("servers", "gpu")
-    alone = [queue_of(Jobs.of(jobs.submit, need, jobs.run), 32)]
-    mine = jobs.take(split)
-    amounts = mine.needs.amounts[:, 0] if mine.needs else []
-    alone += [queue_of(Jobs.of(mine.submit, amounts, mine.run), 8)]
-    servers, gpus = (schedopt.solve(LogBound(one)).bound or 0.0 for one in alone)
-    gpus = (gpus * split.sum() + float(jobs.run[~split].sum())) / n
-    assert (result.bound or 0.0) > 1.05 * max(servers, gpus)
-
-
 @pytest.mark.parametrize(
     ("jobs", "servers"),
     [
