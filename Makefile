@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 LAYERS := instances formulations solvers policies validation schedopt
 
-.PHONY: agree help demo test test-all lint speed plugin-test growth limits logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema weight clean
+.PHONY: agree help demo test test-all lint speed plugin-test growth limits logs provable reproduction docs archive archive-file archive-solve borg lock release-check schema clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' Makefile | sed 's/:.*## */\t/'
@@ -86,9 +86,6 @@ schema: $(READY) ## write the JSON Schemas anew from the record types
 agree: $(READY)  ## 100,000 random instances by two methods each; 8,000 forged results
 	$(BIN)/python -m benchmarks.agree
 	$(BIN)/python -m benchmarks.forging
-
-weight: $(READY) ## what the base and `all` weigh, installed from the network (some minutes)
-	$(BIN)/python -m benchmarks.weight
 
 release-check: $(READY) ## built, described, installed into empty environments, the README run from it, docs built (needs the network; ten minutes for each Python)
 	$(BIN)/python -m benchmarks.release

@@ -19,7 +19,6 @@ import numpy as np
 from ortools.algorithms.python import knapsack_solver
 from ortools.sat.python import cp_model
 
-from benchmarks.dssp_again import nothing_better
 from benchmarks.dssp_plans import plans
 from benchmarks.dssp_provable import night
 from benchmarks.limits import OVER, SHARE
@@ -131,10 +130,7 @@ def strongly_correlated() -> Measured:
 
 @measurement
 def hard() -> Measured:
-    """Time the core on hard knapsacks, and say how far from the optimum it ends.
-
-    Where no optimum is known, a second method is asked whether anything is better.
-    """
+    """Time the core on hard knapsacks, and say how far from the optimum it ends."""
     if not HARD.exists():
         yield f"hard knapsacks: skipped, {HARD} is not there"
         return
@@ -154,10 +150,6 @@ def hard() -> Measured:
         took, beside = time.process_time() - began, {"open": search.bound - search.value}
         if optimum is not None:
             beside["below the optimum"] = optimum - search.value
-        elif search.proven:
-            numbers = np.array(one["weights"]), np.array(one["profits"])
-            again = nothing_better(*numbers, one["capacity"], int(search.value))
-            beside["proven again"] = "yes" if again else "no"
         yield row(one["name"], took, "s", **beside)
     yield row("proven", proven, least=46)
 

@@ -16,10 +16,29 @@ from zipfile import ZipFile
 
 import typer
 
-from benchmarks.weight import ROOT, built, environment
-
+ROOT = Path(__file__).parents[1]
 PYTHONS = tuple(f"python3.{minor}" for minor in range(11, 14))
 MOST_WHEEL = 2_000_000  # bytes of the wheel: instances and code
+
+
+def built(folder: Path, *targets: str) -> list[Path]:
+    """Build the package's wheel (or other targets) into a folder, and return the files."""
+    words = [word for target in targets or ("wheel",) for word in ("-t", target)]
+    command = (sys.executable, "-m", "hatchling", "build", "-d", str(folder), *words)
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return sorted(folder.iterdir())
+
+
+def environment(folder: Path, wheel: Path, extra: str = "", python: str = sys.executable) -> Path:
+    """Install a wheel with an extra into an empty environment; return the folder of its commands.
+
+    pip itself is not a part of it: it installs from outside.
+    """
+    subprocess.run((python, "-m", "venv", "--without-pip", str(folder)), check=True)
+    what = f"{wheel}[{extra}]" if extra else str(wheel)
+    pip = (sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install")
+    subprocess.run((*pip, "--quiet", "--disable-pip-version-check", what), check=True)
+    return folder / "bin"
 
 
 def commands() -> list[str]:

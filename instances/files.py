@@ -35,11 +35,11 @@ __all__ = [
     "dump",
     "encode",
     "example",
-    "home",
     "instance_type",
     "keep",
     "load",
     "located",
+    "module_path",
     "parse",
     "problem_of",
     "read",
@@ -280,7 +280,7 @@ def instance_type(problem: str, *, file: str | None = None) -> type[AnyInstance]
     return _record(problem)
 
 
-def home(layer: str, problem: str) -> str:
+def module_path(layer: str, problem: str) -> str:
     """Return the module in which a problem's part of a layer is, ours or a plug-in's."""
     if problem in PROBLEMS.own or problem not in PROBLEMS:
         return f"schedopt.{layer}.{problem}"
@@ -289,7 +289,7 @@ def home(layer: str, problem: str) -> str:
 
 @cache
 def _record(problem: str) -> type[Any]:
-    record: type[Any] = importlib.import_module(home("instances", problem)).Instance
+    record: type[Any] = importlib.import_module(module_path("instances", problem)).Instance
     return record
 
 

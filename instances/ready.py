@@ -239,9 +239,9 @@ def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
 
 def _carefully(data: bytes, at: Sequence[int]) -> Jobs:
     """Read a CSV cell by cell, and say which is wrong."""
-    from schedopt.instances.cells import csv_cells
+    from schedopt.instances.tables import read_csv
 
-    rows = csv_cells(data).rows
+    rows = read_csv(data).rows
     cells = [[_number(row[i], place) for i in at[1:]] for place, row in rows]
     numbers = np.array(cells, dtype=float).reshape(len(rows), len(at) - 1)
     return Jobs([row[at[0]] for _, row in rows], numbers, np.arange(len(rows)))

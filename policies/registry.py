@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import home
+from schedopt.instances.files import module_path
 from schedopt.instances.options import Option
 
 
@@ -171,6 +171,6 @@ def _import(problem: str) -> None:
     """Import the policies of a problem, which registers them."""
     import importlib
 
-    importlib.import_module(home("policies", problem))
+    importlib.import_module(module_path("policies", problem))
     for point in plugins.of("policies", problem).values():
         plugins.load(point)

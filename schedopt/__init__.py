@@ -36,11 +36,12 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
     from schedopt.problems.msfq import api as msfq
-    from schedopt.problems.shown import Replanned
+    from schedopt.problems.summary import Replanned
     from schedopt.solvers.result import Result
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
+    from schedopt.verbs.check_starts import check_starts
     from schedopt.verbs.compare import compare
     from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
@@ -96,6 +97,7 @@ __all__ = [
     "bench",
     "carry",
     "check",
+    "check_starts",
     "compare",
     "convert",
     "dssp",
@@ -131,7 +133,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "InputError": "schedopt.instances.errors",
     "Ready": "schedopt.verbs.ready",
-    "Replanned": "schedopt.problems.shown",
+    "Replanned": "schedopt.problems.summary",
     "Result": "schedopt.solvers.result",
     "example": "schedopt.instances.files",
     "explain_start": "schedopt.verbs.start_times",
@@ -146,7 +148,7 @@ def __getattr__(name: str) -> Any:
         from schedopt.instances import files
 
         if name in files.PROBLEMS.own or (name not in __all__ and name in files.PROBLEMS):
-            return import_module(f"{files.home('problems', name)}.api")
+            return import_module(f"{files.module_path('problems', name)}.api")
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_HOMES.get(name, home)), name)

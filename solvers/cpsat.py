@@ -14,7 +14,7 @@ from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
 from schedopt.solvers.running import Run, make_result, value_of
 
@@ -29,9 +29,9 @@ def version() -> str:
     return installed("ortools")
 
 
-def solve_native(model: CpSatFormulation, given: Given) -> Result:
+def solve_native(model: CpSatFormulation, task: EngineTask) -> Result:
     """Solve the declared model as it stands: without a start and a bound of ours."""
-    return solve(model, given.limits)
+    return solve(model, task.limits)
 
 
 def solve(

@@ -17,7 +17,7 @@ import msgspec
 
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.extras import unmet
-from schedopt.instances.files import home
+from schedopt.instances.files import module_path
 from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
@@ -25,10 +25,10 @@ from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import (
     Certificate,
     Engine,
-    Given,
-    HandOn,
+    EngineTask,
+    Partial,
     Start,
-    at_home,
+    resolve,
 )
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
 from schedopt.solvers.running import Run, judged, make_result
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, Sense
 
 
-AT_ONCE = "at-once"
+TRIVIAL = "trivial"
 """The name credited with a solution or bound that takes no search."""
 
 
 def engines(problem: str, formulation: str) -> tuple[Engine, ...]:
     """Return the table of a formulation, in the order in which it is walked."""
-    tables: dict[str, str] = getattr(import_module(home("solvers", problem)), "TABLES", {})
-    table: tuple[Engine, ...] = at_home(tables[formulation]) if formulation in tables else ()
+    tables: dict[str, str] = getattr(import_module(module_path("solvers", problem)), "TABLES", {})
+    table: tuple[Engine, ...] = resolve(tables[formulation]) if formulation in tables else ()
     return table
 
 
@@ -55,8 +55,8 @@ def solve(
     *,
     solver: str | None = None,
     start: Start = lambda: None,
-    at_once: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
-    first: Callable[[Limits], tuple[HandOn, bool] | None] = lambda _: None,
+    trivial: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
+    first: Callable[[Limits], tuple[Partial, bool] | None] = lambda _: None,
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -68,8 +68,9 @@ def solve(
     solver : str, optional
         The name of an engine; it works alone.
     start : callable, optional
-        Returns a solution to start from, found by a policy, or None; called where it pays.
-    at_once : callable, optional
+        Returns a solution to start from, found by a policy, or None; called where an engine
+        wants one.
+    trivial : callable, optional
         Returns a solution and a bound that take no search, None where there is none; called where
         time runs out before an engine has either.
     first : callable, optional
@@ -90,7 +91,7 @@ def solve(
     limits = limits or Limits()
     began = now()
     offered = _Remembered(start)
-    known: HandOn | None = None
+    known: Partial | None = None
     result: Result | None = None
     near: float = getattr(model, "tolerance", 0.0)
     if solver is None and not model.changed and (ahead := first(limits)):
@@ -99,31 +100,34 @@ def solve(
         if ends or result.termination == "error":
             return result
         result = None
-    chosen = _walk(model, limits, began) if solver is None else iter([_named(model, solver)])
+    if solver is None:
+        chosen = _candidates(model, limits, began)
+    else:
+        chosen = iter([_by_name(model, solver)])
     for engine, read in chosen:
         own = left(limits, began)
-        given = Given(own, offered, read=read, name=engine.name, alone=solver is not None)
+        task = EngineTask(own, offered, reading=read, name=engine.name, alone=solver is not None)
         if known is not None:
-            given = replace(
-                given, solution=known.result.solution, bound=known.bound, more=known.more
+            task = replace(
+                task, incumbent=known.result.solution, bound=known.bound, hints=known.hints
             )
         before = now() - began
-        handed, last = _answer(engine, model, given)
-        told = _told(model, handed.result, engine.name, offered)
-        result = told if known is None else _joined(model, known.result, told, before)
+        handed, last = _run(engine, model, task)
+        credited = _with_credit(model, handed.result, engine.name, offered)
+        result = credited if known is None else _merge(model, known.result, credited, before)
         if stopped() and not (result.proven or result.termination == "infeasible"):
             result = msgspec.structs.replace(result, termination="interrupted")
-        alarmed = result.termination == "error" != told.termination
+        alarmed = result.termination == "error" != credited.termination
         if last or alarmed or result.termination == "interrupted" or stopped():
             break
-        known = HandOn(result, _tighter(model, known, handed), handed.more)
+        known = Partial(result, _tighter(model, known, handed), handed.hints)
     if result is None:
-        result = _hurried(model, limits) if known is None else known.result
-    result = _in_hand(model, result, at_once)
+        result = _out_of_time(model, limits) if known is None else known.result
+    result = _with_fallback(model, result, trivial)
     return raised(result, "" if model.changed else alarm(result, result, near))
 
 
-def _hurried(model: Formulation, limits: Limits) -> Result:
+def _out_of_time(model: Formulation, limits: Limits) -> Result:
     """Return the result where no engine had time: what takes no search.
 
     Raises
@@ -131,35 +135,35 @@ def _hurried(model: Formulation, limits: Limits) -> Result:
     InputError
         If an engine would take the formulation, and is not installed.
     """
-    paying = [one for one in engines(model.problem, model.name) if one.pays(model, limits)]
-    if absent := [engine.needs for engine in paying if not engine.available]:
+    tried = [one for one in engines(model.problem, model.name) if one.worth_trying(model, limits)]
+    if absent := [engine.needs for engine in tried if not engine.available]:
         raise unmet(absent)
     run = Run(limits)
     return make_result(
         model,
         run,
-        solver=AT_ONCE,
+        solver=TRIVIAL,
         version=plain_version(),
         stopped="time-limit",
         message="so many columns are written in no time that is left: this took no search",
     )
 
 
-def _in_hand(
-    model: Formulation, result: Result, at_once: Callable[[], tuple[Any | None, float | None]]
+def _with_fallback(
+    model: Formulation, result: Result, trivial: Callable[[], tuple[Any | None, float | None]]
 ) -> Result:
     """Fill in a quick solution and bound where time ran out before an engine had any."""
     late = result.termination in ("time-limit", "interrupted", "completed")
     if not late or model.changed or None not in (result.solution, result.bound):
         return result
-    solution, bound = at_once()
+    solution, bound = trivial()
     if result.solution is None and solution is not None:
         value = model.instance.objective_of(solution)
         result = msgspec.structs.replace(
-            result, solution=solution, objective=value, solver=AT_ONCE, found_by=AT_ONCE
+            result, solution=solution, objective=value, solver=TRIVIAL, found_by=TRIVIAL
         )
     if result.bound is None and bound is not None:
-        result = msgspec.structs.replace(result, bound=bound, bounded_by=AT_ONCE)
+        result = msgspec.structs.replace(result, bound=bound, bounded_by=TRIVIAL)
     return judged(model, result)
 
 
@@ -182,9 +186,9 @@ def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None
         second = table[name]
         read = second.accepts(model) if second.available else None
         if read is not None and read is not False:
-            given = Given(limits, read=read, name=name, alone=True, confirming=True)
-            told = _told(model, _answer(second, model, given)[0].result, name, lambda: None)
-            return msgspec.structs.replace(told, solver=second.name)
+            task = EngineTask(limits, reading=read, name=name, alone=True, confirming=True)
+            credited = _with_credit(model, _run(second, model, task)[0].result, name, lambda: None)
+            return msgspec.structs.replace(credited, solver=second.name)
         by = name
         tried.add(by)
     return None
@@ -217,7 +221,7 @@ def certificate(
         if engine.certify in tried or not engine.accepts(model):
             continue
         tried.add(engine.certify)
-        made: Certificate | None = at_home(engine.certify)(model, result, limits, holds)
+        made: Certificate | None = resolve(engine.certify)(model, result, limits, holds)
         if made is not None:
             return made
     return None
@@ -241,19 +245,19 @@ class _Remembered:
         return self._solution
 
 
-def _answer(engine: Engine, model: Formulation, given: Given) -> tuple[HandOn, bool]:
+def _run(engine: Engine, model: Formulation, task: EngineTask) -> tuple[Partial, bool]:
     """Return an engine's result, timed if the engine did not, and whether the walk ends there."""
     began = now()
-    answer = at_home(engine.solve)(model, given)
-    handed = answer if isinstance(answer, HandOn) else HandOn(answer)
+    answer = resolve(engine.solve)(model, task)
+    handed = answer if isinstance(answer, Partial) else Partial(answer)
     if handed.result.seconds == Seconds():
         seconds = Seconds(build=model.seconds, solve=now() - began)
         timed = msgspec.structs.replace(handed.result, seconds=seconds)
         handed = replace(handed, result=timed)
-    return handed, not isinstance(answer, HandOn)
+    return handed, not isinstance(answer, Partial)
 
 
-def _walk(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
+def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[Engine, Any]]:
     """Yield the engines that take a formulation, with what each read of it, while time is left.
 
     The first of them has its turn in any case.
@@ -262,14 +266,14 @@ def _walk(model: Formulation, limits: Limits, began: float) -> Iterator[tuple[En
     for engine in engines(model.problem, model.name):
         if some and left(limits, began).time_limit == 0:
             return  # even reading may take long
-        if engine.available and engine.pays(model, limits):
+        if engine.available and engine.worth_trying(model, limits):
             read = engine.accepts(model)
             if read is not None and read is not False:
                 some = True
                 yield engine, read
 
 
-def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
+def _by_name(model: Formulation, solver: str) -> tuple[Engine, Any]:
     """Return the engine of that name, with what it reads of a formulation that it accepts."""
     table = engines(model.problem, model.name)
     engine = next((engine for engine in table if engine.name == solver), None)
@@ -283,14 +287,14 @@ def _named(model: Formulation, solver: str) -> tuple[Engine, Any]:
         others = listing([one.name for one in table if one.available and one.accepts(model)])
         rules = [*model.side(), *(["native changes"] if model.changed else [])]
         raise InputError(
-            f"{engine.when}, or another engine{others}",
+            f"{engine.description}, or another engine{others}",
             found=f"a {model.name} with {', '.join(rules) or 'more than that'}",
             place=f"solver {solver}",
         )
     return engine, read
 
 
-def _told(model: Formulation, result: Result, name: str, start: Start) -> Result:
+def _with_credit(model: Formulation, result: Result, name: str, start: Start) -> Result:
     """Return a result with credit for solution, bound and proof where the engine gave none."""
     found: str | None = name if result.solution is not None else None
     begun = start.solution if isinstance(start, _Remembered) else None
@@ -300,16 +304,16 @@ def _told(model: Formulation, result: Result, name: str, start: Start) -> Result
             found = None  # a policy did
     bounded = name if result.bound is not None else None
     proven = result.proven or result.termination in ("infeasible", "unbounded")
-    told = msgspec.structs.replace(
+    credited = msgspec.structs.replace(
         result,
         found_by=result.found_by or found,
         bounded_by=result.bounded_by or bounded,
         proved_by=(result.proved_by or name) if proven else None,
     )
-    return msgspec.structs.replace(told, solver=told.found_by or told.proved_by or name)
+    return msgspec.structs.replace(credited, solver=credited.found_by or credited.proved_by or name)
 
 
-def _tighter(model: Formulation, known: HandOn | None, handed: HandOn) -> Fraction | float | None:
+def _tighter(model: Formulation, known: Partial | None, handed: Partial) -> Fraction | float | None:
     """Return the tighter of two bounds, as exact as it is known."""
     before = None if known is None else known.bound
     if before is None or handed.bound is None:
@@ -317,7 +321,7 @@ def _tighter(model: Formulation, known: HandOn | None, handed: HandOn) -> Fracti
     return max(before, handed.bound) if model.sense == "minimize" else min(before, handed.bound)
 
 
-def _joined(model: Formulation, first: Result, second: Result, before: float) -> Result:
+def _merge(model: Formulation, first: Result, second: Result, before: float) -> Result:
     """Return the result of an engine after another's: the better solution, the tighter bound."""
     result = second
     if second.termination == "infeasible" and (what := alarm(first, second)):

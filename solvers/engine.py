@@ -24,22 +24,22 @@ class NoCertificateError(Exception):
 
 
 @dataclass(frozen=True)
-class Given:
+class EngineTask:
     """What an engine is given beside the formulation.
 
     Attributes
     ----------
     limits : Limits
         When to stop; the time limit is what is left of it.
-    start : callable
+    heuristic : callable
         Returns a solution that a quick policy finds, which keeps all side constraints, or None.
-    solution : object or None
+    incumbent : object or None
         The best solution of the engines before.
     bound : Fraction, float or None
         What they have proven: no solution is better.
-    more : object
+    hints : object
         What else the engine before handed on.
-    read : object
+    reading : object
         What `Engine.accepts` returned.
     name : str
         The engine's own, as the table has it: one function may serve several.
@@ -50,18 +50,18 @@ class Given:
     """
 
     limits: Limits
-    start: Start = lambda: None
-    solution: Any | None = None
+    heuristic: Start = lambda: None
+    incumbent: Any | None = None
     bound: Fraction | float | None = None
-    more: Any = None
-    read: Any = True
+    hints: Any = None
+    reading: Any = True
     name: str = ""
     alone: bool = False
     confirming: bool = False
 
 
 @dataclass(frozen=True)
-class HandOn:
+class Partial:
     """Returned by an engine that leaves the rest to the next one in the table.
 
     Attributes
@@ -70,13 +70,13 @@ class HandOn:
         What is known so far.
     bound : Fraction, float or None
         Its bound without rounding.
-    more : object
+    hints : object
         What else is known, for the next engine alone, such as what no better solution has.
     """
 
     result: Result
     bound: Fraction | float | None = None
-    more: Any = None
+    hints: Any = None
 
 
 def anything(_: object) -> bool:
@@ -108,15 +108,15 @@ class Engine:
     name : str
         As ``--solver`` takes it.
     solve : str
-        ``module:function``, which takes the formulation and a `Given`, and returns a `Result`, not
-        yet checked, or a `HandOn`.
-    when : str
+        ``module:function``, which takes the formulation and an `EngineTask`, and returns a
+        `Result`, not yet checked, or a `Partial`.
+    description : str
         Which models it accepts, and which of them it takes unasked, in a sentence.
     proves : str
         What its answer is worth.
     accepts : callable
         What the engine reads of a formulation, or True; None or False where it cannot take it.
-    pays : callable
+    worth_trying : callable
         Whether it takes a formulation that it accepts without being asked by name.
     certificate : str
         The kinds of certificate that it gives; empty: none.
@@ -131,10 +131,10 @@ class Engine:
 
     name: str
     solve: str
-    when: str
+    description: str
     proves: str
     accepts: Callable[[Any], Any] = anything
-    pays: Callable[[Any, Limits], bool] = always
+    worth_trying: Callable[[Any, Limits], bool] = always
     certificate: str = ""
     certify: str = ""
     confirmed_by: str = ""
@@ -146,20 +146,20 @@ class Engine:
         return met(self.needs)
 
 
-def as_cpsat_has_it(proves: str, confirmed_by: str = "") -> Engine:
+def declared_in_cpsat(proves: str, confirmed_by: str = "") -> Engine:
     """Return the last row of a table whose declared model is CP-SAT's."""
     return Engine(
         "model",
         solve="schedopt.solvers.cpsat:solve_native",
         accepts=anything,
-        when="any model, as it stands in CP-SAT, native changes too",
+        description="any model, as it stands in CP-SAT, native changes too",
         proves=proves,
         confirmed_by=confirmed_by,
         needs=("ortools",),
     )
 
 
-def at_home(home: str) -> Any:
+def resolve(path: str) -> Any:
     """Import the object that ``module:name`` names."""
-    module, _, name = home.partition(":")
+    module, _, name = path.partition(":")
     return getattr(import_module(module), name)

@@ -18,7 +18,7 @@ from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.decoding import convert, no_collection
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, listing, shown
-from schedopt.instances.files import home, instance_type
+from schedopt.instances.files import instance_type, module_path
 from schedopt.instances.protocol import identity
 from schedopt.solvers.result import Asked, Document, Outcome, Result, as_document
 from schedopt.validation.report import Refuted, Report, same
@@ -180,7 +180,7 @@ def _called(rule: Constraint) -> str:
 
 @cache
 def _checker(problem: str) -> Any:
-    return importlib.import_module(home("validation", problem))
+    return importlib.import_module(module_path("validation", problem))
 
 
 def _kinds(problem: str) -> Any:
@@ -198,7 +198,7 @@ def _judge(problem: str) -> Any:
     Its ``reproved(instance, constraints, certificate, claim)``, with all side constraints, returns
     None where the claimed bound holds, else a line that says why it does not follow.
     """
-    name = f"{home('validation', problem)}.bound"
+    name = f"{module_path('validation', problem)}.bound"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 

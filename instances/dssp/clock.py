@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import as_written, expect_held, total
-from schedopt.instances.dssp.jobs import Stages
+from schedopt.instances.dssp.jobs import History, Lognormal, Stages
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.times import (
     LENGTH,
@@ -80,6 +80,26 @@ class Clock:
         """Return a point in time as `point` does, a time of day the first after the start."""
         value = self.point(text, column)
         return value if value or not _TIME.fullmatch(text) else self._units(Fraction(DAY))
+
+    def tasks(self, text: str, column: str) -> tuple[Stages, float | None]:
+        """Return the stages of a cell such as ``12x0.5h; 1x2h``, and their spread."""
+        del column
+        return planned_of(text, self)
+
+    def spread(self, text: str, column: str) -> float | Lognormal | History:
+        """Return by which run times differ from planned ones: a number, or a distribution."""
+        sigma, ratios = text.removeprefix("lognormal "), text.removeprefix("scenarios ")
+        if sigma != text and NUMBER.fullmatch(sigma):
+            return Lognormal(sigma=float(sigma))
+        parts = [part.strip() for part in ratios.split(";")]
+        if not all(map(NUMBER.fullmatch, parts)):
+            raise InputError(SPREAD + comma(text), found=shown(text))
+        if len(parts) > 1 or ratios != text:
+            return History(ratios=tuple(map(float, parts)), joint=ratios != text)
+        expect_held(text)
+        if not 0 <= float(text) < 1:
+            raise InputError(SPREAD, found=shown(text))
+        return float(text)
 
     @property
     def words(self) -> str:

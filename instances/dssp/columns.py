@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from schedopt.instances.cells import Cells
 from schedopt.instances.dssp.jobs import Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.tables import Table
 from schedopt.instances.times import NUMBER
 
 SEATS, HOLDS, POOL = "seats:", "holds:", "pool:"
@@ -50,28 +50,28 @@ class Columns:
     unasked: bool  # whether nobody asked for that
 
     @classmethod
-    def of(cls, cells: Cells, reward: str | None, groups: str | None) -> Columns:
+    def of(cls, table: Table, reward: str | None, groups: str | None) -> Columns:
         """Classify a table's columns; ``groups`` names groupings; `InputError` if one is wrong."""
         asked = None if groups is None else [title.strip() for title in groups.split(",")]
-        titles = set(map(_plain, cells.titles))
+        titles = set(map(_plain, table.titles))
         aliases = FRAMES if titles >= FRAMES.keys() else {}
         timed = titles & {"task_time", "frame_time"}
         if not timed and ("tasks" in titles or "demand" not in titles):
             aliases = {"estimate": "task_time"}
         if "name" not in titles:
             aliases = {**aliases, "job": "name"}  # as plans call it
-        at = cells.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
+        at = table.positions(lambda title: _spelled(aliases.get(_plain(title), title), asked or ()))
         fields = [t for t in at if t in NEEDED or (t in TIMES and t not in (asked or ()))]
         seats = [title for title in at if title.startswith(SEATS)]
         holds = [title for title in at if title.startswith(HOLDS)]
         unasked = reward is None and "reward" not in at and "priority" in at
         made = "linear" if unasked else reward
         others = {
-            title: [row[i] for _, row in cells.rows]
+            title: [row[i] for _, row in table.rows]
             for title, i in at.items()
             if title not in (*fields, *seats, *holds)
         }
-        _check(cells, at, fields, [*others], made)
+        _check(table, at, fields, [*others], made)
         groupings, left_out = _groupings(others, asked)
         kinds = [title.removeprefix(SEATS) for title in seats]
         resources = [title.removeprefix(HOLDS) for title in holds]
@@ -138,7 +138,7 @@ ALSO = {
 
 
 def _check(
-    cells: Cells,
+    table: Table,
     at: Mapping[str, int],
     fields: Sequence[str],
     others: Sequence[str],
@@ -156,7 +156,7 @@ def _check(
             continue
         if near:  # it would pass for a grouping, and what it holds would go unused
             expected, found = f"a column {column!r}", ", ".join(map(shown, near))
-            raise InputError(expected, found=found, place=cells.head)
+            raise InputError(expected, found=found, place=table.head)
         if needed:
             missing.append(column)
     if missing:
@@ -166,7 +166,7 @@ def _check(
         expected = " and ".join(f"a column {column!r}{ALSO.get(column, '')}" for column in missing)
         if "name" in missing and named:
             expected += f"; call {shown(named)} 'name' if it is the job's"
-        raise InputError(expected, found=", ".join(map(shown, at)), place=cells.head)
+        raise InputError(expected, found=", ".join(map(shown, at)), place=table.head)
 
 
 def _alike(title: str, column: str) -> bool:

@@ -2,80 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from schedopt.instances.cells import Cells
-from schedopt.instances.decimals import as_written, expect_held
+from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import of_checked
-from schedopt.instances.dssp.clock import MOST_TASKS, SPREAD, Clock, planned_of
+from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
 from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
-from schedopt.instances.options import is_number
+from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
-T = TypeVar("T")
+Spread = float | Lognormal | History | None
 RECENT = 200  # rows of a history that count: the last ones
 SAID = 5  # most omitted rows that are named one by one
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
 
+NAME, REWARD = Column("name", needed=True), Column("reward", "number", needed=True)
+PRIORITY = Column("priority", "number", least=None)
+TASK_TIME, TASKS = Column("task_time", "length"), Column("tasks", "tasks")
+TASK_COUNT = Column("tasks", "whole", least=1, needed=True)
+RELEASE, DEADLINE = Column("release", "point"), Column("deadline", "end")
+DEMAND, PATH = Column("demand", "length"), Column("critical_path", "length")
+AFTER, POOLS = Column("after", "names"), Column("pools", "names")
+MAX_PROCESSORS = Column("max_processors", "whole", least=1)
+PROCESSORS = Column("processors", "whole", least=1)
+SPREAD = Column("spread", "spread")
+ESTIMATE = Column("estimate", "length", needed=True)
+ACTUAL = Column("actual", "length", needed=True)
 
-def words_of(reward: str) -> dict[str, float]:
+
+def worths_of(reward: str) -> dict[str, float]:
     """Return what each word of a column of priorities is worth, as the option ``reward`` says."""
-    found: dict[str, float] = {}
+    worths: dict[str, float] = {}
     parts = reward.removeprefix(BY_WORD).split(",") if reward.startswith(BY_WORD) else []
     for part in parts:
         word, _, worth = (text.strip() for text in part.rpartition("="))
-        if not word or word in found or not NUMBER.fullmatch(worth) or float(worth) < 0:
+        if not word or word in worths or not NUMBER.fullmatch(worth) or float(worth) < 0:
             expected = f"words, each once with a number >= 0, such as {WORDS}"
             raise InputError(expected, found=shown(part), place="option reward")
-        found[word] = float(worth)
-    return found
+        worths[word] = float(worth)
+    return worths
 
 
-def _named(jobs: list[str]) -> str:
+def _listed(jobs: list[str]) -> str:
     return ", ".join(jobs[:SAID]) + ", ..." * (len(jobs) > SAID)
 
 
-class TableRows:
+class JobReader:
     """Reads rows into jobs, and keeps notes on them."""
 
     def __init__(
         self, columns: Columns, clock: Clock, *, higher: bool = False, past: Past | None = None
     ) -> None:
         self.columns, self.clock, self.higher, self.past = columns, clock, higher, past
-        self.top = 0.0
-        self.words = words_of(columns.reward or "")
+        self.top = 0.0  # the highest priority, where higher is more important
+        self.worths = worths_of(columns.reward or "")
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
-        self.over: list[str] = []  # jobs that are left out: they are due by the start
+        self.overdue: list[str] = []  # jobs that are left out: they are due by the start
         self.released = 0  # jobs that were released before the start
         self.backward: list[str] = []  # jobs that are due before their release
         self._seen: dict[str, str] = {}
         self._tasks = 0
+        self._seats = {name: Column(f"{SEATS}{name}", "whole") for name in columns.seats}
+        self._holds = {name: Column(f"{HOLDS}{name}", "number") for name in columns.resources}
 
-    def jobs(self, cells: Cells) -> Iterator[Job]:
+    def jobs(self, table: Table) -> Iterator[Job]:
         """Yield the jobs that are not left out; `InputError` names the row and the column."""
-        seats = [f"{SEATS}{kind}" for kind in self.columns.seats]
-        holds = [f"{HOLDS}{name}" for name in self.columns.resources]
-        titles = [*self.columns.fields, *self.columns.groupings, *seats, *holds]
-        at = {title: self.columns.at[title] for title in titles}
+        taken = {*self.columns.fields, *self.columns.groupings}
+        taken |= {column.name for column in (*self._seats.values(), *self._holds.values())}
+        at = {title: i for title, i in self.columns.at.items() if title in taken}
         if self.higher:
-            found = (row[at["priority"]] for _, row in cells.rows)
-            self.top = max((float(text) for text in found if NUMBER.fullmatch(text)), default=0.0)
-        for place, texts in cells.rows:
-            row = _TableRow(place, texts, at)
-            job = self._job(row)
-            if job is not None:
-                self._hold(job.name, row)
-                yield job
+            texts = (row[at["priority"]] for _, row in table.rows)
+            self.top = max((float(text) for text in texts if NUMBER.fullmatch(text)), default=0.0)
+        for place, cells in table.rows:
+            row = Row(place, cells, at, self.clock)
+            if (job := self._job(row)) is None:
+                continue
+            for kind, column in self._seats.items():
+                if count := row.value(column):
+                    self.use.setdefault(kind, {})[job.name] = count
+            yield job
 
     def notes(self, read: int) -> Iterator[str]:
         """Yield notes on times, and on how many jobs were read and left out."""
-        if self.words:
+        if self.worths:
             yield "column 'priority': words, each with its reward as asked"
         elif "priority" in self.columns.fields and self.higher:
             yield (
@@ -96,33 +110,29 @@ class TableRows:
             yield f"{counted(self.released, 'job')} released before the start: there from the start"
         if self.backward:
             what = "released at or after its deadline, so that it can never run"
-            yield f"{counted(len(self.backward), 'job')} {what}: {_named(self.backward)}"
-        if not self.over:
+            yield f"{counted(len(self.backward), 'job')} {what}: {_listed(self.backward)}"
+        if not self.overdue:
             yield f"{counted(read, 'job')} read, none left out"
             return
         yield f"{counted(read, 'job')} read"
-        count = counted(len(self.over), "job")
-        yield f"{count} left out: their deadline is over when the night starts: {_named(self.over)}"
+        why = "left out: their deadline is over when the night starts"
+        yield f"{counted(len(self.overdue), 'job')} {why}: {_listed(self.overdue)}"
 
-    def _job(self, row: _TableRow) -> Job | None:
-        name = row.text("name")
-        if not name:
-            raise row.wrong("name", "a name")
+    def _job(self, row: Row) -> Job | None:
+        name = row.value(NAME)
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
         stages, between = self._stages(row)
         groups = {by: row.text(by) for by in self.columns.groupings if row.text(by)}
-        spread = self._spread(row) if row.text("spread") else between
+        spread: Spread = row.value(SPREAD) if row.text("spread") else between
         if spread is None and self.past is not None:
             spread = self.past.spread(name, groups)
-        demand, path = self._length(row, "demand"), self._length(row, "critical_path")
+        demand, path = row.value(DEMAND), row.value(PATH)
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
-        reward = None if self.columns.reward else row.number("reward")
+        reward = None if self.columns.reward else row.value(REWARD)
         priority = self._priority(row)
-        if self.higher and not self.words and priority is not None:
-            priority = float(as_written(self.top) - as_written(priority))
         with placed(row.place):
             job = of_checked(
                 Job,
@@ -133,102 +143,69 @@ class TableRows:
                 stages=stages,
                 demand=demand,
                 critical_path=path,
-                after=row.names("after"),
-                pools=row.names("pools") or None,
-                max_processors=self._count(row, "max_processors"),
-                processors=self._count(row, "processors") or 1,
+                after=row.value(AFTER) or (),
+                pools=row.value(POOLS),
+                max_processors=row.value(MAX_PROCESSORS),
+                processors=row.value(PROCESSORS) or 1,
                 spread=spread,
                 holds={
-                    name: amount
-                    for name in self.columns.resources
-                    if row.text(column := f"{HOLDS}{name}") and (amount := row.number(column))
+                    resource: amount
+                    for resource, column in self._holds.items()
+                    if (amount := row.value(column))
                 },
             )
-            if self.words:
-                job = replace(job, reward=self.words[row.text("priority")])
+            if self.worths:
+                job = replace(job, reward=self.worths[row.text("priority")])
             elif self.columns.reward:
                 made = REWARDS[self.columns.reward](priority, job.planned_demand)
                 job = replace(job, reward=made)
         return self._windowed(job, row)
 
-    def _priority(self, row: _TableRow) -> float | None:
+    def _priority(self, row: Row) -> float | None:
         """Return a job's priority; of words, how many are worth more."""
         text = row.text("priority")
-        if self.words:
-            if text not in self.words:
-                hint = suggestion(text, self.words) or listing(self.words)
+        if self.worths:
+            if text not in self.worths:
+                hint = suggestion(text, self.worths) or listing(self.worths)
                 raise row.wrong("priority", f"a word with a reward{hint}")
-            return float(sum(worth > self.words[text] for worth in self.words.values()))
+            return float(sum(worth > self.worths[text] for worth in self.worths.values()))
         if text and not NUMBER.fullmatch(text) and not comma(text):
             expected = f"a finite number, or what each word is worth: --option reward={WORDS}"
             raise row.wrong("priority", expected)
-        return row.number("priority", least=None) if text else None
+        priority: float | None = row.value(PRIORITY)
+        if self.higher and priority is not None:
+            return float(as_written(self.top) - as_written(priority))
+        return priority
 
-    def _windowed(self, job: Job, row: _TableRow) -> Job | None:
+    def _windowed(self, job: Job, row: Row) -> Job | None:
         """Return a job with its release and deadline; None where the deadline has passed."""
-        if row.text("release"):
-            release = row.read("release", lambda text: self.clock.point(text, "release"))
+        release, deadline = row.value(RELEASE), row.value(DEADLINE)
+        if release is not None:
             self.released += release < 0
             job = replace(job, release=max(0.0, release))
-        if row.text("deadline"):
-            deadline = row.read("deadline", lambda text: self.clock.end(text, "deadline"))
-            if deadline <= 0:
-                self.over.append(f"{shown(job.name)} ({row.place})")
-                return None
-            job = replace(job, deadline=deadline)
-            if job.release >= deadline:
-                self.backward.append(f"{shown(job.name)} ({row.place})")
-        return job
+        if deadline is None:
+            return job
+        if deadline <= 0:
+            self.overdue.append(f"{shown(job.name)} ({row.place})")
+            return None
+        if job.release >= deadline:
+            self.backward.append(f"{shown(job.name)} ({row.place})")
+        return replace(job, deadline=deadline)
 
-    def _stages(self, row: _TableRow) -> tuple[Stages | None, float | None]:
+    def _stages(self, row: Row) -> tuple[Stages | None, float | None]:
         """Return a job's stages, and its spread as its tasks tell it."""
-        single = "tasks" not in self.columns.fields
-        if not row.text("task_time" if single else "tasks"):
-            if row.text("task_time"):
-                raise row.wrong("tasks", "how many tasks there are")
-            return None, None
-        spread = None
-        if row.text("task_time"):
-            count = 1 if single else row.count("tasks", least=1)
-            length = row.read("task_time", lambda text: self.clock.length(text, "task_time"))
-            stages: Stages = ((length,) * min(count, MOST_TASKS + 1),)
+        length = row.value(TASK_TIME)
+        if length is None:
+            stages, spread = row.value(TASKS) or (None, None)
+        elif "tasks" in self.columns.fields and not row.text("tasks"):
+            raise row.wrong("tasks", "how many tasks there are")
         else:
-            stages, spread = row.read("tasks", lambda text: planned_of(text, self.clock))
-        self._tasks += sum(map(len, stages))
+            count = row.value(TASK_COUNT) if "tasks" in self.columns.fields else 1
+            stages, spread = ((length,) * min(count, MOST_TASKS + 1),), None
+        self._tasks += sum(map(len, stages or ()))
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
         return stages, spread
-
-    def _spread(self, row: _TableRow) -> float | Lognormal | History:
-        """Return a job's spread, from a column of its own."""
-        written = row.text("spread")
-        sigma, ratios = written.removeprefix("lognormal "), written.removeprefix("scenarios ")
-        with placed(f"{row.place}, column 'spread'"):
-            if sigma != written and NUMBER.fullmatch(sigma):
-                return Lognormal(sigma=float(sigma))
-            parts = [part.strip() for part in ratios.split(";")]
-            if len(parts) > 1 or ratios != written:
-                if not all(map(NUMBER.fullmatch, parts)):
-                    raise InputError(SPREAD, found=shown(written))
-                return History(ratios=tuple(map(float, parts)), joint=ratios != written)
-        spread = row.number("spread")
-        if spread >= 1:
-            raise row.wrong("spread", SPREAD)
-        return spread
-
-    def _length(self, row: _TableRow, column: str) -> float | None:
-        if not row.text(column):
-            return None
-        return row.read(column, lambda text: self.clock.length(text, column))
-
-    def _count(self, row: _TableRow, column: str) -> int | None:
-        return row.count(column, least=1) if row.text(column) else None
-
-    def _hold(self, name: str, row: _TableRow) -> None:
-        for kind in self.columns.seats:
-            column = f"{SEATS}{kind}"
-            if row.text(column) and (count := row.count(column, least=0)):
-                self.use.setdefault(kind, {})[name] = count
 
 
 class Past:
@@ -238,69 +215,21 @@ class Past:
     where none has.
     """
 
-    def __init__(self, cells: Cells, clock: Clock, groupings: Sequence[str]) -> None:
-        at = cells.positions(str.strip)
-        self.titles = [title for title in ("name", *groupings) if title in at]
+    def __init__(self, table: Table, clock: Clock, groupings: Sequence[str]) -> None:
+        self.titles = [title for title in ("name", *groupings) if title in table.titles]
         self.all: list[float] = []
         self.of: dict[tuple[str, ...], list[float]] = {}
-        for column in ("estimate", "actual"):
-            if column not in at:
-                raise InputError(f"a column {column!r}", found=", ".join(at), place=cells.head)
-        for place, texts in cells.rows:
-            row = _TableRow(place, texts, at)
-            estimate = row.read("estimate", lambda text: clock.length(text, "estimate"))
-            actual = row.read("actual", lambda text: clock.length(text, "actual"))
+        for row in table.declared((ESTIMATE, ACTUAL), "histories", clock, others=True):
+            estimate, actual = row.value(ESTIMATE), row.value(ACTUAL)
             if not 1e-6 <= (ratio := round(actual / (estimate or 1e300), 6)) <= 1000:
                 raise row.wrong("actual", "a time from a millionth to 1,000 times the estimate")
             self.all.append(ratio)
             self.of.setdefault(tuple(map(row.text, self.titles)), []).append(ratio)
         if not self.all:
-            raise InputError("a row or more", found="none", place=cells.head)
+            raise InputError("a row or more", found="none", place=table.head)
 
     def spread(self, name: str, groups: Mapping[str, str]) -> History:
         """Return the last 200 ratios of actual to estimated run time that apply to a job."""
         own = {"name": name, **groups}
-        found = self.of.get(tuple(own.get(title, "") for title in self.titles), self.all)
-        return History(ratios=tuple(found[-RECENT:]))
-
-
-class _TableRow:
-    """A row: where it is, and its cells by column."""
-
-    def __init__(self, place: str, cells: Sequence[str], at: Mapping[str, int]) -> None:
-        self.place, self._cells, self._at = place, cells, at
-
-    def text(self, column: str) -> str:
-        """Return a cell; an empty text where there is no such column."""
-        return self._cells[self._at[column]] if column in self._at else ""
-
-    def names(self, column: str) -> tuple[str, ...]:
-        """Return the names of a cell, with semicolons between."""
-        return tuple(map(str.strip, self.text(column).split(";"))) if self.text(column) else ()
-
-    def wrong(self, column: str, expected: str) -> InputError:
-        """Return the error that names this cell."""
-        text = self.text(column)
-        found = shown(text) if text else "an empty cell"
-        return InputError(expected, found=found, place=f"{self.place}, column {column!r}")
-
-    def read(self, column: str, reader: Callable[[str], T]) -> T:
-        """Return what a reader makes of a cell; its errors name the cell."""
-        with placed(f"{self.place}, column {column!r}"):
-            return reader(self.text(column))
-
-    def number(self, column: str, least: float | None = 0) -> float:
-        """Return a finite number with a decimal point; nothing else that Python would take."""
-        text = self.text(column)
-        value = float(text) if NUMBER.fullmatch(text) else float("nan")
-        if not is_number(value) or (least is not None and value < least):
-            words = "a finite number" + ("" if least is None else f" >= {least}")
-            raise self.wrong(column, words + comma(text))
-        expect_held(text, f"{self.place}, column {column!r}")
-        return value
-
-    def count(self, column: str, least: int) -> int:
-        value = self.number(column, least)
-        if not value.is_integer() or value > 10**9:
-            raise self.wrong(column, f"a whole number from {least} to 1,000,000,000")
-        return int(value)
+        ratios = self.of.get(tuple(own.get(title, "") for title in self.titles), self.all)
+        return History(ratios=tuple(ratios[-RECENT:]))

@@ -32,17 +32,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from schedopt.instances.cells import Cells, Source
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import TONIGHT, Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
-from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, Past, TableRows
+from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, JobReader, Past
 from schedopt.instances.dssp.jobs import REWARDS
 from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
 from schedopt.instances.options import Option, OptionsWith, is_number, one_of, taking, text
+from schedopt.instances.tables import Source, Table
 from schedopt.instances.times import NUMBER, SPELLED
 
 OPTIONS = OptionsWith(
@@ -163,16 +163,16 @@ def convert(
     machine = _machine(clock, capacity, sizes, down, end)
     file = path if isinstance(path, str | Path) else None
     with placed(file=file or "the frame"):
-        cells = Cells.of(path)
-        columns = Columns.of(cells, reward, groups)
-        if not cells.rows:
+        table = Table.read(path)
+        columns = Columns.of(table, reward, groups)
+        if not table.rows:
             raise InputError("a row for each job, below the titles", found="none")
         if priority == "higher" and "priority" not in columns.fields:
             raise InputError("a column 'priority', which is higher where it is more important")
         with placed(file=history or file or "the frame"):
-            past = Past(Cells.of(history), clock, columns.groupings) if history else None
-        reading = TableRows(columns, clock, higher=priority == "higher", past=past)
-        jobs = tuple(reading.jobs(cells))
+            past = Past(Table.read(history), clock, columns.groupings) if history else None
+        reading = JobReader(columns, clock, higher=priority == "higher", past=past)
+        jobs = tuple(reading.jobs(table))
         instance = Instance(
             name=name or (stem(file) if file else "jobs"),
             description=f"Times are {clock.words}." if clock.told or start else None,
@@ -312,7 +312,7 @@ def _amounts(
 
 
 def _seats(
-    columns: Columns, reading: TableRows, given: Mapping[str, float | str]
+    columns: Columns, reading: JobReader, given: Mapping[str, float | str]
 ) -> Iterator[Seats]:
     """Yield a side constraint for each column of seats."""
     for kind, number in _amounts(SEATS, columns.seats, given):

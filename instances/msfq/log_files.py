@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from schedopt.instances.cells import csv_cells, read_parquet
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decimals import EXPECTED as HELD
 from schedopt.instances.decimals import lost_cell, may_lose
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, defects
+from schedopt.instances.tables import read_csv, read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,7 +127,7 @@ def _table(path: Path) -> pl.DataFrame:
             return unguarded_columns(table, [key for key in titles if key in TEXTS])
         except PolarsError as error:
             failure = str(error).splitlines()[0]
-    csv_cells(data)  # which names the line
+    read_csv(data)  # which names the line
     raise InputError("a table in CSV", found=failure)
 
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.cells import csv_cells
 from schedopt.instances.decimals import expect_held, may_lose
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
+from schedopt.instances.tables import read_csv
 
 COLUMNS = ("time", "need", "size")
 LINE = 128  # bytes that a line takes at least, as text and as numbers
@@ -70,7 +70,7 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
 
 
 def _csv(data: bytes) -> Iterator[Row]:
-    cells = csv_cells(data)
+    cells = read_csv(data)
     found, expected = ", ".join(cells.titles), f"the columns {', '.join(COLUMNS)}"
     expect(sorted(cells.titles) == sorted(COLUMNS), expected, found, cells.head)
     where = [cells.titles.index(name) for name in COLUMNS]

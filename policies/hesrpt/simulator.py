@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.hesrpt import Instance
-from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 Jobs = NDArray[np.intp]
@@ -119,7 +118,7 @@ def hesrpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Float
     y_k = x_k/(-expm1(c·log1p(-1/k)))^p the epoch of k jobs lasts (y_k - y_{k+1}·(k/(k+1))^(c·p))
     by s(N).
     """
-    rising = steady_order(sizes)
+    rising = np.argsort(sizes, kind="stable")
     order = rising[::-1]  # of equal sizes the first completes first
     x = sizes[order]
     k = np.arange(1.0, len(x) + 1)
@@ -153,7 +152,7 @@ def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]
 
     With m jobs left each has done (N/m)^p a unit of time.
     """
-    order = steady_order(sizes)
+    order = np.argsort(sizes, kind="stable")
     x = sizes[order]
     jobs = np.arange(len(x), 0, -1.0)
     completion = np.empty(len(x))
@@ -163,7 +162,7 @@ def equi_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]
 
 def srpt_times(sizes: Floats, p: float, servers: float) -> tuple[Floats, Floats]:
     """Return SRPT's completion times, and the logarithms of proportions that amount to it."""
-    order = steady_order(sizes)
+    order = np.argsort(sizes, kind="stable")
     completion, logs = np.empty(len(sizes)), np.empty(len(sizes))
     completion[order] = np.cumsum(sizes[order]) / servers**p
     logs[order] = np.arange(len(sizes), 0, -1.0) * NOTHING / p

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from html import escape
 
 from schedopt.instances.errors import printable
-from schedopt.problems.shown import ShownTable, Value
+from schedopt.problems.summary import ShownTable, Value
 
 LEADING = re.compile(r"[-+]?[\d,]*\.?\d+")  # the number that a cell begins with
 STAMP = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d:\d\d[\d:.+-]*)")

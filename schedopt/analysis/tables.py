@@ -18,7 +18,7 @@ from schedopt.instances.csv_text import as_csv
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import printable
 from schedopt.problems import problem
-from schedopt.problems.shown import ShownTable, Value
+from schedopt.problems.summary import ShownTable, Value
 from schedopt.sweep.rows import Row
 
 if TYPE_CHECKING:  # which would load all that solves

@@ -72,7 +72,7 @@ def bench(
     seed : A seed, or several as 1-5; repeatable.
     certificate : Certify each optimum's bound, and re-prove it.
     grace : Seconds beyond the time limit before a hung run is killed; 60.
-    output : .jsonl, .csv, .parquet or .xlsx; resumable.
+    output : .jsonl, .csv or .parquet; resumable.
     report : An .html page: tables, charts, pictures.
     pictures : Instances that the report draws.
     """

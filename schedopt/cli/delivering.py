@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from schedopt.analysis.row_table import RowTable
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.protocol import AnyInstance
-    from schedopt.problems.shown import Plan, Replanned
+    from schedopt.problems.summary import Plan, Replanned
     from schedopt.solvers.result import Result
     from schedopt.sweep.varied import Variant, Variation
 
-PLANS = (".csv", ".parquet", ".xlsx", ".sh")
+PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
 
 
@@ -98,7 +98,7 @@ def plan(instance: AnyInstance, found: Result, output: Path, template: str | Non
 
 def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
-    from schedopt.problems.shown import table_of
+    from schedopt.problems.summary import table_of
     from schedopt.verbs import plan_table as plans
     from schedopt.verbs import script
 

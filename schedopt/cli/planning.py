@@ -76,7 +76,7 @@ def plan(
     save_farm : Write that file from the flags.
     risk : Choose under risk: mean, cvar:Q or chance:Q.
     time_limit : Seconds, or a time such as 10m; none waits for the proof.
-    output : The plan as .csv, .xlsx, .parquet, .sh or .png; the result as .json; repeatable.
+    output : The plan as .csv, .parquet, .sh or .png; the result as .json; repeatable.
     report : An .html page of the plan: pictures, tables.
     """
     from schedopt.terminal.progress import live

@@ -78,7 +78,7 @@ def solve(
     write : Write the model as .lp or .mps; with --time-limit 0, hardly solve it.
     report : An .html page of this one result: pictures, tables.
     vary : PLACE=VALUES as `whatif` takes them: curves for --report; repeatable.
-    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
@@ -150,7 +150,7 @@ def evaluate(
     option : An option of the policies, as KEY=VALUE; repeatable.
     jobs : Cores for a long simulation; the answer is the same for any.
     explain : A job of a log, by name or row: who ran in its place, and what an earlier start costs.
-    output : Write it: .json, or the plan as .csv, .xlsx, .parquet or .sh.
+    output : Write it: .json, or the plan as .csv, .parquet or .sh.
     """
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
@@ -284,7 +284,7 @@ def replan(
 
     Parameters
     ----------
-    plan : The old plan: a result (.json), or a plan as .csv, .xlsx or .parquet.
+    plan : The old plan: a result (.json), or a plan as .csv or .parquet.
     at : Now: a number in the file's unit, 6h, 02:00, or an ISO time.
     state : A CSV with columns job, status (done, running, failed, waiting), and perhaps start,
         processors, end, pool; a row without a job says how many processors there are.
@@ -292,7 +292,7 @@ def replan(
     stay : The part of the reward still to be earned that keeping jobs may cost.
     threads : Threads of the engine; with one the answer is the same each time.
     rest : Write the instance of the rest of the night: for `check`, with NEW as .json.
-    output : The new plan: .csv, .xlsx, .parquet, .sh; or .json, the result on the rest.
+    output : The new plan: .csv, .parquet, .sh; or .json, the result on the rest.
     """
     from schedopt.instances.files import dump, load
     from schedopt.terminal.results import replanned as show
@@ -401,7 +401,7 @@ def start_times(
     from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
-    from schedopt.problems.shown import ShownTable
+    from schedopt.problems.summary import ShownTable
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
     from schedopt.verbs.start_times import clock

@@ -24,7 +24,7 @@ from schedopt.pictures.style import (
     sheet,
     time_unit,
 )
-from schedopt.problems.shown import CLOCKED, FIXED, changes
+from schedopt.problems.summary import CLOCKED, FIXED, changes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from schedopt.instances import naming  # not its names: a row may be called as one of them
-from schedopt.instances.files import PROBLEMS, home
+from schedopt.instances.files import PROBLEMS, module_path
 from schedopt.instances.protocol import AnyInstance, problem_name
 from schedopt.problems.record import Problem
 
@@ -17,7 +17,7 @@ __all__ = ["Problem", "lazily", "problem", "problem_of", "problems"]
 def problem(name: str) -> Problem:
     """Return the record of a problem; `InputError` if there is none."""
     record: Problem = import_module(
-        home("problems", naming.pick(name, PROBLEMS, "a problem"))
+        module_path("problems", naming.pick(name, PROBLEMS, "a problem"))
     ).RECORD
     return record
 

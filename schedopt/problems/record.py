@@ -1,7 +1,7 @@
 """The record of a problem: everything that the application knows of it.
 
 A problem's folder has a subclass of `Problem` that says what is special to it, and modules
-(``showing``, ``drawing``, ``paging``, ``planning``, ...) whose functions are found by their names;
+(``to_tables``, ``to_figure``, ``to_page``, ``planning``, ...) whose functions are found by name;
 whatever they leave out is done here in the way that suits any problem. Nothing is imported before
 it is used.
 """
@@ -19,11 +19,11 @@ from typing_extensions import TypeVar
 
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.files import home
+from schedopt.instances.files import module_path
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Options
 from schedopt.problems.question import I, Question
-from schedopt.solvers.engine import at_home
+from schedopt.solvers.engine import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
-    from schedopt.instances.starts import Because, StartTimes
+    from schedopt.instances.starts import Because, StartTimes, WrongStart
     from schedopt.policies.registry import Policy
-    from schedopt.problems.shown import (
+    from schedopt.problems.summary import (
         Explanation,
         Lines,
         Plan,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         Tables,
         Tonight,
     )
-    from schedopt.solvers.engine import Engine, HandOn
+    from schedopt.solvers.engine import Engine, Partial
     from schedopt.solvers.result import Document, Limits, Result
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class Problem(Generic[I]):
         """Return a formulation by name, the default without one; `InputError` if there is none."""
         known = self.formulation_homes
         chosen = pick(name, known, f"a formulation of {self.name}") if name else next(iter(known))
-        kind: FormulationType = at_home(known[chosen])
+        kind: FormulationType = resolve(known[chosen])
         return kind
 
     def default_formulation(self, instance: I) -> str:
@@ -148,7 +148,7 @@ class Problem(Generic[I]):
     def generators(self) -> Mapping[str, Recipe]:
         """Return the generators of random instances by name; the first is the default."""
         generators: Mapping[str, Recipe] = import_module(
-            f"{home('instances', self.name)}.generators"
+            f"{module_path('instances', self.name)}.generators"
         ).GENERATORS
         return generators
 
@@ -166,7 +166,7 @@ class Problem(Generic[I]):
 
     def constraint_kinds(self) -> dict[str, type[Constraint]]:
         """Return the kinds of side constraints that instances may have, by name."""
-        union = import_module(home("instances", self.name)).SideConstraint
+        union = import_module(module_path("instances", self.name)).SideConstraint
         more = [plugins.load(point) for point in plugins.of("constraints", self.name).values()]
         return {kind.kind(): kind for kind in (*(get_args(union) or (union,)), *more)}
 
@@ -174,7 +174,7 @@ class Problem(Generic[I]):
         """Return a small instance file to begin from, with comments: its folder's ``new.json``."""
         from importlib.resources import files
 
-        file = files(home("problems", self.name)) / "new.json"
+        file = files(module_path("problems", self.name)) / "new.json"
         return file.read_bytes() if file.is_file() else self.tiny + b"\n"
 
     # How it is solved.
@@ -204,20 +204,20 @@ class Problem(Generic[I]):
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
-        def first(limits: Limits) -> tuple[HandOn, bool] | None:
+        def first(limits: Limits) -> tuple[Partial, bool] | None:
             return self._told("starting:first", model, limits, default=None)
 
-        quick = partial(self.at_once, model)
-        return door.solve(model, limits, solver=solver, start=start, at_once=quick, first=first)
+        quick = partial(self.trivial, model)
+        return door.solve(model, limits, solver=solver, start=start, trivial=quick, first=first)
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a solution to start a solver from in the seconds that are left, or None."""
         return self._told("starting:start", model, seconds, default=None)
 
-    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a solution and a bound that take no search, None where there is none."""
         found: tuple[Any | None, float | None]
-        found = self._told("starting:at_once", model, default=(None, None))
+        found = self._told("starting:trivial", model, default=(None, None))
         return found
 
     def certificate(
@@ -283,7 +283,7 @@ class Problem(Generic[I]):
         given, memory = (results, tables, rules), {"half_life": half_life, "window": window}
         expected = "results of a problem whose shares remember"
         found: tuple[list[Constraint], list[str]]
-        found = self._asked("carrying:carry", expected, self.name, *given, **memory)
+        found = self._asked("carry_over:carry", expected, *given, **memory)
         return found
 
     # How policies are run, and what they are measured against.
@@ -322,40 +322,40 @@ class Problem(Generic[I]):
         found: T = own(*given, **named) if own else default
         return found
 
-    def _asked(self, home: str, expected: str, found: str, *given: object, **named: object) -> Any:
+    def _asked(self, home: str, expected: str, *given: object, **named: object) -> Any:
         """Return the same; `InputError` where the problem's folder has no such function."""
         if (own := self._told(home, *given, default=None, **named)) is None:
-            raise InputError(expected, found=found)
+            raise InputError(expected, found=f"one of {self.name}")
         return own
 
     def measures(self, result: Result) -> dict[str, float]:
-        """Return what a policy's result measures beyond the objective: ``showing.measures``."""
-        return self._told("showing:measures", result, default={})
+        """Return what a policy's result measures beyond the objective: ``to_tables.measures``."""
+        return self._told("to_tables:measures", result, default={})
 
     def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
         """Return the share of each group of each grouping; nothing where there are no shares."""
         own: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
-        return self._told("showing:shares", result, default=own)
+        return self._told("to_tables:shares", result, default=own)
 
     def done(self, instance: I, result: Result) -> str:
-        """Say how much of what a result decides is done in time: ``showing.done``."""
-        return self._told("showing:done", instance, result, default="")
+        """Say how much of what a result decides is done in time: ``to_tables.done``."""
+        return self._told("to_tables:done", instance, result, default="")
 
     def lines(self, instance: I, result: Result) -> Lines:
-        """Yield what a result says beyond its objective, headings and texts: ``showing.lines``."""
-        yield from self._told("showing:lines", instance, result, default=())
+        """Yield what a result says beyond its objective: ``to_tables.lines``."""
+        yield from self._told("to_tables:lines", instance, result, default=())
 
     def caution(self, instance: I, result: Result, run: Result) -> str:
         """Say what of a result fails as it is run; nothing where all goes well."""
-        return self._told("showing:caution", instance, result, run, default="")
+        return self._told("to_tables:caution", instance, result, run, default="")
 
     def tables(self, instance: I, result: Result) -> Tables:
-        """Yield tables of a result: ``showing.tables``."""
-        yield from self._told("showing:tables", instance, result, default=())
+        """Yield tables of a result: ``to_tables.tables``."""
+        yield from self._told("to_tables:tables", instance, result, default=())
 
     def dropped(self, instance: I, result: Result) -> ShownTable | None:
         """Return a table of what a result leaves out and why, None where it leaves nothing out."""
-        return self._told("showing:dropped", instance, result, default=None)
+        return self._told("to_tables:dropped", instance, result, default=None)
 
     # What is done with it.
 
@@ -381,28 +381,28 @@ class Problem(Generic[I]):
     def tonight(self, what: object, given: Mapping[str, object], solve: Solve) -> Tonight:
         """Return a night planned, of a table of jobs or an instance: ``tonight.plan``."""
         home, expected = "tonight:plan", "a table of jobs, or an instance with a plan of them"
-        made: Tonight = self._asked(home, expected, f"one of {self.name}", what, given, solve)
+        made: Tonight = self._asked(home, expected, what, given, solve)
         return made
 
-    def replan(
-        self, instance: I, plan: Any, at: str | float, state: Any, **given: Any
-    ) -> Replanned:
+    def replan(self, instance: I, *given: Any, **own: Any) -> Replanned:
         """Return the rest of an instance solved again; `InputError` if it has no plan of jobs."""
-        home, expected, found = "replanning:replan", "a plan of jobs", f"one of {self.name}"
-        made: Replanned = self._asked(home, expected, found, instance, plan, at, state, **given)
+        expected = "a plan of jobs"
+        made: Replanned = self._asked("replanning:replan", expected, instance, *given, **own)
         return made
 
-    def start_times(self, instance: I, at: float, policy: str, **given: Any) -> StartTimes:
+    def start_times(self, instance: I, *given: Any, **own: Any) -> StartTimes:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""
-        home, found = "start_times:start_times", f"one of {self.name}"
-        told: StartTimes = self._asked(home, LOG, found, instance, at, policy, **given)
+        told: StartTimes = self._asked("start_times:start_times", LOG, instance, *given, **own)
         return told
 
-    def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:
+    def explain_start(self, instance: I, *given: Any, **own: Any) -> Because:
         """Return why a job of a log started no earlier; `InputError` if there is no log."""
-        home, found = "explaining:explain_start", f"one of {self.name}"
-        why: Because = self._asked(home, LOG, found, instance, job, policy, **given)
+        why: Because = self._asked("explaining:explain_start", LOG, instance, *given, **own)
         return why
+
+    def wrong_starts(self, instance: I, *given: Any, **own: Any) -> list[WrongStart]:
+        """Return the first start of a log that is not a policy's; `InputError` without a log."""
+        return list(self._asked("explaining:wrong_starts", LOG, instance, *given, **own))
 
     def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
         """Return the same in words and as a table."""
@@ -412,10 +412,10 @@ class Problem(Generic[I]):
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
         default = self._sections(instance, result)
-        yield from self._told("paging:sections", instance, result, run, default=default)
+        yield from self._told("to_page:sections", instance, result, run, default=default)
 
     def _sections(self, instance: I, result: Result) -> Iterator[Section]:
-        from schedopt.problems.shown import Section
+        from schedopt.problems.summary import Section
 
         if result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
@@ -424,17 +424,17 @@ class Problem(Generic[I]):
             yield Section(table.title, tables=(table,))
 
     def draw(self, instance: I) -> Figure:
-        """Draw an instance: ``drawing.jobs``."""
+        """Draw an instance: ``to_figure.jobs``."""
         from schedopt.pictures.plain import sizes
 
-        found: Figure | None = self._told("drawing:jobs", instance, default=None)
+        found: Figure | None = self._told("to_figure:jobs", instance, default=None)
         return found or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
-        """Draw results with a solution, all of one instance: ``drawing.results``."""
+        """Draw results with a solution, all of one instance: ``to_figure.results``."""
         from schedopt.pictures.plain import objectives
 
-        found: Figure | None = self._told("drawing:results", results, instance, default=None)
+        found: Figure | None = self._told("to_figure:results", results, instance, default=None)
         return found or objectives(results)
 
 

@@ -16,7 +16,7 @@ from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
 from schedopt.problems import problem_of
-from schedopt.problems.shown import CAUTION, Explanation, Section, ShownTable, explained
+from schedopt.problems.summary import CAUTION, Explanation, Section, ShownTable, explained
 from schedopt.report.drawings import slim, svg
 from schedopt.report.sections import defined, terms
 from schedopt.report.writing import asset, content_policy, named, script

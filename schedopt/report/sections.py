@@ -10,7 +10,7 @@ from schedopt.analysis.summary import Overview, Standing, ranked
 from schedopt.analysis.tables import pairs_beside, standing_table
 from schedopt.formats import counted
 from schedopt.problems import problem
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.summary import ShownTable
 
 DEFINITIONS = {
     "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "

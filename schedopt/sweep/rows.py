@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
-from schedopt.instances import cells
-from schedopt.instances.cells import read_parquet
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decimals import check_cells
 from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
 from schedopt.instances.options import Options
+from schedopt.instances.tables import plain_csv, read_parquet
 from schedopt.sweep.journal import Journal, finished, rows_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".jsonl", ".csv", ".parquet", cells.ENDING)
+FORMATS = (".jsonl", ".csv", ".parquet")
 AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
@@ -173,8 +172,6 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
         for record in records:
             record["violations"] = to_json(record["violations"]).decode()
         plain = pl.DataFrame(records, schema=_types())
-        if suffix == cells.ENDING:
-            return cells.written(plain.to_dict(as_series=False))
         texts = [name for name in plain.columns if plain[name].dtype == pl.String]
         guarded_columns(plain, texts).write_csv(buffer)
     return buffer.getvalue()
@@ -200,7 +197,6 @@ def _records(path: Path, data: bytes) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
-        data = cells.as_csv(data) if path.suffix.lower() == cells.ENDING else data
         found = read_parquet(data) if path.suffix.lower() == ".parquet" else _cells(data)
         records = _of_rows(found).to_dicts() if data else []
         for record in records:
@@ -234,7 +230,7 @@ def _cells(data: bytes) -> pl.DataFrame:
 
     schema = _types()
     if b"\r" in data or b"\n\n" in data or not data.startswith(b"instance,"):
-        data = cells.plain_csv(data)  # as a spreadsheet may have saved it
+        data = plain_csv(data)  # as a spreadsheet may have saved it
     check_cells(data, _NUMBERS)
     found = pl.read_csv(BytesIO(data), schema_overrides=schema) if data else pl.DataFrame()
     texts = [name for name in found.columns if schema.get(name) == pl.String]

@@ -14,7 +14,7 @@ from schedopt.instances.errors import printable
 if TYPE_CHECKING:  # a verb that prints no table loads none
     from rich.table import Table
 
-    from schedopt.problems.shown import ShownTable
+    from schedopt.problems.summary import ShownTable
 
 out = Console(highlight=False, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from schedopt.formats import duration, number, percent
 from schedopt.instances.errors import printable
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.summary import ShownTable
 from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.table import Table
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem, problem_of
-from schedopt.problems.shown import (
+from schedopt.problems.summary import (
     CAUTION,
     Column,
     Explanation,

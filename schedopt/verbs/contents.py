@@ -67,7 +67,7 @@ def _each(
 
 def _engine(engine: Engine) -> Entry:
     return {
-        "takes": engine.when,
+        "takes": engine.description,
         "proves": engine.proves,
         "here": "yes" if engine.available else f"no: needs {' or '.join(engine.needs)}",
         "module": engine.solve.partition(":")[0],

@@ -5,11 +5,11 @@ from importlib import import_module
 from pathlib import Path
 
 from schedopt.instances import plugins
-from schedopt.instances.cells import Source
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import head_of
 from schedopt.instances.options import Options, checked
 from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.tables import Source
 from schedopt.problems import Problem, problems
 
 ENDINGS = {".csv": "table", ".tsv": "table", ".parquet": "table", ".xlsx": "table", ".swf": "log"}

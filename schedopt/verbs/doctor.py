@@ -9,7 +9,7 @@ import msgspec
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import EXTRAS, installed, missing, version_of
 from schedopt.instances.plugins import KINDS, load, points
-from schedopt.solvers.engine import at_home
+from schedopt.solvers.engine import resolve
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 
@@ -75,7 +75,7 @@ def highs() -> float:
 
 def core() -> float:
     """Solve the same with the exact knapsack algorithm."""
-    Core = at_home("schedopt.solvers.dssp.selection.knapsack.search:Core")
+    Core = resolve("schedopt.solvers.dssp.selection.knapsack.search:Core")
     search = Core([5.0, 3.0, 1.0], [3.0, 3.0, 1.0], 4.0)
     search.advance(60.0)
     return float(search.value)

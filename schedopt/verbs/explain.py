@@ -144,7 +144,7 @@ def _formulations(record: Problem) -> Iterator[Explained]:
 def _engine(engine: Engine) -> dict[str, Any]:
     return {
         "name": engine.name,
-        "accepts": engine.when,
+        "accepts": engine.description,
         "proves": engine.proves,
         "certificate": engine.certificate or None,
         "confirmed_by": engine.confirmed_by or None,

@@ -14,7 +14,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import dump, load, write_bytes
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem_of, problems
-from schedopt.problems.shown import Plan, table_of
+from schedopt.problems.summary import Plan, table_of
 from schedopt.solvers.result import Document, Result, Watch
 from schedopt.verbs import plan_table, script
 from schedopt.verbs.constraints import Given
@@ -24,7 +24,7 @@ from schedopt.verbs.solve import solve
 if TYPE_CHECKING:
     import polars as pl
 
-    from schedopt.instances.cells import Source
+    from schedopt.instances.tables import Source
 
 INSTANCES = (".json", ".json.gz")
 TIME_LIMIT = 10.0  # seconds of solving, unless told
@@ -81,7 +81,7 @@ class NightPlan:
         return replace(self.result.written(), plan=tuple(self.rows))
 
     def write(self, path: str | Path, template: str | Path | None = None) -> None:
-        """Write the plan: .csv, .xlsx, .parquet, .sh, the result .json, or a picture .png."""
+        """Write the plan: .csv, .parquet, .sh, the result .json, or a picture .png."""
         path = Path(path)
         name = path.name.lower()
         if name.endswith(INSTANCES):

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from schedopt.instances import cells
-from schedopt.instances.cells import read_parquet
 from schedopt.instances.csv_text import unguarded, unguarded_columns, written
 from schedopt.instances.decimals import check_cells
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import load, read_bytes, write_bytes
 from schedopt.instances.protocol import AnyInstance
+from schedopt.instances.tables import plain_csv, read_parquet
 from schedopt.problems import problem_of
-from schedopt.problems.shown import FIXED, Plan, table_of
+from schedopt.problems.summary import FIXED, Plan, table_of
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".csv", ".parquet", cells.ENDING)  # endings of plans
+FORMATS = (".csv", ".parquet")  # endings of plans
 
 
 def carried_out(instance: AnyInstance, result: Result) -> Result | None:
@@ -83,7 +82,7 @@ def write(table: pl.DataFrame | Plan, path: str | Path) -> None:
             if not isinstance(table, tuple)
             else {column.title: column.cells for column in table}
         )
-        buffer.write(cells.written(named) if ending == cells.ENDING else written(named))
+        buffer.write(written(named))
     write_bytes(path, buffer.getvalue())
 
 
@@ -98,8 +97,7 @@ def read(path: str | Path) -> pl.DataFrame | None:
             table = _parquet(data)
         else:
             with placed(file=path):
-                sheet = Path(path).suffix.lower() == cells.ENDING
-                data = cells.as_csv(data) if sheet else cells.plain_csv(data)
+                data = plain_csv(data)
             types = {"reward": pl.Float64, "run": pl.Boolean}
             types |= {"processors": pl.Int64, "rank": pl.Int64}
             types |= dict.fromkeys(("start", "end", "late", "was"), pl.Float64)

@@ -13,7 +13,7 @@ from schedopt.instances.files import load
 from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
-from schedopt.problems.shown import Replanned
+from schedopt.problems.summary import Replanned
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stoppable
 from schedopt.verbs import plan_table as plans
@@ -24,7 +24,7 @@ from schedopt.verbs.solve import modelled, solve
 if TYPE_CHECKING:
     import polars as pl
 
-    from schedopt.instances.cells import Source
+    from schedopt.instances.tables import Source
 
 
 def replan(

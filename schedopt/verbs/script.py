@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from schedopt.instances import plugins
 from schedopt.instances.errors import InputError, decoded, listing, placed, shown
 from schedopt.instances.files import read_bytes, write_bytes
-from schedopt.problems.shown import CLOCKED, FIXED
+from schedopt.problems.summary import CLOCKED, FIXED
 from schedopt.verbs.shell_words import FIELD, Field, fields_of
 
 if TYPE_CHECKING:

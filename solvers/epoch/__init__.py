@@ -2,7 +2,7 @@
 
 from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
-from schedopt.solvers.engine import Engine, as_cpsat_has_it, unchanged
+from schedopt.solvers.engine import Engine, declared_in_cpsat, unchanged
 from schedopt.solvers.epoch.items import Items, items
 from schedopt.solvers.result import Limits
 
@@ -37,8 +37,8 @@ PARTITION = (
         "epochs",
         solve=f"{_SOLVE}:partition",
         accepts=packed,
-        pays=searched,
-        when="together and apart; unasked unless the option says model=direct",
+        worth_trying=searched,
+        description="together and apart; unasked unless the option says model=direct",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
         certificate="nodes, leaders, apart, distances or multipliers",
         certify=_CERTIFY,
@@ -48,12 +48,12 @@ PARTITION = (
         "cp-sat",
         solve=f"{_SOLVE}:partition_by_cpsat",
         accepts=unchanged,
-        when="any declared rules, from a start and a bound",
+        description="any declared rules, from a start and a bound",
         proves="the fewest epochs, or that nothing keeps the rules",
         confirmed_by="epochs",
         needs=("ortools",),
     ),
-    as_cpsat_has_it("the fewest epochs, or that nothing keeps the rules", "epochs"),
+    declared_in_cpsat("the fewest epochs, or that nothing keeps the rules", "epochs"),
 )
 
 RECTANGLES = (
@@ -61,7 +61,7 @@ RECTANGLES = (
         "epochs",
         solve=f"{_SOLVE}:rectangles",
         accepts=packed,
-        when="together and apart; it searches up to 100 jobs, or bundles of them",
+        description="together and apart; it searches up to 100 jobs, or bundles of them",
         proves="the least overhead, in whole numbers, or that nothing keeps the rules",
         certificate="widths",
         certify=_CERTIFY,
@@ -71,10 +71,10 @@ RECTANGLES = (
         "cp-sat",
         solve=f"{_SOLVE}:rectangles_by_cpsat",
         accepts=few_pieces,
-        when=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
+        description=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
         proves="the least overhead on the grid that the widths are on",
         confirmed_by="epochs",
         needs=("ortools",),
     ),
-    as_cpsat_has_it("the least overhead on the grid that the widths are on", "epochs"),
+    declared_in_cpsat("the least overhead on the grid that the widths are on", "epochs"),
 )

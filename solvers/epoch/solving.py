@@ -13,7 +13,7 @@ from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.driving import STEP, Search, drive, version
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.epoch import few_pieces
 from schedopt.solvers.epoch.bounding import blocks, dealt, least_of, least_overhead, narrowest
 from schedopt.solvers.epoch.filling import Filling
@@ -36,9 +36,9 @@ MOST_ASKED = 20_000_000
 TRIVIAL = "nothing had to be searched"
 
 
-def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
+def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Partial:
     """Search for a partition: a bound and a start, then bin completion and multipliers."""
-    work, packed = _Work(model, given), given.read
+    work, packed = _Work(model, task), task.reading
 
     def possible(some: Items) -> bool:
         from schedopt.solvers.epoch.search import Completion
@@ -54,7 +54,7 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
 
     if packed.impossible():
         return work.infeasible(possible)
-    known, least = _known(model, packed, given.start())
+    known, least = _known(model, packed, task.heuristic())
     bound = float(packed.nodes * least)
     if known is not None and len(known) <= least:
         return work.ended("optimal", record(known), bound, TRIVIAL)
@@ -63,7 +63,7 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
     if not Completion.fits(packed):
         message = "too many nodes and jobs to search for epochs"
         result = work.ended("completed", record(known), bound, message)
-        return HandOn(result, bound) if len(model.instance.jobs) <= MOST_JOBS else result
+        return Partial(result, bound) if len(model.instance.jobs) <= MOST_JOBS else result
     search = Packing(packed, least, known)
     stopped, message = work.driven(search)
     if stopped == "optimal" and search.epochs is None:
@@ -71,23 +71,23 @@ def partition(model: Partition, given: Given) -> Result[Partitioned] | HandOn:
     return work.ended(stopped, record(search.epochs), search.bound, message)
 
 
-def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
+def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Partial:
     """Search for rectangles: a bound and a start, then filling for three quarters of the time."""
-    work, packed = _Work(model, given), given.read
+    work, packed = _Work(model, task), task.reading
 
     def possible(some: Items) -> bool:
         if not Filling.fits(some):  # without bundles there may be too many items
             raise TimeoutError("too many jobs to search")
         return work.finds(Filling(model, some))
 
-    start, bound = given.start(), float(narrowest(model))
+    start, bound = task.heuristic(), float(narrowest(model))
     if start is not None and start.overhead <= bound:
         return work.ended("optimal", start, bound, TRIVIAL)
-    waits = not given.alone and few_pieces(model)  # for CP-SAT
+    waits = not task.alone and few_pieces(model)  # for CP-SAT
     if not Filling.fits(packed):
         message = "too many jobs to search for rectangles"
         result = work.ended("completed", start, bound, message)
-        return HandOn(result, bound) if waits else result
+        return Partial(result, bound) if waits else result
     search = Filling(model, packed, start)
     stopped, message = work.driven(search, SHARE if waits else None)
     options = {"units": search.units if search.units < 1 << 53 else None, "exact": True}
@@ -95,19 +95,19 @@ def rectangles(model: Rectangles, given: Given) -> Result[Scheduled] | HandOn:
         return work.infeasible(possible, **options)
     result = work.ended(stopped, search.solution, search.bound, message, **options)
     handing = waits and stopped == "time-limit" and not work.late
-    return HandOn(result, search.bound) if handing else result
+    return Partial(result, search.bound) if handing else result
 
 
-def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
+def partition_by_cpsat(model: Partition, task: EngineTask) -> Result[Partitioned]:
     """Let CP-SAT search on the declared model.
 
     It is told the bound and a start, except where it confirms another's result.
     """
     from schedopt.solvers import cpsat
 
-    start, bound = given.solution, given.bound
-    if not given.confirming and bound is None:
-        start, bound = given.start(), least_overhead(model.instance)
+    start, bound = task.incumbent, task.bound
+    if not task.confirming and bound is None:
+        start, bound = task.heuristic(), least_overhead(model.instance)
         packed = items(model.instance, model.rules.values())
         if packed is not None:
             known, least = _known(model, packed, start)
@@ -115,28 +115,28 @@ def partition_by_cpsat(model: Partition, given: Given) -> Result[Partitioned]:
             bound = float(packed.nodes * least)
     told = None if bound is None else float(bound)
     few = len(model.instance.jobs) <= MOST_JOBS
-    result = cpsat.solve(model, given.limits, hint=start, bound=told, search=few)
+    result = cpsat.solve(model, task.limits, hint=start, bound=told, search=few)
     if not few and not result.proven:
         message = "too many jobs to write a model of all epochs that they may lead"
         result = msgspec.structs.replace(result, termination="completed", message=message)
     return result
 
 
-def rectangles_by_cpsat(model: Rectangles, given: Given) -> Result[Scheduled]:
+def rectangles_by_cpsat(model: Rectangles, task: EngineTask) -> Result[Scheduled]:
     """Let CP-SAT search, with interchangeable jobs in order.
 
     It is told the bound and a start, except where it confirms another's result.
     """
     from schedopt.solvers import cpsat
 
-    start, bound = given.solution, given.bound
-    if not given.confirming and bound is None:
-        start, bound = given.start(), narrowest(model)
+    start, bound = task.incumbent, task.bound
+    if not task.confirming and bound is None:
+        start, bound = task.heuristic(), narrowest(model)
     told, copy = None if bound is None else float(bound), None
     if start is None or start.overhead != told:
         copy = cpsat.copied(model)
         model.in_order(copy)
-    return cpsat.solve(model, given.limits, hint=start, bound=told, copy=copy)
+    return cpsat.solve(model, task.limits, hint=start, bound=told, copy=copy)
 
 
 @dataclass
@@ -144,25 +144,25 @@ class _Work:
     """A search of our own for a formulation, from beginning to end."""
 
     model: Partition | Rectangles
-    given: Given
+    task: EngineTask
     run: Run = field(init=False)
 
     def __post_init__(self) -> None:
-        self.run = Run(self.given.limits)
+        self.run = Run(self.task.limits)
 
     @property
     def late(self) -> bool:
         """Whether no time is left."""
-        return left(self.given.limits, self.run.began).time_limit == 0.0
+        return left(self.task.limits, self.run.began).time_limit == 0.0
 
     def driven(self, search: Search, part: float | None = None) -> tuple[Termination, str]:
         """Search to the end of the time limit, or of a part of it; return why that ended."""
-        limit = self.given.limits.time_limit
+        limit = self.task.limits.time_limit
         if part is not None:
             limit = LONGEST if limit is None else min(LONGEST, part * limit)
-        self.run.limits = replace(self.given.limits, time_limit=limit)
+        self.run.limits = replace(self.task.limits, time_limit=limit)
         ended = drive(search, self.run)
-        self.run.limits = self.given.limits
+        self.run.limits = self.task.limits
         return ended
 
     def finds(self, search: Search, most: float = inf) -> bool:

@@ -12,7 +12,7 @@ from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.feasible import (
     always_satisfiable,
     possible,
@@ -66,14 +66,14 @@ class Attempt:
     more is proven.
     """
 
-    def __init__(self, model: Allocation, given: Given, name: str) -> None:
-        self.model, self.given, self.name = model, given, name
-        self.instance, self.limits = model.instance, given.limits
-        self.run = Run(given.limits)
-        self.value, self.solution = inf, given.solution
+    def __init__(self, model: Allocation, task: EngineTask, name: str) -> None:
+        self.model, self.task, self.name = model, task, name
+        self.instance, self.limits = model.instance, task.limits
+        self.run = Run(task.limits)
+        self.value, self.solution = inf, task.incumbent
         if self.solution is not None:
             self.value = self.instance.objective_of(self.solution)
-        self.bound = -inf if given.bound is None else float(given.bound)
+        self.bound = -inf if task.bound is None else float(task.bound)
         self.message = ""
         self._found_by: str | None = None
         self._bounded_by: str | None = None
@@ -241,7 +241,7 @@ class Attempt:
 
 def attempted(
     model: Allocation,
-    given: Given,
+    task: EngineTask,
     name: str,
     work: Callable[[Attempt], Termination],
     holding: Callable[[Attempt], Holds] | None = None,
@@ -252,7 +252,7 @@ def attempted(
     where it came to its end. Unless `holding` says how to tell which side constraints can hold
     together, those that no shares satisfy are detected first.
     """
-    attempt = Attempt(model, given, name)
+    attempt = Attempt(model, task, name)
     stopped: Termination
     try:
         kept = holding is not None or _can_be_kept(model)

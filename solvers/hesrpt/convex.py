@@ -11,7 +11,7 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.conflict import Holds
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.attempt import (
     NEAR,
     STEP,
@@ -30,13 +30,13 @@ BELOW = 1e-7
 """Relative error allowed to an interior-point optimum."""
 
 
-def solve(model: Allocation, given: Given) -> Result[Allocated]:
+def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
     """Solve an allocation by the programs of completion orders, by rising bounds."""
     if model.changed:
-        return solve_as_it_stands(model, given)
+        return solve_as_it_stands(model, task)
     if model.instance.arrivals.any() or model.instance.objective == "makespan":
-        return attempted(model, given, "clarabel", over_timelines)
-    return attempted(model, given, "clarabel", _over_orders)
+        return attempted(model, task, "clarabel", over_timelines)
+    return attempted(model, task, "clarabel", _over_orders)
 
 
 def _over_orders(attempt: Attempt) -> Termination:
@@ -82,11 +82,11 @@ def _climb(attempt: Attempt) -> None:
                 return
 
 
-def solve_as_it_stands(model: Allocation, given: Given) -> Result[Allocated]:
+def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]:
     """Solve the declared program, native changes too: of its order, or of all one by one."""
     if model.changed:
         _refuse_what_cannot_be_solved(model)
-    result = attempted(model, Given(given.limits), "model", _as_they_stand, _can_hold)
+    result = attempted(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
     if model.goal_changed and result.termination == "completed":
         result = msgspec.structs.replace(result, termination="optimal")
     return result

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.result import Result, Termination
 
@@ -48,7 +48,7 @@ def least_makespan(
     return high, low, needed(high) / servers
 
 
-def solve(model: Allocation, given: Given) -> Result[Allocated]:
+def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
     """Let all jobs complete together, in the given order where there is one."""
 
     def work(attempt: Attempt) -> Termination:
@@ -64,4 +64,4 @@ def solve(model: Allocation, given: Given) -> Result[Allocated]:
         attempt.raise_to(low, "closed-form")
         return "completed"
 
-    return attempted(model, given, "closed-form", work)
+    return attempted(model, task, "closed-form", work)

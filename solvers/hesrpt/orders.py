@@ -11,7 +11,7 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt import closed_form, makespan
 from schedopt.solvers.hesrpt.alike import (
     MOST_JOBS,
@@ -21,10 +21,9 @@ from schedopt.solvers.hesrpt.alike import (
     one_order,
 )
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
-from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
+from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves
 from schedopt.solvers.hesrpt.price_kernels import levels_of, played, prices_of
-from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
     NEAR,
     PAUSED,
@@ -311,10 +310,10 @@ class OrderTree(OrderSearch):
         return open_leaves(self._tree, self.value * (1 - NEAR))
 
 
-def solve_one(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
+def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     """Solve an allocation with a single order to try, or in which all complete together."""
     if model.instance.objective == "makespan":
-        return makespan.solve(model, given)
+        return makespan.solve(model, task)
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:
@@ -322,21 +321,19 @@ def solve_one(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
         attempt.message = "jobs of the given order would complete in another by its prices"
         return attempt.ended()
 
-    result = attempted(model, given, "closed-form", work)
-    goes_on = result.termination in ("completed", "error") and not given.alone
-    return HandOn(result, result.bound) if goes_on else result
+    result = attempted(model, task, "closed-form", work)
+    goes_on = result.termination in ("completed", "error") and not task.alone
+    return Partial(result, result.bound) if goes_on else result
 
 
-def solve_all(model: Allocation, given: Given) -> Result[Allocated]:
+def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
     """Solve an allocation over all orders; programs close what prices leave open."""
 
     def work(attempt: Attempt) -> Termination:
         order = None
-        if given.solution is not None:
-            order = [model.instance.index[name] for name in reversed(given.solution.order)]
-        elif (quick := in_slots(model.instance, model.rules)) is not None:
-            attempt.take(quick, "tree")
-        search = OrderTree(model.instance, model.rules, order, attempt.value, given.more)
+        if task.incumbent is not None:
+            order = [model.instance.index[name] for name in reversed(task.incumbent.order)]
+        search = OrderTree(model.instance, model.rules, order, attempt.value, task.hints)
         if attempt.drive(search) and not attempt.near_enough():
             if search.rest < attempt.value * (1 - NEAR):
                 attempt.message = "the diagrams of all orders stay too wide to prove more"
@@ -346,4 +343,4 @@ def solve_all(model: Allocation, given: Given) -> Result[Allocated]:
             attempt.message = "too many jobs to search all orders"
         return attempt.ended()
 
-    return attempted(model, given, "tree", work)
+    return attempted(model, task, "tree", work)

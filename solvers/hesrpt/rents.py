@@ -9,14 +9,14 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Order, Rules, bounds_of, smiths_order
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.hesrpt.alike import MOST_JOBS
 from schedopt.solvers.hesrpt.attempt import Attempt, attempted
 from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
 from schedopt.solvers.hesrpt.price_kernels import Play, begun, levels_of, play_some, price_some
-from schedopt.solvers.hesrpt.slots import in_slots
+from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
@@ -201,12 +201,12 @@ def _path(play: Play) -> tuple[Floats, Floats]:
     return np.append(0.0, play.times[:epochs]), play.rents[:epochs].copy()
 
 
-def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
+def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     """Solve an allocation of many jobs approximately; a tree continues where it may prove more."""
     many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
-        quick = in_slots(model.instance, model.rules)
+        quick = in_waves(model.instance, model.rules)
         if quick is not None:
             attempt.take(quick, "rents")
         known = None if attempt.solution is None else attempt.solution.completion
@@ -218,6 +218,6 @@ def solve(model: Allocation, given: Given) -> Result[Allocated] | HandOn:
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
         return attempt.ended() if ended else "time-limit"
 
-    result = attempted(model, given, "rents", work)
-    goes_on = result.termination == "completed" and many <= MOST_JOBS and not given.alone
-    return HandOn(result, result.bound, after) if goes_on else result
+    result = attempted(model, task, "rents", work)
+    goes_on = result.termination == "completed" and many <= MOST_JOBS and not task.alone
+    return Partial(result, result.bound, after) if goes_on else result

@@ -57,7 +57,8 @@ ENGINES = (
         "closed-form",
         solve="schedopt.solvers.hesrpt.orders:solve_one",
         accepts=_of_one_order,
-        when="makespans without arrivals or side constraints, where all jobs complete together; "
+        description="makespans without arrivals or side constraints, where all jobs "
+        "complete together; "
         "flow times without arrivals, where one order is all there is to try: a given one, or "
         "shortest first for one speedup and equal weights",
         proves="the optimum, unless jobs of a given order would complete in another",
@@ -69,8 +70,9 @@ ENGINES = (
         "rents",
         solve="schedopt.solvers.hesrpt.rents:solve",
         accepts=_of_all_orders,
-        pays=_too_many_sets,
-        when="flow times without arrivals, with caps and floors of jobs and of disjoint teams; "
+        worth_trying=_too_many_sets,
+        description="flow times without arrivals, with caps and floors of jobs and of "
+        "disjoint teams; "
         "unasked from 15 jobs on, where there are many orders. Up to 60 jobs tree goes on",
         proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
         "whom; it does not see floors of teams",
@@ -82,7 +84,8 @@ ENGINES = (
         "tree",
         solve="schedopt.solvers.hesrpt.orders:solve_all",
         accepts=_of_all_orders,
-        when="flow times without arrivals, with caps and floors of jobs and of disjoint teams",
+        description="flow times without arrivals, with caps and floors of jobs and of "
+        "disjoint teams",
         proves="the optimum of up to 16 jobs, after rents of some of 20; beyond 60 a weak bound",
         certificate="diagram",
         certify=CERTIFY,
@@ -92,10 +95,8 @@ ENGINES = (
         "timelines",
         solve="schedopt.solvers.hesrpt.timelines:solve",
         accepts=_of_timelines,
-        when="flow times of up to 60 jobs that arrive, with side constraints too",
+        description="flow times of up to 60 jobs that arrive, with side constraints too",
         proves="the optimum of up to 8 jobs or so",
-        certificate="timelines",
-        certify=CERTIFY,
         confirmed_by="model",
         needs=("clarabel",),
     ),
@@ -103,10 +104,10 @@ ENGINES = (
         "clarabel",
         solve="schedopt.solvers.hesrpt.convex:solve",
         accepts=anything,
-        pays=_as_declared,
-        when="any allocation, by convex programs of the orders that prices leave open",
+        worth_trying=_as_declared,
+        description="any allocation, by convex programs of the orders that prices leave open",
         proves="the optimum, as far as there are few enough orders",
-        certificate="order, diagram, timelines",
+        certificate="together, order, diagram",
         certify=CERTIFY,
         confirmed_by="tree",
         needs=("clarabel",),
@@ -115,7 +116,8 @@ ENGINES = (
         "model",
         solve="schedopt.solvers.hesrpt.convex:solve_as_it_stands",
         accepts=_enumerable,
-        when="the declared program of one order, with native changes, or of up to 720 timelines "
+        description="the declared program of one order, with native changes, or of up to "
+        "720 timelines "
         "(6 jobs without arrivals), one by one",
         proves="the optimum, to the tolerance of an interior-point method",
         confirmed_by="clarabel",

@@ -17,7 +17,7 @@ from schedopt.formulations.hesrpt.epochs import (
 )
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.clock import now
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.alike import MANY, alike
 from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, STEP, Attempt, attempted
 from schedopt.solvers.hesrpt.feasible import possible_timelines, servable
@@ -183,16 +183,16 @@ class TimelineSearch:
         return allocated(self.instance, play.ends, epochs)
 
 
-def solve(model: Allocation, given: Given) -> Result[Allocated]:
+def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
     """Solve an allocation with arrivals by a tree over timelines, and by programs of some."""
-    return attempted(model, given, "timelines", _by_tree)
+    return attempted(model, task, "timelines", _by_tree)
 
 
 def _by_tree(attempt: Attempt) -> Termination:
     """Branch and bound over timelines; solve the programs of those that prices do not close."""
     search = TimelineSearch(attempt.instance, attempt.model.rules)
     tried, done = set[str](), False
-    start = attempt.given.start()
+    start = attempt.task.heuristic()
     if start is not None:
         attempt.take(start, None)
         if attempt.has_time_for_a_program():
@@ -238,7 +238,7 @@ def over_timelines(attempt: Attempt) -> Termination:
         floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
     attempt.raise_to(floor, attempt.name)
     order = model.last_first.tolist() if model.given else None
-    start = None if model.given else attempt.given.start()  # a policy keeps no order
+    start = None if model.given else attempt.task.heuristic()  # a policy keeps no order
     if start is not None:
         attempt.take(start, None)
     many = order is None and count_timelines(instance) > MOST_PROGRAMS

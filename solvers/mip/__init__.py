@@ -16,7 +16,7 @@ from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.deciding import left
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip.matrix import Floats, Matrix
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import NOISE, Limits, Result, Seconds, Termination
@@ -78,9 +78,9 @@ class Engine(Protocol):
         ...
 
 
-def as_declared(model: Formulation, given: Given) -> Result:
+def as_declared(model: Formulation, task: EngineTask) -> Result:
     """Solve the native model as it stands, in HiGHS."""
-    return solve(engine_of("highs"), model, given.limits)
+    return solve(engine_of("highs"), model, task.limits)
 
 
 def solve(
@@ -124,9 +124,9 @@ def _asked_again(engine: Engine, run: MatrixRun, limits: Limits) -> Answer:
 
 
 def _start(matrix: Matrix, hint: Iterable[tuple[Any, float]]) -> Start:
-    given = {id(variable): value for variable, value in hint}
-    columns = [i for i, v in enumerate(matrix.columns) if id(v) in given]
-    values = [given[id(matrix.columns[i])] for i in columns]
+    task = {id(variable): value for variable, value in hint}
+    columns = [i for i, v in enumerate(matrix.columns) if id(v) in task]
+    values = [task[id(matrix.columns[i])] for i in columns]
     return np.array(columns, np.int32), np.array(values, float)
 
 

@@ -76,7 +76,11 @@ class _Night:
         self.reward = [written(job.reward) for job in instance.jobs]
         self.demand = [written(job.planned_demand) for job in instance.jobs]
         paths = [written(job.planned_critical_path) for job in instance.jobs]
-        self.inside = frozenset(j for j, path in enumerate(paths) if path <= deadline)
+        self.inside = frozenset(  # what can run: a floor asks for no more of a group than that
+            j
+            for j, path in enumerate(paths)
+            if path <= deadline and self.demand[j] <= self.capacity
+        )
 
     def total(self, jobs: frozenset[int]) -> Fraction:
         return sum((self.demand[j] for j in jobs), Fraction(0))

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from schedopt import example
 from schedopt.instances import files
-from schedopt.instances.cells import Cells
 from schedopt.instances.constraints import AtLeast, FairShare, Imply, Resource
 from schedopt.instances.csv_text import guarded, guarded_columns, unguarded, unguarded_columns
 from schedopt.instances.dssp import Instance, Job
@@ -33,6 +32,7 @@ from schedopt.instances.msfq.log_files import read_jobs
 from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.protocol import identity
 from schedopt.instances.swf import read_log
+from schedopt.instances.tables import Table
 
 # Bounded so that no sum of them overflows; all the digits of a double may occur.
 lengths = st.floats(0, 1e15, allow_subnormal=True)
@@ -231,7 +231,7 @@ READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
     ("d.swf", SWF, _log),
     ("e.swf", SWF, read_log),
     ("f.csv", b"time,need,size\n" + b"1,1,1\n" * 10_000, _trace),
-    ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, Cells.of),
+    ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, Table.read),
     ("h.json", b'{"problem": "dssp"}' + b" " * 2**20, load),
 ]
 
@@ -261,12 +261,12 @@ def test_parquet_is_measured_before_unpacking(
     monkeypatch.setenv(MOST_READ, "10")
 
     monkeypatch.setattr(pl, "read_parquet", raising(AssertionError("unpacked")))
-    for read in (partial(read_jobs, servers=4), Cells.of):
+    for read in (partial(read_jobs, servers=4), Table.read):
         assert "500,000" in str(refusal(read, path))
     monkeypatch.undo()
     pl.DataFrame({"job": ["x" * 2**16] * 200}).write_parquet(path)
     monkeypatch.setenv(MOST_READ, "10")
-    assert "10 MiB" in str(refusal(Cells.of, path))
+    assert "10 MiB" in str(refusal(Table.read, path))
 
 
 def test_a_bomb_takes_no_more_memory_than_may_be_read(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
             Path("/dev/null"): "a device",
         }
         for path, found in kinds.items():
-            for read in (load, _log, read_log, Cells.of, partial(read_jobs, servers=4)):
+            for read in (load, _log, read_log, Table.read, partial(read_jobs, servers=4)):
                 assert refusal(read, path).found == found
     os.mkfifo(tmp_path / "log.csv")
     queue = '{"problem": "msfq", "name": "n", "servers": 4, "log": "log.csv"}'

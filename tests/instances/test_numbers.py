@@ -27,8 +27,7 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import read_trace
-from schedopt.instances.sorting import steady_order
-from schedopt.problems.dssp.carrying import _of_table
+from schedopt.problems.dssp.carry_over import _of_table
 from schedopt.sweep.rows import read_rows, table
 from schedopt.sweep.sweep_file import read as read_sweep
 from schedopt.sweep.varying import Vary
@@ -52,32 +51,6 @@ def test_fractions_in_lowest_terms(fractions: list[Fraction]) -> None:
     whole, scale = lowest(fractions)
     assert [Fraction(number) / scale for number in whole] == fractions
     assert gcd(*whole) in (0, 1)
-
-
-SPECIAL = [-np.inf, -1.0, -5e-324, -0.0, 0.0, 5e-324, 2.0, 2.5, np.nextafter(2.5, 3.0), np.inf]
-
-
-@given(st.lists(st.sampled_from(SPECIAL), max_size=60), st.sampled_from([1, 20]))
-def test_equal_keys_stay_as_they_are(keys: list[float], times: int) -> None:
-    array = np.array(keys * times, dtype=np.float64)
-    assert np.array_equal(steady_order(array), np.argsort(array, kind="stable"))
-
-
-@pytest.mark.parametrize("swaps", [1, 5, 100, 5000])
-def test_keys_that_differ_in_their_last_bits_are_told_apart(swaps: int) -> None:
-    draw = np.random.default_rng(swaps)
-    array = np.sort(1.0 + draw.random(20_000) * 1e-9) * draw.choice([-1.0, 1.0])
-    for i in draw.integers(0, 19_990, swaps):
-        array[i : i + 5] = array[i : i + 5][::-1].copy()
-    assert np.array_equal(steady_order(array), np.argsort(array, kind="stable"))
-    wide = np.append(array, draw.normal(size=400_000))
-    assert np.array_equal(steady_order(wide), np.argsort(wide, kind="stable"))
-
-
-@pytest.mark.parametrize("values", [3, 1000, 10**9])
-def test_many_keys_are_sorted_as_numpy_does(values: int) -> None:
-    array = np.random.default_rng(values).integers(0, values, 20_000) / 7
-    assert np.array_equal(steady_order(array), np.argsort(array, kind="stable"))
 
 
 LOST = [
@@ -147,7 +120,7 @@ READERS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("g.csv", "time,need,size\n0,1,@\n", partial(read_trace, queue=QUEUE), "line 2"),
     ("h.csv", "name,reward,tasks\na,@,1x2\n", _read_dssp_table, "line 2, column 'reward'"),
     ("i.csv", "name,reward,tasks\na,1,2x@\n", _read_dssp_table, "line 2, column 'tasks'"),
-    ("j.csv", "night,demand\n2026-11-23,@\n", _of_table, "line 2.demand"),
+    ("j.csv", "night,demand\n2026-11-23,@\n", _of_table, "line 2, column 'demand'"),
     ("k.toml", 'paths = ["x.json"]\ntime_limit = @\n', read_sweep, "time_limit"),
     ("l.jsonl", JSONL, read_rows, "row 1.objective"),
     ("m.csv", PLAN, plan.read, "row 1, column 'reward'"),

@@ -12,7 +12,7 @@ from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.files import dump
 from schedopt.solvers.alarm import alarm
 from schedopt.solvers.dssp import schedule, selection
-from schedopt.solvers.engine import Engine, Given
+from schedopt.solvers.engine import Engine, EngineTask
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, make_result
 
@@ -27,12 +27,12 @@ NIGHT = Instance(
 NOTHING = Selected(selected=(), demand=0.0, capacity=4.0, shares={})
 
 
-def low(model: Any, given: Given) -> Result:
+def low(model: Any, task: EngineTask) -> Result:
     """Claim that the optimum is 0; of schedules that there are none."""
     none = model.name == "schedule"
     return make_result(
         model,
-        Run(given.limits),
+        Run(task.limits),
         solver="low",
         version="0",
         stopped="infeasible" if none else "optimal",
@@ -41,7 +41,7 @@ def low(model: Any, given: Given) -> Result:
     )
 
 
-LOW = (Engine("low", solve=f"{__name__}:low", when="anything", proves="nothing"),)
+LOW = (Engine("low", solve=f"{__name__}:low", description="anything", proves="nothing"),)
 
 
 @pytest.fixture

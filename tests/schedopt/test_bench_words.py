@@ -28,7 +28,7 @@ from schedopt.analysis.tables import for_papers, printed, standings
 from schedopt.analysis.words import in_words
 from schedopt.formats import percent
 from schedopt.problems import problems
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.summary import ShownTable
 from schedopt.sweep.rows import Row, table
 
 

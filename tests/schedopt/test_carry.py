@@ -106,7 +106,7 @@ def test_a_usage_table_tells_the_same(tmp_path: Path) -> None:
     both = schedopt.carry(table, window="7d")
     assert [one.by for one in both] == ["team", "user"]  # type: ignore[attr-defined]
     for text, word in (
-        ("team,demand\nfx,1\n", "`night`"),
+        ("team,demand\nfx,1\n", "'night'"),
         ("night,team,demand\n1,fx,x\n", "finite number"),
         ("night,team,demand\nx,fx,1\n", "date"),
         ("night,team,demand\n1,fx,1\n", "capacity"),

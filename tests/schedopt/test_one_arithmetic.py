@@ -218,7 +218,7 @@ def test_rows_tell_what_is_measured_and_keep_it(rows: RowTable, tmp_path: Path) 
     assert all(row.reference_bound and row.objective >= row.reference_bound for row in rows)  # type: ignore[operator]
     assert all(len(row.resampled) == 20 for row in rows)
     assert all(row.confidence is None and row.measures["± of batches"] > 0 for row in rows)
-    for suffix in (".jsonl", ".csv", ".parquet", ".xlsx"):
+    for suffix in (".jsonl", ".csv", ".parquet"):
         path = tmp_path / f"rows{suffix}"
         path.write_bytes(table(rows, suffix))
         assert read_rows(path) == list(rows)

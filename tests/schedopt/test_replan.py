@@ -16,7 +16,7 @@ from schedopt.instances.constraints import AtLeast, FairShare
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.planning import dispatched
-from schedopt.problems.shown import Replanned
+from schedopt.problems.summary import Replanned
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.replan import replan
 
@@ -286,14 +286,14 @@ def test_in_which_pool_what_runs_is_told_planned_or_taken_for_granted() -> None:
     [
         (("z,failed",), "a job of the instance", "row 1"),
         (("a,broken",), "a status", "row 1"),
-        (("a,failed", "a,done"), "each job once", "row 2.job"),
-        (("a,running,9",), "a time by now", "row 1.start"),
-        (("a,running,,,2",), "a time from now on", "row 1.end"),
+        (("a,failed", "a,done"), "each job once", "row 2, column 'job'"),
+        (("a,running,9",), "a time by now", "row 1, column 'start'"),
+        (("a,running,,,2",), "a time from now on", "row 1, column 'end'"),
         (("d,running",), "when it started", "row 1.start"),
         (("d,running,2",), "at least 1", "row 1.processors"),
-        (("a,running,2,x",), "a whole number", "row 1.processors"),
-        (("a,running,noon",), "a finite number", "row 1.start"),
-        ((",failed",), "a job", "row 1.job"),
+        (("a,running,2,x",), "a whole number", "row 1, column 'processors'"),
+        (("a,running,noon",), "a finite number", "row 1, column 'start'"),
+        ((",failed",), "a job", "row 1, column 'job'"),
         ((",,,1",), "2 at work .a on 1, c on 1.; .*say what failed", "state"),
     ],
 )
@@ -330,7 +330,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     told.write_text("job,state\nc,failed\n")
     said = run("replan", old, *how, status=2)
     assert "state.csv" in said[1]
-    assert "a column `status`" in said[1]
+    assert "a column 'status'" in said[1]
     assert "--instance FILE" in refused("replan", table, "--at", "1")
     night.unlink()
     assert "--instance FILE: night, digest" in refused("replan", old, "--at", "1")

@@ -20,11 +20,11 @@ from schedopt.instances.files import load
 from schedopt.instances.hesrpt import Instance as Sharing
 from schedopt.instances.hesrpt import Job as Sized
 from schedopt.instances.hesrpt.speedups import Power
-from schedopt.problems.dssp import showing as dssp
-from schedopt.problems.epoch import showing as epoch
-from schedopt.problems.hesrpt import showing as hesrpt
-from schedopt.problems.msfq import showing as msfq
-from schedopt.problems.shown import ShownTable
+from schedopt.problems.dssp import to_tables as dssp
+from schedopt.problems.epoch import to_tables as epoch
+from schedopt.problems.hesrpt import to_tables as hesrpt
+from schedopt.problems.msfq import to_tables as msfq
+from schedopt.problems.summary import ShownTable
 from schedopt.solvers.result import Result
 from schedopt.terminal import bench_tables, console, listings, results
 

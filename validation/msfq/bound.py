@@ -294,18 +294,18 @@ def earned(
     ):
         rate = unit * weight
         begun, ended = rent(np.array([submit, submit + run]), job)
-        at_once = rate * run + int(ended - begun)
-        if at_once > rate * run and rate:
-            last = submit + (at_once - rate * run) // rate  # to wait longer costs more by itself
+        trivial = rate * run + int(ended - begun)
+        if trivial > rate * run and rate:
+            last = submit + (trivial - rate * run) // rate  # to wait longer costs more by itself
             low, high = np.searchsorted(grid, [submit, last], "right")
             near, far = np.searchsorted(grid, [submit + run, last + run], "right")
             starts = np.concatenate([grid[low:high], grid[near:far] - run])
             if len(starts):
                 paying = rent(starts + run, job) - rent(starts, job)
-                at_once = min(at_once, int((rate * (starts + run - submit) + paying).min()))
+                trivial = min(trivial, int((rate * (starts + run - submit) + paying).min()))
         elif not rate:
-            at_once = 0
-        total += at_once
+            trivial = 0
+        total += trivial
     return total - earning
 
 

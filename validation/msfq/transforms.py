@@ -49,13 +49,13 @@ def curve(system: System, thresholds: tuple[int, ...] | None = None) -> tuple[Fl
     Takes time like k^4, and like k^3 for a few thresholds.
     """
     wanted = tuple(range(system.k)) if thresholds is None else thresholds
-    at_once = max(1, LARGEST // system.k**2)
+    trivial = max(1, LARGEST // system.k**2)
     times = np.array(
         [
             _times(system, l, law)
-            for i in range(0, len(wanted), at_once)
+            for i in range(0, len(wanted), trivial)
             for l, law in zip(
-                wanted[i : i + at_once], _laws(system, wanted[i : i + at_once]), strict=True
+                wanted[i : i + trivial], _laws(system, wanted[i : i + trivial]), strict=True
             )
         ]
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.cells import csv_cells
 from schedopt.instances.errors import InputError, shown, suggestion
 from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw, unused
@@ -18,6 +17,7 @@ from schedopt.instances.msfq.log_converters.times import ZONE, lengths, points
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import GROUPINGS, Floats
 from schedopt.instances.options import text
+from schedopt.instances.tables import read_csv
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,7 +108,7 @@ def _table(data: bytes) -> pl.DataFrame:
             io.BytesIO(data), separator=delimiter, infer_schema=False, encoding="utf8-lossy"
         )
     except PolarsError as error:
-        csv_cells(data)  # which names the line
+        read_csv(data)  # which names the line
         raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
     return table.rename({title: title.strip() for title in table.columns})
 

@@ -18,7 +18,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
 from schedopt.instances.errors import shown
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.shown import Explanation, LeftOut, More, RulePrice
+from schedopt.problems.summary import Explanation, LeftOut, More, RulePrice
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Limits, Result

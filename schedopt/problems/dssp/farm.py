@@ -13,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from schedopt.instances.cells import Source
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decoding import decode
 from schedopt.instances.dssp import Instance, jobtable
@@ -23,6 +22,7 @@ from schedopt.instances.dssp.jobrows import BY_WORD
 from schedopt.instances.dssp.records import SideConstraint
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.instances.files import read_bytes
+from schedopt.instances.tables import Source
 from schedopt.instances.times import NUMBER
 
 Text = str | int | float

@@ -21,9 +21,9 @@ from schedopt.solvers import door
 from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
-from schedopt.solvers.dssp.at_once import at_once
 from schedopt.solvers.dssp.schedule.solving import FILLS, bounding_selection, relaxed_of, told
-from schedopt.solvers.engine import HandOn
+from schedopt.solvers.dssp.trivial import trivial
+from schedopt.solvers.engine import Partial
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stopped
 
@@ -36,7 +36,7 @@ FEW, SHARE = 0.1, 0.15  # parts of the time limit, for the first few of these sc
 CHOOSING = 1.0  # most seconds of a selection among jobs that are in time
 
 
-def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
+def first(model: Schedule, limits: Limits) -> tuple[Partial, bool]:
     """Return the best first schedule with the bound, and whether that ends the search.
 
     A few dispatchers run before the bound is known, which a schedule that beats it refutes.
@@ -47,7 +47,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
         search.begin(None if limit is None else FEW * limit)
     relaxed = relaxed_of(model, left(limits, began))
     if relaxed.bound is None and relaxed.termination != "infeasible":
-        weak = at_once(bounding_selection(model))[1]
+        weak = trivial(bounding_selection(model))[1]
         relaxed = msgspec.structs.replace(relaxed, bound=weak)
     search.bounded(relaxed)
     with suppress(KeyboardInterrupt):
@@ -68,7 +68,7 @@ def first(model: Schedule, limits: Limits) -> tuple[HandOn, bool]:
     result = credited(result, search.who, "selection", proves=enough or result.solution is None)
     if enough or (stopped() and not infeasible):
         result = msgspec.structs.replace(result, termination="optimal" if enough else "interrupted")
-    return HandOn(result, relaxed.bound, relaxed), enough or infeasible or stopped()
+    return Partial(result, relaxed.bound, relaxed), enough or infeasible or stopped()
 
 
 def credited(result: Result, found: str | None, bounded: str, *, proves: bool) -> Result:

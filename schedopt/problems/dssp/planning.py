@@ -31,7 +31,7 @@ from schedopt.instances.dssp.clock import dates_of
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.errors import InputError
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.shown import Column, Plan, groupings
+from schedopt.problems.summary import Column, Plan, groupings
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:

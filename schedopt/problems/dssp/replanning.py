@@ -15,7 +15,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from schedopt.formulations.dssp.rows import Row
-from schedopt.instances.cells import Source
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
 from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
@@ -23,7 +22,8 @@ from schedopt.instances.dssp.planned import Floats
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
-from schedopt.problems.dssp.observing import (
+from schedopt.instances.tables import Source
+from schedopt.problems.dssp.observed_state import (
     Begun,
     Old,
     Task,
@@ -42,8 +42,8 @@ from schedopt.problems.dssp.planning import (
     schedules_of,
 )
 from schedopt.problems.dssp.reasons import moment, reasons
-from schedopt.problems.dssp.resting import Rest, rest_of
-from schedopt.problems.shown import Change, Column, Plan, Replanned, changes, same
+from schedopt.problems.dssp.remaining_night import Rest, rest_of
+from schedopt.problems.summary import Change, Column, Plan, Replanned, changes, same
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
 from schedopt.validation.documents import check

@@ -12,7 +12,7 @@ from schedopt.instances.errors import InputError, placed
 from schedopt.problems.dssp.farm import SAID, farm_of, flags, for_tonight, pairs, read, shares
 from schedopt.problems.dssp.incumbents import Search
 from schedopt.problems.dssp.planning import as_run
-from schedopt.problems.shown import Solve, Tonight
+from schedopt.problems.summary import Solve, Tonight
 from schedopt.solvers.result import Limits, Result
 
 

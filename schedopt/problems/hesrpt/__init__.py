@@ -56,7 +56,7 @@ class Hesrpt(Problem):
                 continue
         return None
 
-    def at_once(self, model: Formulation) -> tuple[Any | None, float | None]:
+    def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return what a policy makes: of many jobs its shares would be too many numbers."""
         few = len(model.instance.jobs) <= MOST_AT_ONCE
         given = getattr(model, "given", False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schedopt.solvers.engine import Engine, as_cpsat_has_it, never, unchanged
+from schedopt.solvers.engine import Engine, declared_in_cpsat, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
@@ -32,7 +32,7 @@ ENGINES = (
         "search",
         solve=f"{_HERE}.solving:search",
         accepts=unchanged,
-        when="any declared rules",
+        description="any declared rules",
         proves="that the schedule meets the bound of the selection, which is re-proved; or that "
         "nothing keeps the rules, since no selection does",
         certificate="branching, of the selection that bounds every schedule",
@@ -43,7 +43,7 @@ ENGINES = (
         "cp-sat",
         solve=f"{_HERE}.solving:by_cpsat",
         accepts=unchanged,
-        when="any declared rules; under a time limit where there is time to write the model",
+        description="any declared rules; under a time limit where there is time to write the model",
         proves="the optimum on the grid that the lengths are on",
         certificate="branching, where the bound is the selection's",
         certify=_CERTIFY,
@@ -54,13 +54,13 @@ ENGINES = (
         "start-by-start",
         solve=f"{_HERE}.second_method:solve",
         accepts=start_by_start,
-        pays=never,
-        when=f"lengths that are not rounded, of up to {MOST_STARTS:,} starts; only by name",
+        worth_trying=never,
+        description=f"lengths that are not rounded, of up to {MOST_STARTS:,} starts; only by name",
         proves="the optimum, in whole numbers",
         certify=_CERTIFY,
         certificate="branching, where the bound is the selection's",
         confirmed_by="cp-sat",
     ),
-    as_cpsat_has_it("the optimum on the grid that the lengths are on", "start-by-start"),
+    declared_in_cpsat("the optimum on the grid that the lengths are on", "start-by-start"),
 )
-"""Read from the top: the first that accepts a schedule, and pays, answers."""
+"""Read from the top: the first that accepts a schedule, and is worth trying, answers."""

@@ -21,7 +21,7 @@ from schedopt.formulations.dssp.valleys import Task, in_turn
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Result
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ PATIENCE = 60.0
 """Seconds that it may take where no time limit is given."""
 
 
-def solve(model: Schedule, given: Given) -> Result[Scheduled]:
+def solve(model: Schedule, task: EngineTask) -> Result[Scheduled]:
     """Solve a schedule without a start or a bound; ``given.read`` has the columns."""
-    limits, starts = given.limits, given.read
+    limits, starts = task.limits, task.reading
     night, jobs = model.instance, len(model.instance.jobs)
     choice = Choice(
         [*night.index, *starts.names],
@@ -59,7 +59,7 @@ def solve(model: Schedule, given: Given) -> Result[Scheduled]:
         model,
         solver.noted,
         decided,
-        solver=given.name,
+        solver=task.name,
         version=solver.engine.version(),
         solution=solution,
         holds=asker(program, list(model.side()), limits, solver.began),

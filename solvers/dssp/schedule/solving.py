@@ -18,7 +18,7 @@ from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
 
@@ -48,14 +48,14 @@ SHARE = 0.3
 """The part of the time limit that the search may take where CP-SAT follows, and writing for it."""
 
 
-def search(model: Schedule, given: Given) -> Result | HandOn:
+def search(model: Schedule, task: EngineTask) -> Result | Partial:
     """Search for a schedule, bounded by the selection that no schedule is better than.
 
     In nearly every case the optimum is near that bound: where a schedule meets it, nothing is left
     to search. CP-SAT goes on where there is time to write its model.
     """
-    began, limits = now(), given.limits
-    relaxed = given.more if isinstance(given.more, Result) else relaxed_of(model, limits)
+    began, limits = now(), task.limits
+    relaxed = task.hints if isinstance(task.hints, Result) else relaxed_of(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
         result = told(model, limits, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
@@ -78,16 +78,16 @@ def search(model: Schedule, given: Given) -> Result | HandOn:
         )
     if late or not few:
         return msgspec.structs.replace(result, termination="time-limit")
-    return HandOn(result, relaxed.bound)
+    return Partial(result, relaxed.bound)
 
 
-def by_cpsat(model: Schedule, given: Given) -> Result:
+def by_cpsat(model: Schedule, task: EngineTask) -> Result:
     """Let CP-SAT search from the best schedule and the bound that are known."""
     from schedopt.solvers import cpsat
 
-    bound = None if given.bound is None else float(given.bound)
-    hint = given.solution if given.solution is not None else given.start()
-    return cpsat.solve(model, given.limits, hint=hint, bound=bound)
+    bound = None if task.bound is None else float(task.bound)
+    hint = task.incumbent if task.incumbent is not None else task.heuristic()
+    return cpsat.solve(model, task.limits, hint=hint, bound=bound)
 
 
 def certify(

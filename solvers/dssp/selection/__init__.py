@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.dssp.selection.binary.second_method import Reduced
     from schedopt.solvers.dssp.selection.few_rows import FewRows
     from schedopt.solvers.dssp.selection.shares.reading import Shape
     from schedopt.solvers.result import Limits
@@ -29,10 +28,8 @@ WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
 APART = 11_000
 """Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
 
-TRIED = 10
-"""Open jobs up to which all selections under risk are tried."""
-SUBSETS = 14
-"""Open columns up to which all subsets are tried."""
+SECOND = "scip" if SOLVERS["scip"].available else "tree"
+"""What confirms HiGHS."""
 
 _BINARY = "schedopt.solvers.dssp.selection.binary"
 _COLUMNS = "schedopt.solvers.dssp.selection.few_rows"
@@ -111,30 +108,9 @@ def by_itself(model: Selection | Season, limits: Limits) -> bool:
     return model.changed or writable(model, limits)
 
 
-def countable(model: Selection | Season) -> Reduced | None:
-    """Return the rows in whole numbers, where these are small enough for CP-SAT."""
-    from schedopt.solvers.dssp.selection.binary.counted import fits
-    from schedopt.solvers.dssp.selection.binary.second_method import reduced
-
-    if not unchanged_reward(model):
-        return None
-    read = reduced(model)
-    return read if fits(read.arrays) else None
-
-
-def enumerable(model: Selection | Season) -> bool:
-    """Accept columns few enough to try all subsets."""
-    return unchanged_reward(model) and int(model.open.sum()) <= SUBSETS
-
-
 def under_risk(model: Selection) -> Sample | None:
     """Return the scenarios of a selection under risk, as it was declared."""
     return None if model.changed else model.sample
-
-
-def few_at_risk(model: Selection) -> Sample | None:
-    """Return the scenarios of few jobs, all of whose selections can be tried."""
-    return under_risk(model) if int(model.open.sum()) <= TRIED else None
 
 
 def certain(engine: Engine) -> Engine:
@@ -150,60 +126,35 @@ TREE = Engine(
     "tree",
     solve=f"{_BINARY}.engine:tree",
     accepts=unchanged_reward,
-    pays=small,
-    when=f"any declared rules; unasked up to {SMALL} open columns, for a second",
+    worth_trying=small,
+    description=f"any declared rules; unasked up to {SMALL} open columns, for a second",
     proves=_WHOLE,
     certificate="branching",
     certify=_BRANCHED,
-    confirmed_by="cp-sat",
+    confirmed_by="highs",
 )
 HIGHS = Engine(
     "highs",
     solve=f"{_BINARY}.engine:by_mip",
     accepts=one_objective,
-    pays=as_declared,
-    when="any declared rules; by name also what was changed natively",
+    worth_trying=as_declared,
+    description="any declared rules; by name also what was changed natively",
     proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
     certificate="branching",
     certify=_BRANCHED,
-    confirmed_by="cp-sat",
-)
-AGAIN = (
-    Engine(
-        "cp-sat",
-        solve=f"{_BINARY}.second_method:by_cpsat",
-        accepts=countable,
-        pays=never,
-        when="any declared rules whose whole numbers sum to less than 2^60; only by name",
-        proves=_WHOLE,
-        certificate="branching",
-        certify=_BRANCHED,
-        confirmed_by="subsets",
-        needs=("ortools",),
-    ),
-    Engine(
-        "subsets",
-        solve=f"{_BINARY}.second_method:by_subsets",
-        accepts=enumerable,
-        pays=never,
-        when=f"any declared rules, up to {SUBSETS} open columns; only by name",
-        proves=_WHOLE,
-        certificate="branching",
-        certify=_BRANCHED,
-        confirmed_by="tree",
-    ),
+    confirmed_by=SECOND,
 )
 OTHERS = tuple(
     Engine(
         name,
         solve=f"{_BINARY}.engine:by_mip",
         accepts=one_objective,
-        pays=never,
-        when="any linear model, changed natively too; only by name",
+        worth_trying=never,
+        description="any linear model, changed natively too; only by name",
         proves="as highs; of a changed model within its tolerances",
         certificate="branching",
         certify=_BRANCHED,
-        confirmed_by="cp-sat",
+        confirmed_by="highs",
         needs=solver.comes_with,
     )
     for name, solver in SOLVERS.items()
@@ -213,8 +164,8 @@ MODEL = Engine(
     "model",
     solve=f"{_COLUMNS}:as_declared",
     accepts=anything,
-    pays=by_itself,
-    when="any linear model, as it stands in Pyomo, native changes too",
+    worth_trying=by_itself,
+    description="any linear model, as it stands in Pyomo, native changes too",
     proves="the optimum within the tolerances of HiGHS",
     confirmed_by="tree",
 )
@@ -223,17 +174,9 @@ SAMPLED = Engine(
     "sampled",
     solve="schedopt.solvers.dssp.selection.sampled:solve",
     accepts=under_risk,
-    when="any declared rules under --risk",
+    description="any declared rules under --risk",
     proves="a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
     "up to 10,000 jobs times scenarios, or 100,000 under a limit",
-    confirmed_by="model",
-)
-EVERY = Engine(
-    "every",
-    solve="schedopt.solvers.dssp.selection.sampled:every",
-    accepts=few_at_risk,
-    when=f"any declared rules under --risk, up to {TRIED} open jobs",
-    proves="the optimum, in whole numbers",
     confirmed_by="model",
 )
 CERTAIN = (
@@ -241,8 +184,8 @@ CERTAIN = (
         "core",
         solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
         accepts=plain,
-        pays=many,
-        when=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
+        worth_trying=many,
+        description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
         proves="the optimum, in whole numbers",
         certificate="branching",
         certify=_BRANCHED,
@@ -252,8 +195,8 @@ CERTAIN = (
         "shares",
         solve="schedopt.solvers.dssp.selection.shares.engine:solve",
         accepts=shares,
-        pays=many,
-        when="caps and floors of one grouping, jobs required or forbidden; unasked from "
+        worth_trying=many,
+        description="caps and floors of one grouping, jobs required or forbidden; unasked from "
         f"{FEW + 1} jobs on",
         proves="the optimum, in whole numbers",
         certificate="branching",
@@ -264,8 +207,9 @@ CERTAIN = (
         "columns",
         solve=f"{_COLUMNS}:solve",
         accepts=few_rows,
-        pays=ordered_or_many,
-        when="up to 8 rows of resources and caps that bind, objectives in order; with the reward "
+        worth_trying=ordered_or_many,
+        description="up to 8 rows of resources and caps that bind, objectives in order; "
+        "with the reward "
         f"alone unasked from {SMALL + 1} open columns on",
         proves="the optimum of each objective in order, in whole numbers",
         certificate="branching, for each objective",
@@ -275,19 +219,18 @@ CERTAIN = (
     TREE,
     Engine(
         "crossing",
-        solve="schedopt.solvers.dssp.selection.crossing.engine:solve",
+        solve=f"{_BINARY}.lagrangian:solve",
         accepts=unchanged_reward,
-        pays=large,
-        when=f"any declared rules, unasked from {SMALL + 1} open columns on",
+        worth_trying=large,
+        description=f"any declared rules, unasked from {SMALL + 1} open columns on",
         proves="a bound by prices of all rows, without rounding; highs goes on from there",
         certificate="branching",
         certify=_BRANCHED,
-        confirmed_by="cp-sat",
+        confirmed_by="highs",
     ),
     HIGHS,
-    *AGAIN,
     *OTHERS,
 )
 
-ENGINES = (SAMPLED, EVERY, *map(certain, CERTAIN), MODEL)
+ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
 """Read from the top: the first that accepts a selection, and pays, answers."""

@@ -15,7 +15,7 @@ from schedopt.solvers.columns.ordered import best_in_order
 from schedopt.solvers.columns.whole import Integers
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.driving import plain_version
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
@@ -73,10 +73,10 @@ def few_rows(model: Selection) -> FewRows | None:
     return FewRows(at, np.array(goals, dtype=np.int64)[:, at], units, rows[:, at], room)
 
 
-def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
+def solve(model: Selection, task: EngineTask) -> Result[Any] | Partial:
     """Solve a selection of few rows for its objectives in order."""
-    began, read, limits = now(), given.read, given.limits
-    patient = model.ordered or given.alone
+    began, read, limits = now(), task.reading, task.limits
+    patient = model.ordered or task.alone
     seconds = limits.time_limit
     if seconds is None:
         seconds = np.inf if patient else PATIENCE
@@ -99,18 +99,18 @@ def solve(model: Selection, given: Given) -> Result[Any] | HandOn:
         model,
         run,
         decided,
-        solver=given.name,
+        solver=task.name,
         version=plain_version(),
     )
-    return result if found.proven or patient else HandOn(result, exact)
+    return result if found.proven or patient else Partial(result, exact)
 
 
-def as_declared(model: Selection | Season, given: Given) -> Result[Any]:
+def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve the native model as it stands, in HiGHS; objectives after the reward one by one.
 
     The value that an objective has reached is held, but for rounding, while the next is maximized.
     """
-    result = mip.as_declared(model, given)
+    result = mip.as_declared(model, task)
     if not model.ordered:
         return result
     import pyomo.environ as pyo
@@ -134,7 +134,7 @@ def as_declared(model: Selection | Season, given: Given) -> Result[Any]:
                 expr=sum(w * v for w, v in zip(worth, x, strict=True)) + 0 * x[0] if x else 0,
                 sense=pyo.maximize,
             )
-            limits = left(given.limits, began)
+            limits = left(task.limits, began)
             found = mip.solve(engine_of("highs"), model, limits)
             native.del_component(native.goal)
             proven = found.termination == "optimal" and found.solution is not None

@@ -19,7 +19,7 @@ from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.in_order import LARGE, InOrder
 from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
@@ -46,12 +46,12 @@ SLIP = 1e-11
 """Relative error of sums of doubles."""
 
 
-def solve(model: Selection, given: Given) -> Result | HandOn:
+def solve(model: Selection, task: EngineTask) -> Result | Partial:
     """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
-    sample = given.read
-    began, run = now(), Run(given.limits)
-    few = int(model.open.sum()) * sample.count <= SMALL and not given.alone
-    search = Search(model, sample, given.limits, began, rounds=2 if few else ROUNDS)
+    sample = task.reading
+    began, run = now(), Run(task.limits)
+    few = int(model.open.sum()) * sample.count <= SMALL and not task.alone
+    search = Search(model, sample, task.limits, began, rounds=2 if few else ROUNDS)
     search.told = run.note
     failed: list[Exception] = []
 
@@ -65,7 +65,7 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     if failed:
         raise failed[0]
     ended = search.closed or not few
-    late = left(given.limits, began).time_limit == 0
+    late = left(task.limits, began).time_limit == 0
     stopped: Termination = "time-limit" if late else "completed"
     if search.closed or run.interrupted:
         stopped = "optimal" if search.closed else "interrupted"
@@ -74,40 +74,13 @@ def solve(model: Selection, given: Given) -> Result | HandOn:
     result = make_result(
         model,
         run,
-        solver=given.name,
+        solver=task.name,
         version=plain_version(),
         stopped=stopped,
         solution=solution,
         bound=bound,
     )
-    return result if ended or late or run.interrupted else HandOn(result, bound)
-
-
-def every(model: Selection, given: Given) -> Result | HandOn:
-    """Try all selections of few jobs, in whole numbers; where none is right others say why."""
-    run, program, open_ = Run(given.limits), model.program(), np.flatnonzero(model.open)
-    best: tuple[float, NDArray[np.intp]] | None = None
-    late = False
-    for taken in product((False, True), repeat=len(open_)):
-        chosen = np.zeros(model.width, dtype=np.bool_)
-        chosen[open_[list(taken)]] = True
-        at = np.flatnonzero(chosen)
-        late = late or left(given.limits, run.began).time_limit == 0
-        if late or program.broken(program.completed(at.tolist())) is not None:
-            continue
-        value = given.read.value(chosen)
-        if value is not None and (best is None or value > best[0]):
-            best = value, at
-    result = make_result(
-        model,
-        run,
-        solver=given.name,
-        version=plain_version(),
-        stopped="time-limit" if late else "optimal" if best else "completed",
-        solution=None if best is None else model.selected(best[1]),
-        bound=best[0] if best and not late else None,
-    )
-    return result if best or late or given.alone else HandOn(result)
+    return result if ended or late or run.interrupted else Partial(result, bound)
 
 
 class Search:

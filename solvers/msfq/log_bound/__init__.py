@@ -30,7 +30,7 @@ ENGINES = (
         "server-prices",
         solve=f"{_HERE}.bracket:solve",
         accepts=anything,
-        when=f"any log; the linear program follows up to {FEW:,} starts times ticks",
+        description=f"any log; the linear program follows up to {FEW:,} starts times ticks",
         proves="a bound on all schedules that preempt nobody, beside what the best policy gets",
         certificate="server-prices",
         certify=f"{_HERE}.bracket:certify",
@@ -39,11 +39,11 @@ ENGINES = (
         "model",
         solve=f"{_HERE}.program:solve",
         accepts=has_few_starts,
-        when=f"logs with at most {MOST:,} starts times ticks that their jobs then run",
+        description=f"logs with at most {MOST:,} starts times ticks that their jobs then run",
         proves="the most that prices can prove, as a linear program with a column for each start",
         certificate="server-prices",
         certify=f"{_HERE}.bracket:certify",
         needs=("highspy",),
     ),
 )
-"""Read from the top: the first that accepts a log, and pays, answers."""
+"""Read from the top: the first that accepts a log, and is worth trying, answers."""

@@ -13,7 +13,7 @@ import numpy as np
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import drive, version
-from schedopt.solvers.engine import HandOn
+from schedopt.solvers.engine import Partial
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
 from schedopt.solvers.msfq.log_bound.relaxations import OPENED, SERVERS, relaxed, rounded_down
@@ -23,16 +23,16 @@ from schedopt.solvers.running import Run, make_result
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
     from schedopt.formulations.msfq.log_bound import Prices, Ticks
-    from schedopt.solvers.engine import Certificate, Given
+    from schedopt.solvers.engine import Certificate, EngineTask
 
 
-def solve(model: LogBound, given: Given) -> Result | HandOn:
+def solve(model: LogBound, task: EngineTask) -> Result | Partial:
     """Bound the objective of any schedule; the model keeps the prices that prove most.
 
     Prices start from the schedule of the best policy; without one there is no solution.
     """
-    run, hint = Run(given.limits), given.start()
-    search, limit = BoundSearch(model, hint), given.limits.time_limit
+    run, hint = Run(task.limits), task.heuristic()
+    search, limit = BoundSearch(model, hint), task.limits.time_limit
     if limit is not None:
         search.until = run.began + limit
     stopped, message = drive(search, run)
@@ -40,7 +40,7 @@ def solve(model: LogBound, given: Given) -> Result | HandOn:
         stopped, message = "time-limit", "there was no time for prices of so many jobs"
     result = bracketed(model, run, hint, search.bounds, stopped, by=version(), message=message)
     more = result.termination == "completed" and has_few_starts(model, FEW)
-    return HandOn(result, result.bound) if more else result
+    return Partial(result, result.bound) if more else result
 
 
 def bracketed(

@@ -25,18 +25,18 @@ from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import LogBound
-    from schedopt.solvers.engine import Given
+    from schedopt.solvers.engine import EngineTask
 
 UNIT = 2**30
 """The cost of a tick of waiting for a job of weight 1."""
 
 
-def solve(model: LogBound, given: Given) -> Result:
+def solve(model: LogBound, task: EngineTask) -> Result:
     """Bound the mean response time of a log; the model keeps the best prices.
 
     The best policy's value is reported beside it, but not used.
     """
-    run, ticks = Run(given.limits), model.ticks
+    run, ticks = Run(task.limits), model.ticks
     last = max(1, int(ticks.submit[-1]) + int(ticks.run.sum()))
     program = Program()
     free = [program.row(-np.inf, ticks.servers) for _ in range(last)]
@@ -45,8 +45,8 @@ def solve(model: LogBound, given: Given) -> Result:
         for start in range(submit, last - length + 1):
             busy = [(free[time], need) for time in range(start, start + length)]
             program.column(weight * (start + length - submit), [(once, 1.0), *busy])
-    solved = program.solve(given.limits, run.began)
-    hint: Bracketed | None = given.solution or given.start()
+    solved = program.solve(task.limits, run.began)
+    hint: Bracketed | None = task.incumbent or task.heuristic()
     bounds = {} if hint is None else dict(hint.bounds)
     stopped = solved.stopped
     if stopped == "optimal":

@@ -29,7 +29,7 @@ ENGINES = (
         "queues",
         solve=f"{_HERE}.optimal:solve",
         accepts=is_readable,
-        when="any one-or-all system, with other costs too",
+        description="any one-or-all system, with other costs too",
         proves="the optimum between bounds, for any number of jobs",
         certificate="relative-values",
         certify=f"{_HERE}.optimal:certify",
@@ -40,10 +40,10 @@ ENGINES = (
         "model",
         solve=f"{_HERE}.program:solve",
         accepts=fits_program,
-        when="systems of few servers and a low load",
+        description="systems of few servers and a low load",
         proves="the optimum of the decision process with so much room that there is none for at "
         "most 1e-9 of all time, as a linear program",
         needs=("highspy",),
     ),
 )
-"""Read from the top: the first that accepts an optimal policy, and pays, answers."""
+"""Read from the top: the first that accepts an optimal policy, and is worth trying, answers."""

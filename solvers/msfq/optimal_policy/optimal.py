@@ -23,7 +23,7 @@ from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
 if TYPE_CHECKING:
-    from schedopt.solvers.engine import Certificate, Given
+    from schedopt.solvers.engine import Certificate, EngineTask
     from schedopt.solvers.result import Limits, Result
 
 GROWTH, LEAP = 1.5, 2.0
@@ -45,10 +45,10 @@ PRICED = 0.2
 Stages = Generator[None, None, None]
 
 
-def solve(model: OptimalPolicy, given: Given) -> Result:
+def solve(model: OptimalPolicy, task: EngineTask) -> Result:
     """Search on ever larger boxes; the model keeps the certificate of the bound."""
     search = PolicySearch(model)
-    result = searched(model, search, given.limits)
+    result = searched(model, search, task.limits)
     model.certificate = search.certificate()
     return result
 

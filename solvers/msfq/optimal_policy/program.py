@@ -26,7 +26,7 @@ from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
-    from schedopt.solvers.engine import Given
+    from schedopt.solvers.engine import EngineTask
 
 MOST = 3_000
 """States at first; a growing box may have some times as many."""
@@ -51,12 +51,12 @@ def _count(model: OptimalPolicy, room: Room) -> int:
     return (model.system.k + 2) * prod(most + 1 for most in room)
 
 
-def solve(model: OptimalPolicy, given: Given) -> Result:
+def solve(model: OptimalPolicy, task: EngineTask) -> Result:
     """Solve the decision process with enough room."""
-    run, room = Run(given.limits), box_of(model) or ()
+    run, room = Run(task.limits), box_of(model) or ()
     while True:
         flows = Flows(model.model, room)
-        solved = flows.program.solve(given.limits, run.began)
+        solved = flows.program.solve(task.limits, run.began)
         known = solved.stopped == "optimal"
         full = [part > LOST for part in flows.without_room(solved)] if known else []
         if not any(full) or _count(model, room) > GROWN * MOST:

@@ -26,7 +26,8 @@ ENGINES = (
         "queues",
         solve=f"{_HERE}.enumeration:solve",
         accepts=anything,
-        when="any threshold, by the method that it names; those that the model rules out are not "
+        description="any threshold, by the method that it names; those that the model "
+        "rules out are not "
         "chosen",
         proves="the least of the curve, since every threshold is evaluated; of an approximation "
         "the least of that",
@@ -38,11 +39,11 @@ ENGINES = (
         "model",
         solve=f"{_HERE}.chain:solve",
         accepts=has_short_queues,
-        when="exact curves of few servers that are not busy: "
+        description="exact curves of few servers that are not busy: "
         + ", ".join(f"{k} to a load of {load}" for k, load in LIGHT.items()),
         proves="the least of the curve, each value from the Markov chain with so much room that "
         "there is none for at most 1e-12 of all time",
         needs=("scipy",),
     ),
 )
-"""Read from the top: the first that accepts a threshold, and pays, answers."""
+"""Read from the top: the first that accepts a threshold, and is worth trying, answers."""

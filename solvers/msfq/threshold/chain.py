@@ -19,7 +19,7 @@ from schedopt.solvers.msfq.threshold.enumeration import Enumeration
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold
-    from schedopt.solvers.engine import Given
+    from schedopt.solvers.engine import EngineTask
     from schedopt.solvers.result import Result
 
 States = NDArray[np.intp]
@@ -29,9 +29,9 @@ LOST = 1e-12
 """The largest part of time in which there may be no room for a class."""
 
 
-def solve(model: Threshold, given: Given) -> Result:
+def solve(model: Threshold, task: EngineTask) -> Result:
     """Evaluate every threshold by the chain, and take the best."""
-    return searched(model, Enumeration(model, curve(model)), given.limits)
+    return searched(model, Enumeration(model, curve(model)), task.limits)
 
 
 def curve(model: Threshold) -> Iterator[int]:

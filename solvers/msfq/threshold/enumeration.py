@@ -14,13 +14,13 @@ from schedopt.solvers.msfq.threshold.exact import exact
 
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold
-    from schedopt.solvers.engine import Given
+    from schedopt.solvers.engine import EngineTask
     from schedopt.solvers.result import Result
 
 
-def solve(model: Threshold, given: Given) -> Result:
+def solve(model: Threshold, task: EngineTask) -> Result:
     """Evaluate every threshold by the model's method, and take the best."""
-    return searched(model, Enumeration(model, evaluations(model)), given.limits)
+    return searched(model, Enumeration(model, evaluations(model)), task.limits)
 
 
 class Enumeration(QueueSearch):

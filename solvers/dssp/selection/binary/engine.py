@@ -27,10 +27,11 @@ from schedopt.solvers.dssp.selection import SMALL
 from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
 from schedopt.solvers.dssp.selection.binary.scaled import Scaled
 from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -42,27 +43,27 @@ MOMENT = 1.0
 """Seconds of branching before the engine is asked."""
 
 
-def tree(model: Selection | Season, given: Given) -> Result[Any] | HandOn:
+def tree(model: Selection | Season, task: EngineTask) -> Result[Any] | Partial:
     """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
-    solver = prepared(model, given, "highs")
-    limit, version = given.limits.time_limit, f"Python {platform.python_version()}"
-    seconds = (PATIENCE if limit is None else limit) if given.alone else MOMENT
+    solver = prepared(model, task, "highs")
+    limit, version = task.limits.time_limit, f"Python {platform.python_version()}"
+    seconds = (PATIENCE if limit is None else limit) if task.alone else MOMENT
     decided = solver.quick() or solver.searched(seconds)
     if decided is not None:
         decided = replace(decided, proved_by=decided.proved_by or "tree")
         return _result(model, solver, decided, "tree", version)
     decided = solver.decided("completed", None, "the exact search did not end")
-    return HandOn(_result(model, solver, decided, "tree", version))
+    return Partial(_result(model, solver, decided, "tree", version))
 
 
-def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
+def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
     """Solve a selection or a season in HiGHS or another, then exactly what that leaves undecided.
 
     A model that was changed natively is solved as it stands.
     """
     if model.changed:
-        return mip.solve(engine_of(given.name), model, given.limits)
-    solver = prepared(model, given, given.name)
+        return mip.solve(engine_of(task.name), model, task.limits)
+    solver = prepared(model, task, task.name)
     decided, engine = solver.quick() or solver.by_engine(), solver.engine
     result = _result(model, solver, decided, engine.name, engine.version())
     by = result.proved_by or engine.name
@@ -71,15 +72,15 @@ def by_mip(model: Selection | Season, given: Given) -> Result[Any]:
     )
 
 
-def prepared(model: Selection | Season, given: Given, name: str) -> Solver:
+def prepared(model: Selection | Season, task: EngineTask, name: str) -> Solver:
     """Return a solver that knows what earlier engines and policies found."""
     engine = engine_of(name)
-    if isinstance(given.more, Solver):
-        return given.more.go_on(given.limits)
+    if isinstance(task.hints, Solver):
+        return task.hints.go_on(task.limits)
     program = model.program()
-    known = given.bound if isinstance(given.bound, Fraction) else None
-    solver = Solver(program, given.limits, engine=engine, known=known)
-    for solution in (given.start(), given.solution):
+    known = task.bound if isinstance(task.bound, Fraction) else None
+    solver = Solver(program, task.limits, engine=engine, known=known)
+    for solution in (task.heuristic(), task.incumbent):
         if solution is not None:
             solver.offer(program.completed(model.columns(solution)))
     return solver
@@ -208,16 +209,24 @@ class Solver:
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
 
+    def bounded(self, bound: Fraction | int) -> None:
+        """Keep a bound, in units, that no selection exceeds, if it is the tightest."""
+        self.known = Fraction(bound) if self.known is None else min(Fraction(bound), self.known)
+
+    def note(self, run: Run) -> None:
+        """Note the incumbent and the bound in a run, and tell whoever watches it."""
+        value = None if self.best is None else float(self.worth(self.best) / self.program.scale)
+        bound = None if self.known is None else float(self.known / self.program.scale)
+        run.note(value, bound)
+        if run.limits.watch:
+            run.limits.watch(now() - run.began, value, bound)
+
     def choose(self, values: Values, seconds: float) -> Termination:
-        """Let the engine choose among free columns alone, near the best; tell why it stopped."""
+        """Let the engine choose among free columns alone, for so long; tell why it stopped."""
         arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
-        if self.best is None or not len(free):
-            return "completed"
         matrix = Scaled.of(arrays).matrix(arrays, values, unit=float(self.unit))
-        start, limits = (
-            (free, self.best[free].astype(float)),
-            replace(self.limits, time_limit=seconds),
-        )
+        limits = replace(self.limits, time_limit=seconds, watch=None)
+        start = None if self.best is None else (free, self.best[free].astype(float))
         answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
         if answer.values is not None:
             point = np.where(values == FREE, answer.values > 0.5, values == 1)
@@ -292,8 +301,6 @@ class Solver:
         decided = self.searched(patience)
         if decided:
             return replace(decided, bound=decided.bound or self.real(bound))
-        if self.best is None and (decided := self._contradictory(patience)):
-            return decided
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
         return self.decided("completed" if limit is None else "time-limit", bound, message)
 
@@ -325,21 +332,6 @@ class Solver:
             used.add(tree.arrays.hopeless[0])
         used.update(tree.arrays.keys[i] for i in tree.used)
         return frozenset(row.name for row in self.program.rows if row.key in used and row.name)
-
-    def _contradictory(self, seconds: float) -> Decided | None:
-        """Ask CP-SAT, which counts in whole numbers, whether nothing keeps the rows."""
-        from schedopt.solvers.dssp.selection.binary.counted import fits, maximized
-
-        if not fits(self.arrays):
-            return None
-        limits = left(self.limits, self.began)
-        seconds = min(seconds, limits.time_limit or seconds)
-        best, done = maximized(self.arrays, self.start, limits, seconds)
-        self.proved_by = "cp-sat" if done else None
-        if best is not None:
-            self.offer(np.flatnonzero(best == 1).tolist(), "cp-sat")
-            return self._proven(best) if done or self.satisfy else None
-        return Decided("infeasible", None, None, proven=True, proved_by="cp-sat") if done else None
 
     def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
         """Return what is known without a proof; the bound is in units."""

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.sorting import steady_order
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
 MANY: Final = 4096
@@ -36,7 +35,7 @@ def near_break(keys: Floats, sizes: Floats, room: float, rewards: Floats | None 
     from schedopt.solvers.dssp.selection.knapsack.kernels import sift
 
     if keys.size <= MANY:
-        places = steady_order(-keys)
+        places = np.argsort(-keys, kind="stable")
         return _found(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
     margin, step = MARGIN, keys.size // SAMPLED
     before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
@@ -52,7 +51,7 @@ def near_break(keys: Floats, sizes: Floats, room: float, rewards: Floats | None 
         found, *sums = sift(keys, 0.0, items, low, high, before, between)
         places = between[:found]
         if low < high:
-            places = places[steady_order(-keys[places])]
+            places = places[np.argsort(-keys[places], kind="stable")]
         near = _found(places, before, sums, sizes, room)
         if (sums[0] <= room or high == inf) and (near.broken < found or low == -inf):
             return near

@@ -15,7 +15,7 @@ from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
-from schedopt.solvers.engine import Given
+from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp import Selected
 
 
-def solve(model: Selection, given: Given) -> Result[Selected]:
+def solve(model: Selection, task: EngineTask) -> Result[Selected]:
     """Solve a selection that is a plain knapsack, with nothing but equations 1 and 2 in it.
 
     An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
     _compile()
-    run = Run(given.limits)
-    decided = _Knapsack(model, given.read, run).decided()
+    run = Run(task.limits)
+    decided = _Knapsack(model, task.reading, run).decided()
     return concluded(model, run, decided, solver="core", version=version())
 
 

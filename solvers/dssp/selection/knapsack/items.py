@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole, as_written
-from schedopt.instances.sorting import steady_order
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -91,7 +90,7 @@ class Items:
     @cached_property
     def order(self) -> NDArray[np.intp]:
         """The items by non-increasing ratio, in the file's order on ties."""
-        return steady_order(-self.ratios)
+        return np.argsort(-self.ratios, kind="stable")
 
     @cached_property
     def relaxed(self) -> float:

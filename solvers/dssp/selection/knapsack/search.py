@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole
-from schedopt.instances.sorting import steady_order
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.knapsack.both_ends import BothEnds
 from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
@@ -195,7 +194,7 @@ class Core(Lists):
         if self._exact and rewards.size > MANY:
             self._decide(ratios, room)
         else:
-            self._start(steady_order(-ratios), ratios, room)
+            self._start(np.argsort(-ratios, kind="stable"), ratios, room)
 
     def _decide(self, ratios: Floats, room: float) -> None:
         """Look for a good solution around the break, and then at the items that may better it.
@@ -225,7 +224,7 @@ class Core(Lists):
             far = np.zeros(rewards.size, dtype=np.bool_)
             far[near] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
             wide = np.flatnonzero(far)
-            wide = wide[steady_order(-ratios[wide])]
+            wide = wide[np.argsort(-ratios[wide], kind="stable")]
             found, kept = self._on_items(), inside & ~far
             left = room - float((weights * kept).sum())
             self._start(wide, ratios, left, kept, first=found)
@@ -238,7 +237,7 @@ class Core(Lists):
             slack = self._slack()
             count, weight, base = kernels.sift(rewards, price, items, -slack, slack, out, places)
         order, found = places[:count], self._on_items()
-        order = order[steady_order(-ratios[order])]
+        order = order[np.argsort(-ratios[order], kind="stable")]
         self._start(order, ratios, room - weight, out, base=base, first=found)
 
     def _slack(self) -> float:

@@ -15,7 +15,7 @@ from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.binary.engine import tree
 from schedopt.solvers.dssp.selection.shares.reading import Shape
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
-from schedopt.solvers.engine import Given, HandOn
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, gap
 from schedopt.solvers.running import Run
 
@@ -30,41 +30,41 @@ BEYOND = 3.0
 no more than what is left."""
 
 
-def solve(model: Selection, given: Given) -> Result[Selected] | HandOn:
+def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     """Solve a selection under shares of disjoint groups; hand what stays open to the next engine.
 
     An interruption (Ctrl-C) ends the run and keeps the best so far.
     """
-    limits = given.limits
-    if not given.alone:
+    limits = task.limits
+    if not task.alone:
         seconds = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit / 2)
         limits = replace(limits, time_limit=seconds)
-    began, search, result = _searched(model, given, limits)
-    late = left(given.limits, began).time_limit == 0 and search.value is not None
+    began, search, result = _searched(model, task, limits)
+    late = left(task.limits, began).time_limit == 0 and search.value is not None
     done = result.termination in ("optimal", "interrupted")
-    if given.alone and result.termination == "completed" and search.value is None:
-        given = replace(given, limits=left(given.limits, began))
-        return tree(model, given)  # which says what keeps no rules, and why
-    return result if given.alone or late or done else HandOn(result, search.most)
+    if task.alone and result.termination == "completed" and search.value is None:
+        task = replace(task, limits=left(task.limits, began))
+        return tree(model, task)  # which says what keeps no rules, and why
+    return result if task.alone or late or done else Partial(result, search.most)
 
 
 def _searched(
-    model: Selection, given: Given, limits: Limits
+    model: Selection, task: EngineTask, limits: Limits
 ) -> tuple[float, _InRewards, Result[Selected]]:
     """Search within limits; return when that began, the search, and its result."""
-    began, shape, run = now(), given.read, Run(limits)
+    began, shape, run = now(), task.reading, Run(limits)
     search = _InRewards(shape, SharesSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
-    given_up = left(given.limits, began).time_limit
+    given_up = left(task.limits, began).time_limit
     beyond = now() + (BEYOND if given_up is None else min(BEYOND, given_up))
     while stopped == "time-limit" and search.value is None and now() < beyond:
         if search.advance(0.0):
             break
-    run = replace(run, limits=given.limits)
-    if stopped == "optimal" and not search.near(given.limits.gap):
+    run = replace(run, limits=task.limits)
+    if stopped == "optimal" and not search.near(task.limits.gap):
         stopped = "completed"
     decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
-    return began, search, concluded(model, run, decided, solver=given.name, version=version())
+    return began, search, concluded(model, run, decided, solver=task.name, version=version())
 
 
 @dataclass(frozen=True, eq=False)

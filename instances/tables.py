@@ -1,0 +1,361 @@
+"""Tables (CSV, Parquet, Excel, a frame of pandas or polars): one reader, and declared columns.
+
+Every cell becomes the text that a person would write: so one reader takes them all, and messages
+name the line of a CSV or the row of another table. What a column holds is said by a `Column`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from zipfile import BadZipFile, ZipFile
+
+from schedopt.instances.decimals import expect_held
+from schedopt.instances.errors import InputError, decoded, placed, shown
+from schedopt.instances.extras import need
+from schedopt.instances.files import check_rows, read_bytes
+from schedopt.instances.naming import pick
+from schedopt.instances.options import is_number
+from schedopt.instances.times import NUMBER, comma
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# --- declared columns -------------------------------------------------------------------------
+
+MOST_WHOLE = 10**9
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the cells of a column hold.
+
+    Attributes
+    ----------
+    name : str
+        Its title.
+    kind : str
+        One of `KINDS`, or a method of the table's clock such as ``length``.
+    least : float, optional
+        The least number that is right.
+    needed : bool
+        Whether no cell of it may be empty.
+    """
+
+    name: str
+    kind: str = "text"
+    least: float | None = 0
+    needed: bool = False
+
+
+class Row:
+    """A row: where it is, and its cells by title; an empty text where there is no such column."""
+
+    def __init__(
+        self, place: str, cells: Sequence[str], at: Mapping[str, int], clock: Any = None
+    ) -> None:
+        self.place, self._cells, self._at, self._clock = place, cells, at, clock
+
+    def text(self, title: str) -> str:
+        """Return a cell as it stands."""
+        return self._cells[self._at[title]] if title in self._at else ""
+
+    def value(self, column: Column) -> Any:
+        """Return what a cell holds, None where it is empty; `InputError` names row and column."""
+        text = self.text(column.name)
+        if not text and not column.needed:
+            return None
+        with placed(f"{self.place}, column {column.name!r}"):
+            if column.kind in KINDS:
+                return KINDS[column.kind](text, column)
+            return getattr(self._clock, column.kind)(text, column.name)
+
+    def wrong(self, title: str, expected: str) -> InputError:
+        """Return the error that names this cell."""
+        text = self.text(title)
+        found = shown(text) if text else "an empty cell"
+        return InputError(expected, found=found, place=f"{self.place}, column {title!r}")
+
+
+def _text(text: str, column: Column) -> str:
+    if not text:
+        raise InputError(f"a {column.name}", found="an empty cell")
+    return text
+
+
+def _names(text: str, column: Column) -> tuple[str, ...]:
+    return tuple(map(str.strip, text.split(";")))
+
+
+def _number(text: str, column: Column) -> float:
+    """Read a finite number with a decimal point; nothing else that Python would take."""
+    value = float(text) if NUMBER.fullmatch(text) else float("nan")
+    if not is_number(value) or (column.least is not None and value < column.least):
+        words = "a finite number" + ("" if column.least is None else f" >= {column.least}")
+        raise InputError(words + comma(text), found=shown(text) if text else "an empty cell")
+    expect_held(text)
+    return value
+
+
+def _whole(text: str, column: Column) -> int:
+    value = float(text) if NUMBER.fullmatch(text) else float("nan")
+    if not (value.is_integer() and (column.least or 0) <= value <= MOST_WHOLE):
+        expected = f"a whole number from {column.least} to {MOST_WHOLE:,}"
+        raise InputError(expected, found=shown(text) if text else "an empty cell")
+    return int(value)
+
+
+KINDS: Mapping[str, Callable[[str, Column], Any]] = {
+    "text": _text,
+    "names": _names,
+    "number": _number,
+    "whole": _whole,
+}
+"""How a cell of each kind is read; names have semicolons between."""
+
+
+# --- the reader -------------------------------------------------------------------------------
+
+
+class _Titled(Protocol):
+    @property
+    def columns(self) -> Iterable[object]:
+        """The titles."""
+
+
+@runtime_checkable
+class PandasFrame(_Titled, Protocol):
+    """The methods of a pandas frame that are used."""
+
+    def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[Sequence[object]]:
+        """Yield the rows."""
+
+
+@runtime_checkable
+class PolarsFrame(_Titled, Protocol):
+    """The methods of a polars frame that are used."""
+
+    def iter_rows(self) -> Iterable[Sequence[object]]:
+        """Yield the rows."""
+
+
+CELL = 64  # bytes that a cell of text takes
+Frame = PandasFrame | PolarsFrame
+Source = str | Path | Frame  # where a table is: a file, or a frame in memory
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text: titles and rows, and what messages call their places, as ``line 1``."""
+
+    head: str
+    titles: list[str]
+    rows: list[tuple[str, list[str]]]
+
+    @classmethod
+    def read(cls, source: Source) -> Table:
+        """Read CSV in UTF-8, Parquet, Excel's first sheet or a frame; or raise `InputError`."""
+        if not isinstance(source, str | Path):
+            if isinstance(source, PolarsFrame):
+                return _of_rows(source.columns, source.iter_rows())
+            if isinstance(source, PandasFrame):
+                return _of_rows(source.columns, source.itertuples(index=False, name=None))
+            expected = "a path, or a frame of pandas or polars"
+            raise InputError(expected, found=type(source).__name__)
+        data, name = read_bytes(source), Path(source).name.lower()
+        if name.removesuffix(".gz").endswith(".parquet"):
+            frame = read_parquet(data, CELL)
+            return _of_rows(frame.columns, frame.iter_rows())
+        if name.endswith(".xlsx"):
+            titles, *rows = read_sheet(data) or [[]]
+            return _of_rows(titles, rows, first=2)
+        return read_csv(data)
+
+    def positions(self, spelled: Callable[[str], str] = str) -> dict[str, int]:
+        """Return the position of each column as ``spelled``; each has a title of its own."""
+        at: dict[str, int] = {}
+        for i, title in enumerate(map(spelled, self.titles)):
+            if not title:
+                place = f"{self.head}, cell {i + 1}"
+                raise InputError("a title for each column", found="none", place=place)
+            if title in at:
+                raise InputError("each column once", found=f"{title!r} twice", place=self.head)
+            at[title] = i
+        return at
+
+    def declared(
+        self, columns: Iterable[Column], what: str, clock: Any = None, *, others: bool = False
+    ) -> Iterator[Row]:
+        """Yield rows of declared columns; ``others``: whether there may be more of them.
+
+        `InputError` if a column that is needed is missing, or one is ``what`` does not know.
+        """
+        at, known = self.positions(), {column.name: column for column in columns}
+        for column in known.values():
+            if column.needed and column.name not in at:
+                expected = f"a column {column.name!r} of {what}"
+                raise InputError(expected, found=", ".join(self.titles), place=self.head)
+        for title in () if others else at:
+            with placed(self.head):
+                pick(title, known, f"a column of {what}")
+        for place, cells in self.rows:
+            yield Row(place, cells, at, clock)
+
+
+def _of_rows(titles: Iterable[object], rows: Iterable[Sequence[object]], first: int = 1) -> Table:
+    """Return a table whose first row has this number; empty rows are left out."""
+    cells = [(f"row {number}", list(map(_written, row))) for number, row in enumerate(rows, first)]
+    named = [str(title).strip() for title in titles]
+    return Table("columns", named, [row for row in cells if any(row[1])])
+
+
+def _written(value: object) -> str:
+    """Return a value as a person would write it; empty if it is missing."""
+    if value is None or value != value or str(value) == "<NA>":  # noqa: PLR0124  NaN and NaT
+        return ""
+    if isinstance(value, timedelta):
+        seconds = Fraction(value // timedelta(microseconds=1), 10**6)
+        return f"{float(seconds)!r}s".replace(".0s", "s")
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(float(value))
+    return str(value).strip()
+
+
+def read_csv(data: bytes) -> Table:
+    """Read a CSV, whose delimiter its header tells; `InputError` names the line."""
+    lines = _lines(decoded(data))
+    first, titles = next(lines, (0, []))
+    check_rows(data.count(b"\n"), CELL * len(titles))
+    if not titles:
+        raise InputError("a header with a title for each column")
+    rows = []
+    for number, row in lines:
+        if len(row) != len(titles):
+            expected = f"{len(titles)} cells, as in the header"
+            raise InputError(expected, found=f"{len(row)}", place=f"line {number}")
+        rows.append((f"line {number}", row))
+    return Table(f"line {first}", titles, rows)
+
+
+def plain_csv(data: bytes) -> bytes:
+    """Return a CSV of any delimiter and ends of lines with commas and line feeds."""
+    text = StringIO(newline="")
+    rows = (row for _, row in _lines(decoded(data), strip=False))
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def delimiter_of(header: str) -> str:
+    """Return the delimiter of a CSV: the one that its header holds most, outside of quotes."""
+    return max(",;\t|", key=re.sub(r'"[^"]*"', "", header).count)
+
+
+def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """Yield the header, then each row that is not blank, with its number of line."""
+    delimiter = delimiter_of(text.lstrip("\r\n").split("\n", 1)[0])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    started = 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError("CSV", found=str(error), place=f"line {reader.line_num}") from None
+        if any(cell.strip() for cell in row):
+            yield started, [cell.strip() for cell in row] if strip else row
+        started = reader.line_num + 1
+
+
+def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
+    """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
+    need("polars")
+    import polars as pl
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        with _quietly():
+            columns = len(pl.read_parquet_schema(BytesIO(data)))
+            rows = pl.scan_parquet(BytesIO(data)).select(pl.len()).collect().item()
+            check_rows(rows, max(1, columns) * cell)
+            table = pl.read_parquet(BytesIO(data))
+        texts = [name for name, kind in table.schema.items() if kind == pl.String]
+        check_rows(sum(int(table[name].str.len_bytes().sum()) for name in texts), 1)
+    except (PolarsError, PanicException) as error:
+        raise InputError("a table in Parquet", found=shown(str(error))) from None
+    return table
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep the trace of a panic in polars from standard error."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+_DAMAGED = (
+    BadZipFile,
+    zlib.error,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OSError,
+    RuntimeError,
+    ArithmeticError,
+)
+"""What the reader of a damaged workbook raises; SyntaxError is that of XML."""
+
+
+def read_sheet(data: bytes) -> list[Sequence[object]]:
+    """Return the rows of a workbook's first sheet, each as long as the first, its titles."""
+    need("openpyxl")
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        with ZipFile(BytesIO(data)) as packed:
+            check_rows(sum(part.file_size for part in packed.infolist()), 8)
+        sheet = load_workbook(BytesIO(data), read_only=True, data_only=True).worksheets[0]
+        sheet.reset_dimensions()  # some programs write wrong ones
+        rows = [_trimmed(row) for row in sheet.iter_rows(values_only=True)]
+    except InputError:
+        raise
+    except (*_DAMAGED, InvalidFileException) as error:
+        expected = "a workbook of Excel (.xlsx) with a sheet"
+        raise InputError(expected, found=shown(str(error))) from None
+    width = len(rows[0]) if rows else 0
+    for number, row in enumerate(rows, 1):
+        if len(row) > width:
+            expected = f"as many cells as the first row has titles, {width}"
+            raise InputError(expected, found=f"{len(row)}", place=f"row {number}")
+    return [["" if cell is None else cell for cell in rows[0]]] * bool(rows) + [
+        (*row, *[None] * (width - len(row))) for row in rows[1:]
+    ]
+
+
+def _trimmed(row: Sequence[object]) -> Sequence[object]:
+    """Return a row without the empty cells at its end, of which a sheet has any number."""
+    length = next((i for i in range(len(row), 0, -1) if row[i - 1] not in (None, "")), 0)
+    return row[:length]

@@ -1,0 +1,330 @@
+"""The rest of a night: an instance of what has not begun, on the remaining machine.
+
+Times stay the night's own. Before now there is nothing, and a processor that runs a task is away
+until it ends: so selections, schedules, dispatchers and checkers need to know nothing else. What is
+done, or only waits for its last tasks to end, stays as a job of no length that is required, so that
+rules know of it. A job of whose stage a part runs is two: the rest of the stage, and what comes
+after it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import Any
+
+from msgspec.structs import replace
+
+from schedopt.instances.constraints import (
+    AtLeast,
+    AtMost,
+    Constraint,
+    FairShare,
+    Forbid,
+    Imply,
+    Require,
+    Seats,
+    label,
+)
+from schedopt.instances.decimals import as_written
+from schedopt.instances.dssp import Instance, Job
+from schedopt.instances.dssp.machine import Steps
+from schedopt.instances.errors import InputError
+from schedopt.instances.fair_share import weight
+from schedopt.problems.dssp.observed_state import Begun, Level, left_of
+from schedopt.problems.dssp.reasons import moment
+
+Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
+BEGUN = "begun"  # what the rule is called that keeps what has begun, where no other rule is
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The rest of a night."""
+
+    night: Instance  # the whole night, on the machine as it is now known to be
+    at: float  # now
+    instance: Instance  # the rest of it
+    begun: Sequence[Begun]  # each job of the night as it stands
+    # Of each job of the rest, where its tasks stand in which job of the night.
+    tasks: Mapping[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]]
+    sure: frozenset[str]  # the jobs that are done, or will be once what runs has ended
+    # By job of the night, the job of the rest that is the rest of its present stage.
+    parts: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[Level]) -> Rest:
+    """Return the rest of a night; `InputError` if the reported state is impossible."""
+    return _Resting(night, begun, at, levels).rest()
+
+
+class _Resting:
+    def __init__(
+        self,
+        night: Instance,
+        begun: Sequence[Begun],
+        at: float,
+        levels: Sequence[Level],
+    ) -> None:
+        if not 0 <= at < night.deadline:
+            expected = (
+                f"a time of the night, from its start to before {moment(night, night.deadline)}"
+            )
+            raise InputError(expected, found=moment(night, at), place="at")
+        self.at, self.begun = at, begun
+        self.notes: list[str] = []
+        if levels:
+            night = _told(night, levels)
+        self.night = night
+        self.rules = list(night.constraints)
+        self.names = {*night.index}
+        self.unpaid = {  # jobs that have ended, or will, too late to earn anything
+            job.name
+            for j, (job, one) in enumerate(zip(night.jobs, begun, strict=True))
+            if one.status == "done" and not night.worth(j, one.end)
+        }
+        self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
+        self.sure: list[str] = []
+        self.parts: dict[str, str] = {}
+        self.resources: dict[str, Any] = {}
+        self.seats: dict[str, dict[str, float]] = {}
+
+    def rest(self) -> Rest:
+        night, at = self.night, self.at
+        pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
+        for name, given in night.resources.items():
+            use = {job.name: job.holds.get(name, 0.0) for job in night.jobs}
+            self._resource(name, Steps.of(given), use)
+        for position, rule in enumerate(self.rules):
+            if isinstance(rule, Seats):
+                name = self._unused(label(rule, position), self.resources)
+                self.seats[name] = {job: float(use) for job, use in rule.use.items()}
+                self._resource(name, Steps.of(rule.capacity), self.seats[name])
+        jobs: list[Job] = []
+        for job, begun in zip(night.jobs, self.begun, strict=True):
+            of = night.machine.of_job(job)
+            jobs += self._jobs(job, begun, max(count for name in of for _, count in pools[name]))
+        due = min(night.deadline, night.end or night.deadline)
+        if not any(count and time < due for points in pools.values() for time, count in points):
+            expected = f"a processor that comes free before {night.deadline:g}"
+            raise InputError(expected, found="all at work until then", place="at")
+        there: Any = {"pools": pools} if night.pools else {"changes": pools[""]}
+        part = {"jobs": tuple(jobs), "resources": self.resources, "down": ()}
+        bare = replace(night, constraints=(), **there, **part)
+        rest = replace(bare, constraints=tuple(self._rules(bare)))
+        return Rest(
+            night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts, self.notes
+        )
+
+    def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
+        """Return a pool less the running tasks."""
+        every = [one for begun in self.begun for one in begun.running(self.at)]
+        held = [(until, count) for until, count, pool in every if pool == name]
+        now, holding = there.at(as_written(self.at)), sum(count for _, count in held)
+        if holding > now:
+            of = f" of {name}" if name else ""
+            at = moment(self.night, self.at)
+            expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
+            jobs = zip(self.night.jobs, self.begun, strict=True)
+            widths = {
+                job.name: sum(wide for _, wide, where in begun.running(self.at) if where == name)
+                for job, begun in jobs
+            }
+            works = ", ".join(f"{job} on {wide}" for job, wide in widths.items() if wide)
+            raise InputError(expected, found=f"{holding} at work ({works})", place="state")
+        return tuple((time, int(amount)) for time, amount in self._less(there, held))
+
+    def _unused(self, name: str, taken: Collection[str | None]) -> str:
+        while name in taken:
+            name += "'"
+        return name
+
+    def _less(self, there: Steps, held: Held) -> list[tuple[float, float]]:
+        """Return an amount from now on, less what is held; nothing before."""
+        now = as_written(self.at)
+        ends: dict[Fraction, Fraction] = {}
+        for until, amount in held:
+            end = as_written(until)
+            ends[end] = ends.get(end, Fraction(0)) + as_written(amount)
+        times = sorted({now, *ends, *(time for time in there.times if time > now)})
+        away = sum(ends.values(), Fraction(0))
+        found: list[tuple[float, float]] = [(0.0, 0.0)] if now else []
+        for time in times:
+            away -= ends.get(time, 0)
+            found.append((float(time), max(0.0, float(there.at(time) - away))))
+        return [one for i, one in enumerate(found) if i == 0 or one[1] != found[i - 1][1]]
+
+    def _resource(self, name: str, there: Steps, use: Mapping[str, float]) -> None:
+        held = [
+            (until, use[job.name] * count / job.processors)
+            for job, begun in zip(self.night.jobs, self.begun, strict=True)
+            if use.get(job.name)
+            for until, count, _ in begun.running(self.at)
+        ]
+        self.resources[name] = tuple(self._less(there, held))
+
+    def _jobs(self, job: Job, begun: Begun, most: int) -> list[Job]:
+        """Return the rest of a job: one job, or two where part of a stage is running."""
+        left = left_of(job, begun)
+        if begun.status == "done":
+            self.sure.append(job.name)
+            self.tasks[job.name] = (job.name, [])
+            return [self._ended(job, begun.end)]
+        holds = {name: use[job.name] for name, use in self.seats.items() if use.get(job.name)}
+        job = replace(job, holds=job.holds | holds, release=max(job.release, self.at))
+        waits = {*job.after} if begun.status == "waiting" else set()
+        if waits & self.unpaid or not self._possible(job, most):
+            self.tasks[job.name] = (job.name, [])
+            return [self._never(job)]
+        if begun.status == "waiting":
+            self.tasks[job.name] = (job.name, left)
+            return [job]
+        running = begun.running(self.at)
+        if not running:
+            self.tasks[job.name] = (job.name, left)
+            return [self._part(job, left, self.at)]
+        end = max(until for until, _, _ in running)
+        present = max(task.stage for task in begun.past)
+        if left[0][0][0] > present:
+            self.tasks[job.name] = (job.name, left)
+            return [self._part(job, left, end)]
+        first = self._unused(f"{job.name} ({BEGUN})", self.names)
+        self.names.add(first)
+        self.parts[job.name] = first
+        self.tasks[first], self.tasks[job.name] = (job.name, left[:1]), (job.name, left[1:])
+        now = replace(self._part(job, left[:1], self.at), name=first, reward=0.0, values={})
+        if job.max_processors is not None:
+            own = self._unused(f"processors of {job.name}", self.resources)
+            held: Held = [(until, float(count)) for until, count, _ in running]
+            self.resources[own] = tuple(self._less(Steps.of(job.max_processors), held))
+            now = replace(now, holds=now.holds | {own: float(job.processors)})
+        return [now, replace(self._part(job, left[1:], end), after=(first,))]
+
+    def _ended(self, job: Job, end: float) -> Job:
+        """Return a job that ends at a time whatever happens: of no length, worth what it earns."""
+        due = self.night.deadline if job.deadline is None else job.deadline
+        worth = self.night.worth(self.night.index[job.name], end)
+        return Job(
+            name=job.name,
+            reward=job.reward * worth,
+            values=job.values,
+            priority=job.priority,
+            groups=job.groups,
+            stages=((0.0,),),
+            release=end if self.night.end is None else min(end, self.night.end),
+            deadline=job.deadline if end <= due else end,
+        )
+
+    def _possible(self, job: Job, most: int) -> bool:
+        """Tell whether the needs of every task can ever be met."""
+        if job.processors > most:
+            return False
+        there = {name: max(a for _, a in points) for name, points in self.resources.items()}
+        return all(amount <= there[name] for name, amount in job.holds.items())
+
+    def _never(self, job: Job) -> Any:
+        due = max(self.at, 1e-9)
+        own: dict[str, Any] = {"processors": 1, "max_processors": None, "holds": {}, "demand": None}
+        own["pools"] = None
+        return replace(job, stages=((1.0,),), critical_path=None, deadline=due, **own)
+
+    def _part(self, job: Job, left: Sequence[Sequence[tuple[int, int]]], at: float) -> Any:
+        """Return some tasks of a job, from a time on; predictions in proportion."""
+        whole = job.stages or ()
+        stages = tuple(tuple(whole[s][i] for s, i in stage) for stage in left) or ((0.0,),)
+        given: dict[str, Any] = {}
+        if job.demand is not None:
+            every = fsum(length for stage in whole for length in stage)
+            given["demand"] = job.demand * _ratio(fsum(map(fsum, stages)), every)
+        if job.critical_path is not None:
+            longest = fsum(max(stage) for stage in whole)
+            given["critical_path"] = job.critical_path * _ratio(fsum(map(max, stages)), longest)
+        # What it waited for was there when it began.
+        return replace(job, stages=stages, release=at, after=(), **given)
+
+    def _rules(self, rest: Instance) -> list[Constraint]:
+        """Return the rules of the rest: each knows what has begun."""
+        found: list[Constraint] = []
+        sure = {*self.sure}
+        used: dict[str, dict[str, Fraction]] = {}
+        for job, begun in zip(self.night.jobs, self.begun, strict=True):
+            for by, group in job.groups.items():
+                of = used.setdefault(by, {})
+                of[group] = of.get(group, Fraction(0)) + as_written(begun.used())
+        everything = sum((as_written(begun.used()) for begun in self.begun), Fraction(0))
+        passed = self.night.exact_capacity() - rest.exact_capacity()
+        for position, given in enumerate(self.rules):
+            rule = given if given.name else replace(given, name=label(given, position))
+            if isinstance(rule, Seats):
+                continue
+            if isinstance(rule, AtMost | AtLeast) and rule.jobs is None:
+                members = [
+                    job.name
+                    for job in self.night.jobs
+                    if job.groups.get(rule.by or "") == rule.group
+                ]
+                rule = replace(rule, jobs=tuple(members), by=None, group=None)
+            if isinstance(rule, Forbid):
+                out = tuple(name for name in rule.jobs if name not in sure)
+                if not out:
+                    continue
+                rule = replace(rule, jobs=out)
+            if isinstance(rule, FairShare):
+                total = passed if rule.of == "capacity" else everything
+                rule = self._share(rule, used.get(rule.by, {}), total, rest)
+            found.append(rule)
+        names = {rule.name for rule in found}
+        if self.sure:
+            name = self._unused(BEGUN, names)
+            found.append(Require(name=name, jobs=tuple(self.sure)))
+        for name, first in self.parts.items():
+            found.append(Imply(name=self._unused(f"{BEGUN}: {name}", names), if_=first, then=name))
+        return found
+
+    def _share(
+        self, rule: FairShare, used: Mapping[str, Fraction], total: Fraction, rest: Instance
+    ) -> FairShare:
+        """Return a fair share that also counts tonight's use."""
+        counts = weight(1, rule.half_life) if rule.window != 1 else Fraction(0)
+        past = {group: counts * as_written(amount) for group, amount in rule.past.items()}
+        told = rule.past_total
+        before = sum(past.values(), Fraction(0)) if told is None else counts * as_written(told)
+        past = {
+            group: past.get(group, Fraction(0)) + used.get(group, Fraction(0))
+            for group in {**past, **used}
+        }
+        before += total
+        caps = rule.caps(rest.groups.get(rule.by, {})) if rule.of == "capacity" else {}
+        for group, share in caps.items():
+            most = as_written(share) * (before + rest.exact_capacity())
+            if past.get(group, Fraction(0)) > most:
+                self.notes.append(
+                    f"{rule.name}: {rule.by} {group} has used {float(past[group]):.6g} of its "
+                    f"{float(most):.6g}"
+                )
+                past[group] = most * (1 - Fraction(1, 10**12))
+        shared: FairShare = replace(
+            rule,
+            past={group: float(amount) for group, amount in past.items()},
+            past_total=float(before),
+            window=None,
+            half_life=None,
+        )
+        return shared
+
+
+def _told(night: Instance, levels: Sequence[Level]) -> Instance:
+    """Return a night on the reported machine: each level holds until the next one."""
+    found: dict[str, dict[float, int]] = {}
+    for name, there in night.machine.pools.items():
+        found[name] = {float(span.start): int(span.amount) for span in there.spans()}
+        found[name] |= {level.time: level.processors for level in levels if level.pool == name}
+    points = {name: tuple(sorted(known.items())) for name, known in found.items()}
+    if night.pools:
+        return replace(night, pools=points, down=())
+    return replace(night, changes=points[""], down=())
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

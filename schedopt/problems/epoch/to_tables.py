@@ -1,0 +1,35 @@
+"""The terminal's lines and tables on a result of epoch: the epochs and their nodes."""
+
+from schedopt.formats import counted
+from schedopt.instances.epoch import Instance, Partitioned, Scheduled
+from schedopt.problems.summary import Lines, ShownTable, Tables
+from schedopt.solvers.result import Result
+
+MOST = 20  # epochs of the table
+
+
+def lines(instance: Instance, result: Result[Partitioned | Scheduled]) -> Lines:
+    """Yield the overhead per node; the objective is that of all nodes together."""
+    if result.objective is not None:
+        each = result.objective / instance.nodes
+        yield "overhead", f"{each:.3g} reallocations per node and quantum"
+
+
+def tables(instance: Instance, result: Result[Partitioned | Scheduled]) -> Tables:
+    """Yield the epochs: how long they last, and how many nodes each of their jobs gets."""
+    if not isinstance(result.solution, Partitioned):
+        return
+    epochs = result.solution.epochs
+    rows = tuple(
+        (
+            str(position),
+            f"{epoch.duration:.2%}",
+            f"{len(epoch.nodes):,}",
+            f"{min(epoch.nodes.values()):,}",
+            f"{max(epoch.nodes.values()):,}",
+        )
+        for position, epoch in enumerate(epochs[:MOST], start=1)
+    )
+    more = f" (the first {MOST})" if len(epochs) > MOST else ""
+    heads = ("epoch", "of the quantum", "jobs", "fewest nodes", "most nodes")
+    yield ShownTable(title=f"{counted(len(epochs), 'epoch')}{more}", heads=heads, rows=rows)

@@ -1,0 +1,37 @@
+"""The terminal's lines and tables on a result of hesrpt: completion times, and the proof."""
+
+from schedopt.formats import number, percent
+from schedopt.instances.hesrpt import Allocated, Instance
+from schedopt.problems.summary import Lines, ShownTable, Tables
+from schedopt.solvers.result import Result
+
+MOST = 20  # jobs of the table: those that complete first
+
+PROVEN = {"all": "over all completion orders", "given": "for this completion order"}
+
+
+def lines(instance: Instance, result: Result[Allocated]) -> Lines:
+    """Yield over which completion orders the optimum is proven."""
+    if result.solution is not None and result.solution.certified:
+        yield "proven", PROVEN[result.solution.certified]
+
+
+def tables(instance: Instance, result: Result[Allocated]) -> Tables:
+    """Yield the jobs in the order in which they complete, with their shares at the start."""
+    found = result.solution
+    if found is None:
+        return
+    first = found.epochs[0].share if found.epochs else {}
+    rows = tuple(
+        (
+            name,
+            number(instance.jobs[instance.index[name]].size),
+            percent(first[name]) if name in first else "",
+            number(found.completion[name]),
+        )
+        for name in found.order[:MOST]
+    )
+    left = len(found.order) - len(rows)
+    more = f" (the first {MOST} of {len(found.order):,})" if left else ""
+    heads = ("job", "size", "share at time 0", "completion time")
+    yield ShownTable(title=f"in order of completion{more}", heads=heads, rows=rows)

@@ -1,0 +1,129 @@
+"""The terminal's lines and tables on a result of msfq: thresholds, and response times by class."""
+
+import msgspec
+
+from schedopt.formats import number, percent
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq.answers import (
+    Answer,
+    Bracketed,
+    ClassTime,
+    Expected,
+    LogAnswer,
+    Measures,
+    Replayed,
+    Simulated,
+    Thresholded,
+)
+from schedopt.problems.summary import Lines, ShownTable, Tables
+from schedopt.solvers.result import Result
+
+MOST = 40  # classes of the table
+
+BOUNDED = {
+    "prices": "schedules that preempt nobody",
+    "parts": "the same, by the best of these in each partition",
+    "run": "all schedules",
+    "squashed-area": "all schedules",
+    "combined": "all schedules",
+    "busy-dates": "all schedules",
+}
+"""What each bound on a log is for."""
+
+TAIL = "99"  # the percentile that is shown where it was measured
+
+
+def lines(queue: Instance, result: Result[Answer | LogAnswer]) -> Lines:
+    """Yield the threshold, where the result has one, and both response times over all jobs."""
+    found = result.solution
+    if found is None:
+        return
+    if isinstance(found, Thresholded | Simulated) and found.threshold is not msgspec.UNSET:
+        yield "threshold", str(found.threshold)
+    yield "mean response time", number(found.mean_response_time)
+    yield "weighted by load", number(found.weighted_response_time)
+    if isinstance(found, Expected):
+        yield "found", f"exactly; unstable from {number(found.limit)} arrivals a unit of time on"
+    if isinstance(found, Replayed):
+        yield "mean wait", number(found.mean_wait)
+        yield "mean bounded slowdown", number(found.mean_bounded_slowdown)
+        yield "utilization", f"{found.utilization:.1%}"
+    if isinstance(found, Replayed) and found.confidence is not None:
+        of = "for the process that the log is a part of; for the log itself it is exact"
+        yield "by batch means", f"± {number(found.confidence)} (95%) {of}"
+    if isinstance(found, Bracketed):
+        yield "best policy", found.policy
+
+
+def measures(result: Result[Answer | LogAnswer]) -> dict[str, float]:
+    """Return what a replay of a log measures, as the tables of a bench head it."""
+    found = result.solution
+    if not isinstance(found, Replayed):
+        return {}
+    told: dict[str, float | None] = {"response": found.mean_response_time}
+    told["± of batches"] = found.confidence
+    told["slowdown"] = found.mean_bounded_slowdown
+    told |= {
+        "wait": found.mean_wait,
+        "utilization": found.utilization,
+        "lost": found.loss_of_capacity,
+        "fairness": found.fairness,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
+    """Yield the response time of each class; of a log, by user, group, queue and need."""
+    found = result.solution
+    if isinstance(found, Answer):
+        rows = tuple(_row(entry) for entry in found.classes[:MOST])
+        heads = ("servers needed", "mean response time", "95% interval", f"{TAIL}th percentile")
+        title = f"by class{_more(len(found.classes))}"
+        yield ShownTable(title=title, heads=heads, rows=rows)
+    elif isinstance(found, Replayed):
+        for by, measures in found.by.items():
+            largest = sorted(measures, key=lambda name: -measures[name].jobs)[:MOST]
+            yield ShownTable(
+                title=f"by {by}{_more(len(measures))}",
+                heads=(by, "jobs", "mean response time", "mean wait", "mean bounded slowdown"),
+                rows=tuple((name, *_measures(measures[name])) for name in largest),
+            )
+    elif isinstance(found, Bracketed):
+        yield from _bracket(found)
+
+
+def _bracket(found: Bracketed) -> Tables:
+    """Yield the bounds on all schedules, and each policy beside the greatest of them."""
+    known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
+    rows = tuple((name, number(value), BOUNDED.get(name, "")) for name, value in known)
+    yield ShownTable(title="bounds", heads=("by", "at least", "for"), rows=rows)
+    least = known[0][1] if known else 0.0
+    policies = sorted(found.policies.items(), key=lambda pair: pair[1])[:MOST]
+    yield ShownTable(
+        title=f"policies{_more(len(found.policies))}",
+        heads=("policy", "response time", "over the bound"),
+        rows=tuple(
+            (name, number(value), percent(value / least - 1) if least else "")
+            for name, value in policies
+        ),
+    )
+
+
+def _more(count: int) -> str:
+    return f" ({MOST} of {count:,})" if count > MOST else ""
+
+
+def _measures(entry: Measures) -> tuple[str, str, str, str]:
+    means = (entry.mean_response_time, entry.mean_wait, entry.mean_bounded_slowdown)
+    a, b, c = (number(mean) for mean in means)
+    return f"{entry.jobs:,}", a, b, c
+
+
+def _row(entry: ClassTime) -> tuple[str, str, str, str]:
+    tail = (entry.percentiles or {}).get(TAIL)
+    return (
+        f"{entry.need:,}",
+        "no jobs counted" if entry.mean_response_time is None else number(entry.mean_response_time),
+        f"± {number(entry.confidence)}" if entry.confidence else "",
+        "" if tail is None else number(tail),
+    )
