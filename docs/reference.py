@@ -231,11 +231,8 @@ def policies() -> str:
         text.append(f"## {row.name}\n\n")
         text.append(
             table(
-                (*ROWS_OF_POLICIES, "in papers"),
-                (
-                    (f"`{p.name}`", plain(p.summary), plain(p.source), row.printed.get(p.name, ""))
-                    for p in known
-                ),
+                ROWS_OF_POLICIES,
+                ((f"`{p.name}`", plain(p.summary), plain(p.source)) for p in known),
             )
         )
         text.append(

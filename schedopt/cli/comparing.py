@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -25,7 +25,6 @@ from schedopt.cli.common import (
 from schedopt.instances.errors import InputError
 
 if TYPE_CHECKING:
-    from schedopt.analysis.contenders import Measure
     from schedopt.sweep.rows import Row
 
 GRACE = 60.0
@@ -51,7 +50,6 @@ def bench(
     json: bool = False,
     output: Path | None = None,
     report: Path | None = None,
-    pictures: int = 12,
 ) -> None:
     """Compare policies with the proven optimum (or bound) on many instances.
 
@@ -73,8 +71,7 @@ def bench(
     certificate : Certify each optimum's bound, and re-prove it.
     grace : Seconds beyond the time limit before a hung run is killed; 60.
     output : .jsonl, .csv or .parquet; resumable.
-    report : An .html page: tables, charts, pictures.
-    pictures : Instances that the report draws.
+    report : An .html page: tables and charts.
     """
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import table
@@ -121,7 +118,7 @@ def bench(
         if len(failures) > MOST_FAILURES:
             say(f"and {len(failures) - MOST_FAILURES:,} more that failed")
         if report is not None:
-            delivering.page_of_bench(report, rows, failures, pictures)
+            delivering.page_of_bench(report, rows, failures)
     if str(words.get("output")).endswith(".parquet"):
         say(f"{words['output']}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
@@ -183,38 +180,32 @@ def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
 @verb("schedopt summary rows.parquet --compare greedy,core --profiles")
 def summary(
     file: Path,
-    earlier: Path | None = None,
     *,
     compare: list[str] | None = None,
     profiles: bool = False,
-    measure: str = "objective",
     json: bool = False,
     latex: bool = False,
     csv: bool = False,
 ) -> None:
-    """Summarize the rows of a bench: gaps, wins, profiles, pairs of policies, and what changed.
+    """Summarize the rows of a bench: gaps, wins, profiles and pairs of policies.
 
     Exit status: 0 on success, 2 bad input.
 
     Parameters
     ----------
     file : Rows that a bench wrote.
-    earlier : Rows of an earlier bench: what changed since?
     compare : Two policies, as A,B, compared instance by instance; repeatable.
     profiles : Performance profiles.
-    measure : What profiles compare: objective or seconds.
     latex : Print tables for LaTeX (booktabs), and nothing else.
     csv : Print one table as CSV, and nothing else.
     """
-    from schedopt.analysis.pairs import changes, paired
+    from schedopt.analysis.pairs import paired
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables
 
-    if measure not in ("objective", "seconds"):
-        raise InputError("objective or seconds", found=repr(measure), place="--measure")
     if json + latex + csv > 1:
         raise InputError("one of --json, --latex and --csv", found="several")
     rows = read_rows(file)
@@ -222,12 +213,10 @@ def summary(
         raise InputError("rows of a bench", found="none", file=str(file))
     pairs = [pair for text in compare or () for pair in paired(rows, *_two(text))]
     found: dict[str, Any] = {"summary": summarize(rows)}
-    if profiles or measure != "objective":
-        found["profiles"] = profiled(rows, measure=cast("Measure", measure))
+    if profiles:
+        found["profiles"] = profiled(rows)
     if pairs:
         found["pairs"] = pairs
-    if earlier is not None:
-        found["changes"] = changes(read_rows(earlier), rows)
     if json:
         print_json(found)
     elif latex or csv:
@@ -236,25 +225,28 @@ def summary(
         bench_tables.summary(rows)
         bench_tables.profiles(found.get("profiles", ()))
         bench_tables.pairs(pairs)
-        if "changes" in found:
-            bench_tables.changes(found["changes"])
 
 
 def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
-    """Return tables for a paper, or one table for a spreadsheet."""
-    from schedopt.analysis.markup import latex
+    """Return the tables for a paper, or one table for a spreadsheet."""
+    from schedopt.analysis import tables
+    from schedopt.analysis.measured import measured as measured_instances
     from schedopt.analysis.summary import overview
-    from schedopt.analysis.tables import for_papers, spreadsheet
+    from schedopt.tables import to_csv, to_latex
 
-    if "changes" in found:
-        raise InputError("--json for what changed", found="--csv" if csv else "--latex")
-    profiles, pairs = found.get("profiles", []), found.get("pairs", [])
+    pairs, profiles = found.get("pairs"), found.get("profiles")
+    asked = [
+        *([tables.pairs(pairs)] if pairs else ()),
+        *(tables.profiles(profiles) if profiles else ()),
+    ]
+    measured = [tables.measures(of) for of in measured_instances(rows)]
+    standings = [table for _, table in tables.standings(found["summary"], overview(rows))]
     if not csv:
-        tables = for_papers(found["summary"], overview(rows), profiles, pairs, rows)
-        return "\n".join(map(latex, tables))
-    if profiles and pairs:
-        raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
-    return spreadsheet(profiles or pairs or found["summary"], rows)
+        return "\n".join(map(to_latex, [*measured, *standings, *asked]))
+    own = asked or measured or standings
+    if len(own) > 1:
+        raise InputError("rows of one problem, and one table at a time", place="--csv")
+    return to_csv(own[0])
 
 
 def _two(text: str) -> tuple[str, str]:

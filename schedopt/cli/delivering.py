@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from schedopt.cli.common import DOCUMENTS, INTERRUPTED, deliver, say, writable
+from schedopt.cli.common import DOCUMENTS, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.extras import need
 
@@ -133,12 +131,12 @@ def page(
     """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
     if report is None:
         return
-    from schedopt.report import one
+    from schedopt.report import result_page
     from schedopt.verbs import plan_table as plans
 
     if run is None and found.solution is not None:
         run = plans.carried_out(instance, found)
-    one.write(instance, found, report, run, rows)
+    result_page.write(instance, found, report, run, rows)
     say(f"wrote {report}: open it in a browser")
 
 
@@ -151,24 +149,11 @@ def drawn(
         need("matplotlib", str(report))
 
 
-def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:
+def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str]) -> None:
     """Write the page of a bench and say where it is."""
     from schedopt.report import write
-    from schedopt.terminal.progress import bar
 
-    try:
-        with bar("pictures") as progress:
-            write(
-                rows,
-                report,
-                sweep=rows.sweep,
-                failures=failures,
-                pictures=pictures,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        say(f"interrupted; {report} is there, but lacks pictures")
-        raise typer.Exit(INTERRUPTED) from None
+    write(rows, report, failures=failures)
     say(f"wrote {report}: open it in a browser")
 
 

@@ -212,8 +212,8 @@ def _explain_start(
         raise InputError("one policy", found=", ".join(names), place="--explain")
     if delivering.is_plan(output):
         raise InputError("a .json, with --explain", found=str(output), place="--output")
-    found = explain_start(instance, job, names[0], **own)
-    lines, table = problem_of(instance).why(found)
+    found, record = explain_start(instance, job, names[0], **own), problem_of(instance)
+    lines, table = record.start_lines(found), record.start_table(found)
 
     def shown() -> None:
         for line in lines:
@@ -397,11 +397,11 @@ def start_times(
     waiting : A dump of sacct -P or squeue: who waits and runs at that time.
     output : A .csv to write.
     """
+    from schedopt import tables as column
     from schedopt.cli.common import print_json
     from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
-    from schedopt.problems.summary import ShownTable
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
     from schedopt.verbs.start_times import clock
@@ -419,8 +419,8 @@ def start_times(
     if json:
         print_json(told.rows)
     elif output is None:
-        cells = tuple((str(job), *map(clock(queue), times)) for job, *times in rows[:ROWS])
-        show(ShownTable(title=f"starts, at {level:.0%}", heads=COLUMNS, rows=cells))
+        cells = ((str(job), *map(clock(queue), times)) for job, *times in rows[:ROWS])
+        show(column.Table.of(f"starts, at {level:.0%}", map(column.text, COLUMNS), cells))
         if len(rows) > ROWS:
             say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
     say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")

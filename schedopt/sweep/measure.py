@@ -275,23 +275,6 @@ def _blank(task: Task, run: PlannedRun, instance: AnyInstance, reference: Result
     )
 
 
-def solutions(task: Task) -> Iterator[tuple[PlannedRun, AnyInstance, Result, Result]]:
-    """Yield each run with its instance, result and reference; who raises has no solution."""
-    for policies in task.policy_files:
-        load(policies)
-    instance = task.source.load()
-    references = _References(instance, task)
-    for run in task.runs:
-        policy = references.record.policy(run.policy, task.constraints)
-        for _ in references.prepare(policy, run.options):
-            pass
-        try:
-            found = _evaluated(task, run, policy, instance)
-        except Exception as error:  # noqa: BLE001  a policy that raises costs its own run alone
-            found = references.none("error", said(error))
-        yield run, instance, found, references.of(policy, run.options)
-
-
 def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:
     found = evaluate(
         instance,

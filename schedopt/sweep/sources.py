@@ -277,14 +277,6 @@ def generated(
     return made
 
 
-def from_label(label: str) -> Source:
-    """Return the source that a row's ``file`` names: a file or a generated instance."""
-    if "/" not in label or "," not in label or Path(label).exists():
-        return FileSource(Path(label))
-    (source,) = from_text(label)
-    return source
-
-
 def from_text(text: str) -> list[GeneratedSource]:
     """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")

@@ -157,7 +157,6 @@ def bench(
     finally:
         with finishing():
             finished = RowTable(rows.finish())
-        finished.sweep = sweep
     if failures:
         raise BenchError(failures, finished)
     return finished

@@ -26,8 +26,8 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
     Parameters
     ----------
     what : Instance, Result, sequence of Result, sequence of Row, polars.DataFrame, path, or several
-        What to draw: a frame is a plan; paths, also of plans (.csv, .parquet), are loaded. Several
-        results are drawn beside each other, and so are two plans, the old one and the new one.
+        What to draw: a frame is a plan; paths, also of a plan (.csv, .parquet), are loaded. Several
+        results are drawn beside each other.
     instance : Instance, str or Path, optional
         The instance of the results or the plan, for its deadline and groups. That of one result
         in a file is looked for in its folder and among the examples.
@@ -106,7 +106,7 @@ def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Ex
 
 
 def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | None) -> Any | None:
-    """Return the picture of a plan, or of two; None where files hold something else."""
+    """Return the picture of a plan; None where files hold something else."""
     from schedopt.verbs import plan_table as plans
 
     if any(Path(path).suffix.lower() not in plans.FORMATS for path in paths):
@@ -121,13 +121,11 @@ def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | Non
 
 
 def _planned(tables: Sequence[Any], instance: AnyInstance | str | Path | None) -> Any:
-    """Return the picture of a plan, up to its instance's deadline if that is known, or of two."""
+    """Return the picture of a plan, up to its instance's deadline if that is known."""
     from schedopt.pictures import plan as pictures
 
-    if len(tables) > 2:
-        raise InputError("one plan, or the old one and the new one", found=f"{len(tables)} plans")
-    if len(tables) == 2:
-        return pictures.compared(*tables)
+    if len(tables) > 1:
+        raise InputError("one plan", found=f"{len(tables)} plans")
     if isinstance(instance, str | Path):
         instance = load(instance)
     return pictures.plan(tables[0], getattr(instance, "deadline", None))

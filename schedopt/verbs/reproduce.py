@@ -116,13 +116,12 @@ def _one(
     outcome = run(entry.name, quick)
     entry = told(entry, outcome, quick=quick, seconds=time.perf_counter() - began)
     plot = None
-    if output is not None:
-        from schedopt.pictures.charts import claims, curves
+    if output is not None and outcome.curves:
+        from schedopt.pictures.charts import curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
-        title = f"{entry.title}\n{entry.source}"
-        save(curves(outcome, title) if outcome.curves else claims(entry.claims, title), plot)
+        save(curves(outcome, f"{entry.title}\n{entry.source}"), plot)
     return _plain(entry) | {"plot": None if plot is None else str(plot)}
 
 

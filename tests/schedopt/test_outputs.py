@@ -230,7 +230,7 @@ def test_a_report_is_made_though_nobody_reads_the_table(tmp_path: Path) -> None:
     page, rows = tmp_path / "page.html", tmp_path / "rows.csv"
     words = ["bench", str(SHOTS), "--policy", "greedy", "--report", str(page), "-o", str(rows)]
     with os.fdopen(writing, "wb") as pipe:
-        done = tail(*words, "--pictures", "0", stdout=pipe)
+        done = tail(*words, stdout=pipe)
     assert done.returncode == 128 + 13
     assert page.exists()
     assert rows.exists()

@@ -16,7 +16,6 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import moment_of
-from schedopt.verbs import plan_table as plans
 from schedopt.verbs.script import script, templates
 from schedopt.verbs.write import Labels
 
@@ -266,21 +265,6 @@ def test_a_plan_that_ends_after_the_last_year_is_refused() -> None:
     for seconds in (-1e17, 1e17):
         with pytest.raises(InputError, match="from the year 1 to the year 9999"):
             moment_of(seconds, UTC)
-
-
-def test_two_plans_are_drawn_with_what_changed(tmp_path: Path) -> None:
-    from schedopt.pictures.plan import compared
-
-    old, new = farm(["a", "b", "c"]), farm(["a", "c", "d"])
-    title = compared(old, new).axes[0].get_title()
-    assert title == "1 kept, 1 moved, 1 added, 1 dropped"
-    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
-    for table, path in zip((old, new), paths, strict=True):
-        plans.write(table, path)
-    assert schedopt.plot(paths).axes[0].get_title() == title
-    (texts,) = {tuple(t.get_text() for t in schedopt.plot(paths).axes[0].get_xticklabels())}
-    assert texts[0] == "20:00\n24 Oct"
-    assert texts[-1].startswith("02:00")
 
 
 def read(path: Path) -> highspy.Highs:

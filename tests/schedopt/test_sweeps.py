@@ -29,7 +29,7 @@ output = "rows.parquet"
 
 [policies]
 dssp = ["greedy", "core", "random"]
-epoch = ["dp"]
+epoch = ["paper-search"]
 
 [options]
 fill = [0.8, 1.0]
@@ -62,7 +62,7 @@ def test_a_file_and_flags_and_python_say_the_same(home: Path) -> None:
     file = home / "sweep.toml"
     flags = ["--generate=dssp/uncorrelated,seed=4,jobs=30"]
     flags += ["--generate=dssp/uncorrelated,seeds=7-7,jobs=30", "--seed=1", "--seed=2"]
-    flags += ["--policy=dssp=greedy,core", "--policy=epoch=dp", "--policy=dssp=random"]
+    flags += ["--policy=dssp=greedy,core", "--policy=epoch=paper-search", "--policy=dssp=random"]
     file.write_text(file.read_text().replace("time_limit = 20", ""))
     outputs = [home / "rows.parquet", home / "low.jsonl", home / "high.csv"]
     run("bench", file)
@@ -102,8 +102,10 @@ def test_rows_are_by_instance_policy_options_and_seed(home: Path) -> None:
 
 def test_flags_win_over_the_file(home: Path) -> None:
     output = home / "other.jsonl"
-    run("bench", home / "sweep.toml", "--policy=dp", "--policy=greedy", "--output", output)
-    assert {row.policy for row in read_rows(output)} == {"dp", "greedy"}
+    run(
+        "bench", home / "sweep.toml", "--policy=paper-search", "--policy=greedy", "--output", output
+    )
+    assert {row.policy for row in read_rows(output)} == {"paper-search", "greedy"}
     assert not (home / "rows.parquet").exists()
 
 
@@ -150,7 +152,10 @@ def test_slips_in_a_file_name_their_place(home: Path, right: str, wrong: str, sa
     [
         ({"policies": ["greedy", "dpp"]}, "a policy of dssp or epoch"),
         ({"policies": ["greedy", "core"]}, "a policy of epoch"),
-        ({"policies": {"dssp": ["dp"]}}, "found 'dp'; expected a policy of dssp"),
+        (
+            {"policies": {"dssp": ["paper-search"]}},
+            "found 'paper-search'; expected a policy of dssp",
+        ),
         ({"policies": {"msfq": ["fcsf"]}}, "did you mean 'fcfs'"),
         ({"policies": {"dsp": ["greedy"]}}, "a problem"),
         ({"options": {"fil": 0.5}}, "did you mean 'fill'"),
@@ -172,9 +177,9 @@ def test_what_no_problem_of_the_sweep_knows_is_refused(words: dict[str, object],
 
 
 def test_policies_of_a_problem_that_is_not_there_are_passed_over() -> None:
-    policies = {"dssp": ["greedy"], "epoch": ["dp"], "msfq": ["fcfs"]}
+    policies = {"dssp": ["greedy"], "epoch": ["paper-search"], "msfq": ["fcfs"]}
     rows = bench(generated=generated("epoch", seeds=[1]), policies=policies)
-    assert [row.policy for row in rows] == ["dp"]
+    assert [row.policy for row in rows] == ["paper-search"]
     mixed = [*generated("epoch", seeds=[1]), *generated("dssp", "uncorrelated", seeds=[1])]
     rows = bench(generated=mixed, policies={"dssp": ["greedy"]})
     assert {row.problem for row in rows if row.policy != "greedy"} == {"epoch"}

@@ -95,7 +95,7 @@ def test_an_instance_whose_process_always_dies_is_given_up(tmp_path: Path) -> No
 def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
     words = {"constraints": {"dssp": [Endless()]}, "time_limit": 4.0, "grace": 2.0}
     words |= {"generated": [*FEW[:2], *generated("epoch", seeds=[1])]}
-    policies = {"dssp": ["greedy", "core"], "epoch": ["dp"]}
+    policies = {"dssp": ["greedy", "core"], "epoch": ["paper-search"]}
     *rows, sound = bench(**words, policies=policies)  # type: ignore[arg-type]
     assert len(rows) == 4
     for row in rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from schedopt.problems.record import Converter, Problem
+from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
     from schedopt.solvers.result import Result
@@ -24,15 +24,6 @@ class Epoch(Problem):
         "partition": "schedopt.formulations.epoch.partition:Partition",
         "rectangles": "schedopt.formulations.epoch.rectangles:Rectangles",
     }
-    printed: ClassVar = {
-        "equi-epoch": "EQUI-EPOCH",
-        "heuristic-epoch": "HEURISTIC-EPOCH",
-        "buddy": "BUDDY",
-        "buddy-star": "BUDDY*",
-        "hybrid": "HYBRID",
-        "dp": "DP",
-    }
-    converters: ClassVar = {"log": Converter("schedopt.instances.epoch.swf")}
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs; rectangles answer another question."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.dssp.selection.few_rows import FewRows
+    from schedopt.solvers.dssp.selection.few_row_ip import FewRows
     from schedopt.solvers.dssp.selection.shares.reading import Shape
     from schedopt.solvers.result import Limits
 
@@ -32,7 +32,7 @@ SECOND = "scip" if SOLVERS["scip"].available else "tree"
 """What confirms HiGHS."""
 
 _BINARY = "schedopt.solvers.dssp.selection.binary"
-_COLUMNS = "schedopt.solvers.dssp.selection.few_rows"
+_FEW_ROWS = "schedopt.solvers.dssp.selection.few_row_ip"
 _BRANCHED = f"{_BINARY}.certificate:certify"
 _WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
 
@@ -56,7 +56,7 @@ def few_rows(model: Selection) -> FewRows | None:
     """Return the few rows over many columns that a selection amounts to, if it does."""
     if model.changed:
         return None
-    from schedopt.solvers.dssp.selection.few_rows import few_rows
+    from schedopt.solvers.dssp.selection.few_row_ip import few_rows
 
     return few_rows(model)
 
@@ -162,7 +162,7 @@ OTHERS = tuple(
 )
 MODEL = Engine(
     "model",
-    solve=f"{_COLUMNS}:as_declared",
+    solve=f"{_FEW_ROWS}:as_declared",
     accepts=anything,
     worth_trying=by_itself,
     description="any linear model, as it stands in Pyomo, native changes too",
@@ -205,7 +205,7 @@ CERTAIN = (
     ),
     Engine(
         "columns",
-        solve=f"{_COLUMNS}:solve",
+        solve=f"{_FEW_ROWS}:solve",
         accepts=few_rows,
         worth_trying=ordered_or_many,
         description="up to 8 rows of resources and caps that bind, objectives in order; "

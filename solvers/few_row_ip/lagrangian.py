@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.arithmetic import summed
-from schedopt.solvers.columns.linear import Floats
+from schedopt.solvers.few_row_ip.relaxation import Floats
 
 Integers = NDArray[np.int64]
 BITS = 61

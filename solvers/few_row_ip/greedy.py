@@ -1,12 +1,10 @@
 """Greedy choices: columns are taken in some order while they fit."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.columns.dominance import in_order
-from schedopt.solvers.columns.whole import Integers
+from schedopt.solvers.few_row_ip.dominance import in_order
+from schedopt.solvers.few_row_ip.lagrangian import Integers
 
 Positions = NDArray[np.intp]
 
@@ -21,23 +19,18 @@ SURE = 1 - 1e-9
 
 
 def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers) -> Integers:
-    """Return the best of four greedy choices, by the objectives one after another."""
-    found = [np.zeros(len(most), dtype=np.int64)]
-    found += [_taken(at, rows, room, most) for at in _orders(objectives, rows, room)]
-    return max(found, key=lambda x: tuple((objectives @ x).tolist()))
-
-
-def _orders(objectives: Integers, rows: Integers, room: Integers) -> Iterator[Positions]:
-    """Yield columns by all objectives, by the first alone, by it for what they use, and by that."""
+    """Return the better of two greedy choices: by all objectives, and by the first for its use."""
     at = np.flatnonzero(objectives[0] >= 0)
     worth, use = objectives[0, at].astype(np.float32), np.full(len(at), TINY, dtype=np.float32)
     for row, amount in zip(rows, room.tolist(), strict=True):
         use += row[at] * np.float32(1 / max(amount, 1))
-    little, every = use / (2 * use.max(initial=TINY)), in_order(objectives[:, at])
-    for key in (little.astype(float) - every, little - worth, -worth / use, use):
+    little = use / (2 * use.max(initial=TINY))
+    found = []
+    for key in (little.astype(float) - in_order(objectives[:, at]), -worth / use):
         order = np.argpartition(key, SORTED) if len(key) > SORTED else np.arange(len(key))
         order[:SORTED] = order[:SORTED][np.argsort(key[order[:SORTED]])]
-        yield at[order]
+        found.append(_taken(at[order], rows, room, most))
+    return max(found, key=lambda x: tuple((objectives @ x).tolist()))
 
 
 def _taken(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:

@@ -1,26 +1,26 @@
 """The best integer solution of few rows over many columns, with proof that none is better.
 
 Prices give a bound; what a column may lose of it fixes most of them. What is left is looked
-through (see `ways`): all ways to differ from the bound's own solution that lose no more than there
-is to lose. Where these are too many, the relaxation's most undecided column is split.
+through (see `meet_in_the_middle`): all ways to differ from the bound's own solution that lose no
+more than there is to lose. Where these are too many, the relaxation's most undecided column is
+split.
 """
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.linear import Floats, Relaxed, relax
-from schedopt.solvers.columns.ways import ways
-from schedopt.solvers.columns.whole import (
+from schedopt.solvers.few_row_ip.lagrangian import (
     Bound,
     Columns,
     Integers,
     bound_of,
 )
+from schedopt.solvers.few_row_ip.meet_in_the_middle import best_change
+from schedopt.solvers.few_row_ip.relaxation import Floats, Relaxed, relax
 
 NEAR = 1_500
 """Columns near their price that are searched together; more than twice as many are narrowed
@@ -36,30 +36,7 @@ LOOKS = ((64, 1 << 14), (512, 1 << 16), (4_096, 1 << 18))
 """Ways of each half, and matches of them, that are looked at before a column is split."""
 
 
-class Lean(NamedTuple):
-    """Prices of the rows, earlier objectives included, at which these nearly meet their bounds.
-
-    Where many columns are alike to an objective, as where all that fits is worth its price, these
-    say which are likely: added to its own prices, in a part that leaves its bound, rounded, as is.
-    """
-
-    prices: Floats
-    excess: float
-
-
-def _leaning(columns: Columns, prices: Floats, root: Bound, lean: Lean) -> Bound:
-    """Return a bound that is no worse, rounded down, and tells more columns apart."""
-    free = (root.value + 1) - root.total / root.scale
-    part = 0.9 * free / max(lean.excess, 1e-3)
-    for _ in range(4):
-        bound = bound_of(columns, prices + part * lean.prices)
-        if bound.value <= root.value:
-            return bound
-        part /= 4
-    return root
-
-
-def _relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
+def relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
     """Solve the relaxation; of more than ``most`` columns that of a sample, for its prices."""
     count, seconds = len(columns.cost), until - now()
     if seconds <= 0:
@@ -72,16 +49,14 @@ def _relaxed(columns: Columns, until: float, most: int = MANY) -> Relaxed:
 
 
 @dataclass
-class Best:
-    """A search: what is maximized, then what decides between equals, and the best found so far.
+class BranchAndBound:
+    """A search: what is maximized, and the best found so far.
 
-    ``later``: what decides between solutions of the same worth, in order (shape (objectives,
-    columns)); ``x``: a solution that keeps the rows; ``until``: when to give up; ``bound``:
-    no solution is worth more.
+    ``x``: a solution that keeps the rows; ``until``: when to give up; ``bound``: no solution is
+    worth more.
     """
 
     columns: Columns
-    later: Integers
     x: Integers
     until: float = inf
     bound: int = 0
@@ -89,7 +64,6 @@ class Best:
 
     def __post_init__(self) -> None:
         self.value = self.columns.worth(self.x)
-        self.tied = tuple((self.later @ self.x).tolist())
 
     @property
     def proven(self) -> bool:
@@ -100,29 +74,21 @@ class Best:
         """Keep a solution if it is better."""
         if (self.columns.left(x) < 0).any():
             return
-        value, tied = self.columns.worth(x), tuple((self.later @ x).tolist())
-        if (value, tied) > (self.value, self.tied):
-            self.x, self.value, self.tied = x.copy(), value, tied
+        if (value := self.columns.worth(x)) > self.value:
+            self.x, self.value = x.copy(), value
 
-    def run(
-        self,
-        lean: Lean | None = None,
-        *,
-        start: Floats | None = None,
-        look: bool = True,
-        deep: bool = True,
-    ) -> Bound:
+    def run(self, *, start: Floats | None = None, look: bool = True, deep: bool = True) -> Bound:
         """Search to the end, or until time is over; return the bound at the root.
 
-        `lean` is what the objective before says of the columns; `start` are prices that are known;
-        `look` says whether to look at the core, `deep` whether to branch where that is not enough.
+        `start` are prices that are known; `look` says whether to look at the core, `deep` whether
+        to branch where that is not enough.
         """
         columns = self.columns
         most = int(np.maximum(columns.cost, 0) @ columns.most)
         if self.value >= most:  # as where an objective says nothing
             self.prices = np.zeros(len(columns.room))
         else:
-            self.prices = _relaxed(columns, self.until).prices
+            self.prices = relaxed(columns, self.until).prices
         root = bound_of(columns, self.prices)
         if start is not None:
             known = bound_of(columns, start)
@@ -131,9 +97,6 @@ class Best:
         if self.value >= root.value:
             self.bound = self.value
             return root
-        if lean is None:  # of columns that are alike, those that ask for little
-            lean = Lean(1 / np.maximum(columns.room, 1), float(len(columns.room)))
-        root = _leaning(columns, self.prices, root, lean)
         self.bound = max(root.value, self.value)
         if not self.proven and look:
             self._core(root)
@@ -149,11 +112,10 @@ class Best:
         """
         for limit, pairs in LOOKS:
             target = self.value + 1
-            found = ways(
+            found = best_change(
                 self.columns,
                 root,
                 target=target,
-                later=self.later,
                 limit=limit,
                 pairs=pairs,
                 cut=True,
@@ -195,21 +157,20 @@ class Best:
         if at.size == 0:
             self.offer(low)
             return []
-        relaxed = _relaxed(own, self.until)
-        bound = bound_of(own, relaxed.prices)
-        if not relaxed.feasible:
+        point = relaxed(own, self.until)
+        bound = bound_of(own, point.prices)
+        if not point.feasible:
             ray = Columns(own.cost * 0, own.rows, own.room, own.most)
-            if bound_of(ray, relaxed.prices).total < 0:
+            if bound_of(ray, point.prices).total < 0:
                 return []
         target = self.value + 1 - base
         spare = bound.spare(target)
         if spare < 0:
             return []
-        found = ways(
+        found = best_change(
             own,
             bound,
             target=target,
-            later=self.later[:, at],
             limit=WAYS,
             pairs=MATCHES,
             cut=False,
@@ -229,7 +190,7 @@ class Best:
         up = bound.reduced > 0
         high[at] = np.where(up, high[at], low[at] + np.minimum(least, own.most))
         low[at] = np.where(up, low[at] + np.maximum(own.most - least, 0), low[at])
-        return self._split(at, relaxed.values, bound, (low, high), base)
+        return self._split(at, point.values, bound, (low, high), base)
 
     def _split(
         self,
@@ -257,23 +218,17 @@ class Best:
 
 
 def narrowed(
-    columns: Columns,
-    later: Integers,
-    x: Integers,
-    *,
-    start: Floats | None,
-    lean: Lean | None,
-    until: float,
+    columns: Columns, x: Integers, *, start: Floats | None, until: float
 ) -> tuple[Bound, Integers, bool]:
     """Return a bound for many columns, and a solution found among those near their price.
 
     Also return whether a look at these was enough to find their best.
 
-    ``later``: of shape (objectives, columns); ``x``: a solution that keeps the rows; ``start``:
-    prices that are near those looked for; by default those of a sample.
+    ``x``: a solution that keeps the rows; ``start``: prices that are near those looked for; by
+    default those of a sample.
     """
     if start is None or len(start) != len(columns.room):
-        start = _relaxed(columns, until, NEAR).prices
+        start = relaxed(columns, until, NEAR).prices
     value, width = columns.worth(x), NEAR
     best: Bound | None = None
     enough = True
@@ -288,10 +243,10 @@ def narrowed(
         far = bound.at(columns.most)
         far[near] = 0
         own = columns.take(near, far, columns.most[near])
-        part = Best(own, later[:, near], np.zeros(width, dtype=np.int64), until)
+        part = BranchAndBound(own, np.zeros(width, dtype=np.int64), until)
         before = columns.worth(far)
         part.value = value - before
-        part.run(lean, deep=False)
+        part.run(deep=False)
         start, enough = part.prices, part.proven
         if part.value + before > value:
             x, value = far, part.value + before

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from schedopt.instances.alike import mixed
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.whole import Bound, Columns, Integers
+from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
 
 MOST = 1 << 58
 """Largest loss, in units, that is counted; ways that lose more are not looked at."""
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 class Half(NamedTuple):
     """Ways to make some changes: all that lose no more than ``cutoff``, which may be -1."""
 
-    ways: Integers  # by row: what is lost, asked of each row, cost, taken of what is later, number
+    ways: Integers  # by row: what is lost, asked of each row, cost, number
     trail: list[Step]
     cutoff: int
 
@@ -59,12 +59,11 @@ class BestWay(NamedTuple):
     reach: int
 
 
-def ways(
+def best_change(
     columns: Columns,
     bound: Bound,
     *,
     target: int,
-    later: Integers,
     limit: int,
     pairs: int,
     cut: bool,
@@ -79,7 +78,7 @@ def ways(
     near, times = _pieces(np.abs(bound.reduced), columns.most, spare)
     base = bound.at(columns.most)
     times = np.where(base[near] > 0, -times, times)
-    change = np.vstack([columns.rows[:, near], -columns.cost[near], later[:, near]]) * times
+    change = np.vstack([columns.rows[:, near], -columns.cost[near]]) * times
     moves = np.vstack([np.abs(bound.reduced[near] * times), change])
     rows = moves[1 : 1 + len(columns.rows), :SAMPLE]
     row = 1 + max(range(len(rows)), key=lambda r: len(np.unique(rows[r])), default=-1)
@@ -195,7 +194,7 @@ class Match(NamedTuple):
             fit = int(np.searchsorted(np.cumsum(windows.counts[order]), pairs, side="right"))
             windows = Windows(*(part[order[:fit]] for part in windows))
             after = np.cumsum(windows.counts)
-        best: tuple[tuple[int, ...], tuple[int, int]] | None = None
+        best: tuple[int, tuple[int, int]] | None = None
         low = 0
         while low < len(after):
             done = int(after[low - 1]) if low else 0
@@ -208,8 +207,8 @@ class Match(NamedTuple):
 
     def _look(
         self, one: Integers, two: Integers, windows: Windows
-    ) -> tuple[tuple[int, ...], tuple[int, int]] | None:
-        """Return the best of some matches: its value, its tie-break, and its two ways."""
+    ) -> tuple[int, tuple[int, int]] | None:
+        """Return the best of some matches: its value, and its two ways."""
         rows, many = len(self.room), windows.counts
         i = np.repeat(windows.at, many)
         j = np.arange(len(i)) + np.repeat(windows.start - (np.cumsum(many) - many), many)
@@ -218,13 +217,9 @@ class Match(NamedTuple):
             i, j = i.take(keep), j.take(keep)
         if not len(i):
             return None
-        ends = [-(one[rows, i] + two[rows, j])]
-        ends += [one[r, i] + two[r, j] for r in range(rows + 1, len(one) - 1)]
-        some = np.arange(len(i))
-        for row in ends:
-            some = some[row[some] == row[some].max()]
-        k = some[0]
-        return tuple(int(row[k]) for row in ends), (int(one[-1, i[k]]), int(two[-1, j[k]]))
+        worth = -(one[rows, i] + two[rows, j])
+        k = int(worth.argmax())
+        return int(worth[k]), (int(one[-1, i[k]]), int(two[-1, j[k]]))
 
     def _windows(self, one: Integers, two: Integers) -> tuple[Windows, Integers]:
         """Return which ways match in the most selective row, and the other half sorted by it."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.columns.whole import Integers
+from schedopt.solvers.few_row_ip.lagrangian import Integers
 
 Levels = NDArray[np.uint8]
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from schedopt.instances.alike import alike
 from schedopt.instances.arithmetic import summed
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.dominance import useful
-from schedopt.solvers.columns.greedy import filled
-from schedopt.solvers.columns.linear import Floats
-from schedopt.solvers.columns.search import NEAR, Best, Lean, narrowed
-from schedopt.solvers.columns.whole import Bound, Columns, Integers
+from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrowed
+from schedopt.solvers.few_row_ip.dominance import useful
+from schedopt.solvers.few_row_ip.greedy import filled
+from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
+from schedopt.solvers.few_row_ip.relaxation import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,6 @@ def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
     values: list[int] = []
     bounds: list[int] = []
     prices: list[Floats] = []
-    lean: Lean | None = None
     for k in range(len(objectives)):
         if k and now() >= until:
             values.append(int(objectives[k] @ open_.base + open_.goals[k] @ open_.x))
@@ -103,17 +102,15 @@ def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
-            bound, x, look = narrowed(
-                columns, open_.goals[k + 1 :], open_.x, start=near, lean=lean, until=until
-            )
+            bound, x, look = narrowed(columns, open_.x, start=near, until=until)
             open_.x, known = x, bound.prices / bound.scale
             open_.settle(bound, bound.spare(columns.worth(x)))
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
-        search = Best(columns, open_.goals[k + 1 :], open_.x, until)
+        search = BranchAndBound(columns, open_.x, until)
         if known is not None:
             known = known * common / step
-        root = search.run(lean, start=known, look=look)
+        root = search.run(start=known, look=look)
         open_.x = search.x
         before = int(objectives[k] @ open_.base)
         values.append(before + step * search.value)
@@ -121,7 +118,6 @@ def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
         prices.append(root.prices / root.scale / common * step)
         if k == len(objectives) - 1:
             break
-        lean = Lean(np.append(prices[-1], 1.0), step * (root.total / root.scale - search.value))
         open_.hold(k, root, step * search.value, root.spare(search.value))
     x = open_.base.copy()
     x[open_.at] += open_.x

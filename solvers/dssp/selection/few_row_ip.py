@@ -11,11 +11,11 @@ import numpy as np
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.ordered import best_in_order
-from schedopt.solvers.columns.whole import Integers
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.few_row_ip.lagrangian import Integers
+from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run
