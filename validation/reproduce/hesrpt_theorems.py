@@ -11,7 +11,7 @@ from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
+from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -27,7 +27,7 @@ def instance_of(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: 
 
 def search_orders(
     instance: Instance, seconds: float = 1.0, order: Sequence[int] | None = None
-) -> OneOrder | OrderTree:
+) -> GivenOrder | BestOrder:
     """Search all completion orders, or find the optimum of one."""
     search = order_search(instance, order=order)
     search.advance(seconds)
@@ -55,7 +55,7 @@ def judge_differences(
 def theorem_1(quick: bool) -> Answers:
     """Compare the convex program's optimum with the time at which all can complete together."""
     from schedopt.formulations.hesrpt import Allocation
-    from schedopt.solvers.hesrpt.programs import solve_program
+    from schedopt.solvers.hesrpt.cone_programs import solve_program
 
     found = []
     for x, p, servers in list(random_cases(True, 5))[: 20 if quick else 60]:
@@ -120,7 +120,7 @@ def theorem_5(quick: bool) -> Answers:
     for x, p, servers in random_cases(quick, 5 if quick else 6):
         ones = np.ones(len(x))
         orders = map(list, permutations(range(len(x))))
-        best = min(optimum(x[order], ones, p, servers).value for order in orders)
+        best = min(optimum(x[order], ones, p, servers).bound for order in orders)
         found.append(abs(optimum(x, ones, p, servers).value / best - 1))
     return {"shortest-first": judge_differences(found, 1e-12)}
 
@@ -147,9 +147,9 @@ def theorem_6(quick: bool) -> Answers:
 
 def theorem_7(quick: bool) -> Answers:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from schedopt.solvers.hesrpt.kernels import curves
+    from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
-    from schedopt.solvers.hesrpt.rent_kernels import best_shares
+    from schedopt.solvers.hesrpt.speedup_kernels import curves
 
     found = []
     for x, p, servers in random_cases(quick):
@@ -168,7 +168,8 @@ def theorem_8(quick: bool) -> Answers:
     for x, p, servers in random_cases(quick):
         instance = instance_of(x, Power(p=p), servers)
         total = hesrpt_total(x, p, servers)
-        dual.append(abs(float(search_orders(instance).prices() @ x) / total - 1))
+        search = search_orders(instance)
+        dual.append(abs(float(search.prices(search.order) @ x) / total - 1))
         run = registered("hesrpt")["hesrpt"].run(instance)
         played.append(abs(instance.objective_of(run) / total - 1))
     return {"optimum": judge_differences(dual, 1e-8), "played": judge_differences(played, 1e-10)}
