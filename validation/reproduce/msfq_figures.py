@@ -64,7 +64,7 @@ def borg(rate: float) -> Instance:
     return read("example:borg-cell-b", Instance).scaled(rate)
 
 
-def simulate(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
+def simulate_policy(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
     """Simulate a policy."""
     played = simulate(queue, plan(queue, name, **options), arrivals=arrivals, seed=1)
     return summarize(queue, played, arrivals, threshold=options.get("threshold"))
@@ -95,7 +95,9 @@ def figure_2(quick: bool) -> Outcome:
     arrivals = 2_000_000 if quick else 20_000_000
     named = {"msf": {}, "first-fit": {}, "nmsr": {}, "msfq": {"threshold": K - 1}}
     found = {
-        name: [simulate(one_or_all_system(rate), name, arrivals, **options) for rate in rates]
+        name: [
+            simulate_policy(one_or_all_system(rate), name, arrivals, **options) for rate in rates
+        ]
         for name, options in named.items()
     }
     means = {name: [result.mean_response_time for result in of] for name, of in found.items()}
@@ -143,7 +145,7 @@ def figure_3(quick: bool) -> Answers:
     """Measure phases 1 to 4 in the simulation of Figure 2."""
     queue, arrivals = one_or_all_system(7.0), 3_000_000 if quick else 50_000_000
     msf, msfq = (
-        dict(simulate(queue, "msfq", arrivals, threshold=l).phases or {}) for l in (0, K - 1)
+        dict(simulate_policy(queue, "msfq", arrivals, threshold=l).phases or {}) for l in (0, K - 1)
     )
     before, after = (of.get("3", 0.0) + of.get("4", 0.0) for of in (msf, msfq))
     shown = [", ".join(f"{p}: {v:.1f}" for p, v in sorted(of.items())) for of in (msf, msfq)]
@@ -184,7 +186,7 @@ Rates = Mapping[float, Mapping[str, Simulated]]
 
 def _simulate_all(queue: Instance, arrivals: int) -> dict[str, Simulated]:
     return {
-        label: simulate(queue, name, arrivals, **options)
+        label: simulate_policy(queue, name, arrivals, **options)
         for label, (name, options) in COMPARED.items()
     }
 
