@@ -7,21 +7,15 @@ from statistics import fmean, median
 
 import msgspec
 
-from schedopt.analysis.averages import (
-    FEW,
-    SHIFT_GAP,
-    SHIFT_SECONDS,
-    interval,
-    shifted_geometric_mean,
-)
+from schedopt.analysis.averages import FEW, interval
 from schedopt.analysis.contenders import (
     SAME,
     Scores,
-    all_scores,
     better,
     from_bound,
-    grouped,
+    group_rows,
     reference_seconds,
+    scores_by_problem,
 )
 from schedopt.sweep.rows import Row
 
@@ -43,9 +37,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     # independent; 0 where none was simulated.
     noise: float
     difference: float | None  # of references that are 0: the mean difference from these
-    # The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or below,
-    # which can be where references are not proven.
-    shifted_gap: float | None
     worst: float | None  # the largest gap, and the instance that shows it
     worst_instance: str | None
     worst_file: str | None
@@ -54,9 +45,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     wins: int  # on which none has a better score; several can be the best of one instance
     at_optimum: int  # runs that meet a proven optimum; simulated ones, which are inexact, do not
     proven: float  # the share of its runs whose reference is proven
-    seconds: float  # its own time: mean, sum, and shifted geometric mean with a shift of 1 ms
+    seconds: float  # its own time: mean and sum
     total_seconds: float
-    shifted_seconds: float
     # Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
     # answers another question, ``reference 0``, or the run's end: ``time-limit``, ...
     endings: Mapping[str, int]
@@ -77,7 +67,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 def overview(rows: Iterable[Row]) -> list[Overview]:
     """Return what the rows of each problem are about, in the order of the rows."""
     found = []
-    for problem, mine in grouped(rows, "problem").items():
+    for problem, mine in group_rows(rows, "problem").items():
         files = {row.file for row in mine}
         unproven = {row.file for row in mine if not row.reference_proven}
         found.append(
@@ -97,7 +87,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
 def summary(rows: Iterable[Row]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
     found = []
-    for scores, mine, names in all_scores(rows):
+    for scores, mine, names in scores_by_problem(rows):
         for name in scores.of:
             own = [row for row in mine if names[row.key] == name]
             found.append(_standing(scores, name, own))
@@ -110,7 +100,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
     values = [gap for gap, _ in gaps]
     differences = [row.difference for row in rows if row.difference is not None]
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
-    by_file = grouped((row for _, row in gaps), "file")
+    by_file = group_rows((row for _, row in gaps), "file")
     of_files = [[row.gap or 0.0 for row in mine] for mine in by_file.values()]
     if len(of_files) == 1:  # then runs are replications of it, each with a stream of its own
         of_files = [[gap] for gap in of_files[0]]
@@ -126,7 +116,6 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         high=high,
         noise=_noise([row for _, row in gaps]),
         difference=fmean(differences) if differences else None,
-        shifted_gap=shifted_geometric_mean(values, SHIFT_GAP),
         worst=worst.gap if worst else None,
         worst_instance=worst.instance if worst else None,
         worst_file=worst.file if worst else None,
@@ -139,7 +128,6 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         proven=sum(row.reference_proven for row in rows) / len(rows),
         seconds=fmean(row.seconds for row in rows),
         total_seconds=sum(row.seconds for row in rows),
-        shifted_seconds=shifted_geometric_mean([r.seconds for r in rows], SHIFT_SECONDS) or 0.0,
         endings=dict(Counter(_why(row) for row in rows if row.gap is None)),
     )
 
@@ -158,7 +146,7 @@ def simulated(row: Row) -> bool:
     return (row.sampled or bool(row.confidence)) and not row.measures
 
 
-def ranked(standings: Iterable[Standing]) -> list[Standing]:
+def rank(standings: Iterable[Standing]) -> list[Standing]:
     """Return standings, the best first: by instances with a score, mean gap, then wins."""
     return sorted(
         standings,

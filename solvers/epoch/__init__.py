@@ -4,7 +4,6 @@ from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
 from schedopt.solvers.engine import Engine, declared_in_cpsat, unchanged
 from schedopt.solvers.epoch.items import Items, items
-from schedopt.solvers.result import Limits
 
 TABLES = {
     "partition": "schedopt.solvers.epoch:PARTITION",
@@ -17,28 +16,22 @@ _SOLVE = "schedopt.solvers.epoch.solving"
 _CERTIFY = "schedopt.solvers.epoch.certificate:certificate"
 
 
-def packed(model: Partition | Rectangles) -> Items | None:
+def readable_items(model: Partition | Rectangles) -> Items | None:
     """Return the items to pack, None for a changed model or rules of a user's own kind."""
     return None if model.changed else items(model.instance, model.rules.values())
 
 
-def few_pieces(model: Rectangles) -> bool:
+def is_small_model(model: Rectangles) -> bool:
     """Tell whether the model is small enough to be built, and as it was declared."""
     return len(model.widths) * len(model.instance.jobs) <= MOST_PIECES and not model.changed
-
-
-def searched(model: Partition, _: Limits) -> bool:
-    """Tell whether any engine may answer, not CP-SAT on the direct model alone."""
-    return model.wanted == "auto"
 
 
 PARTITION = (
     Engine(
         "epochs",
         solve=f"{_SOLVE}:partition",
-        accepts=packed,
-        worth_trying=searched,
-        description="together and apart; unasked unless the option says model=direct",
+        accepts=readable_items,
+        description="together and apart",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
         certificate="nodes, leaders, apart, distances or multipliers",
         certify=_CERTIFY,
@@ -60,7 +53,7 @@ RECTANGLES = (
     Engine(
         "epochs",
         solve=f"{_SOLVE}:rectangles",
-        accepts=packed,
+        accepts=readable_items,
         description="together and apart; it searches up to 100 jobs, or bundles of them",
         proves="the least overhead, in whole numbers, or that nothing keeps the rules",
         certificate="widths",
@@ -70,7 +63,7 @@ RECTANGLES = (
     Engine(
         "cp-sat",
         solve=f"{_SOLVE}:rectangles_by_cpsat",
-        accepts=few_pieces,
+        accepts=is_small_model,
         description=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
         proves="the least overhead on the grid that the widths are on",
         confirmed_by="epochs",

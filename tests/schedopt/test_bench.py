@@ -1,7 +1,6 @@
 """Bench: gaps, formats, processes, resuming, honest statistics, and calls from Python."""
 
 import time
-from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from builders.reports import row as some_row
 from builders.reports import timeless
 
 import schedopt
-from schedopt.analysis.pairs import paired
+from schedopt.analysis.pairs import compare_contenders
 from schedopt.analysis.summary import summary
 from schedopt.formulations.constraints import FairShare
 from schedopt.instances.epoch import Instance, Job
@@ -24,7 +23,7 @@ from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
-from tests.builders.cli import refused, run
+from tests.builders.cli import run
 
 POLICIES = ["greedy", "greedy-half", "core"]
 
@@ -110,7 +109,7 @@ def test_rows_of_another_sweep_are_never_overwritten(nights: Path, tmp_path: Pat
     bench(nights, policies=["greedy"], output=output)
     before = output.read_bytes()
     for other in ({"options": {"fill": 0.5}}, {"time_limit": 5.0}):
-        with pytest.raises(InputError, match="rows of this very bench"):
+        with pytest.raises(InputError, match="rows of this very sweep"):
             bench(nights, policies=["greedy"], output=output, **other)  # type: ignore[arg-type]
     assert output.read_bytes() == before
 
@@ -225,11 +224,13 @@ def test_replications_are_compared_one_by_one() -> None:
     draws = [1.1, 1.9, 1.3, 1.5, 1.2, 1.8, 1.7, 1.4, 1.6, 1.05, 1.15, 1.25]
     rows = [row("a", i, draw) for i, draw in enumerate(draws)]
     rows += [row("b", i, draw + 0.1) for i, draw in enumerate(draws)] + [row("c", 0, 1.35)]
-    (pair,) = paired(rows, "a", "b")
+    (pair,) = compare_contenders(rows, "a", "b")
     assert pair.compared == (12, "replication")
     assert (pair.better, pair.worse) == (12, 0)
     assert pair.low < pair.mean < pair.high < 0.1
-    (other,) = paired(rows, "a", "c")  # which draws nothing, and is the same at each seed
+    (other,) = compare_contenders(
+        rows, "a", "c"
+    )  # which draws nothing, and is the same at each seed
     assert (other.replications, other.better) == (12, sum(draw < 1.35 for draw in draws))
     low, high = next((s.low, s.high) for s in summary(rows) if s.contender == "a")
     assert low is not None and high is not None and low < high
@@ -240,20 +241,22 @@ def test_a_replication_without_a_number_leaves_the_others() -> None:
     rows += [row("b", i, 1.2 + i / 10) for i in range(12)]
     rows[3] = row("a", 3, None)
     rows[23] = row("b", 11, None)
-    (pair,) = paired(rows, "a", "b")
+    (pair,) = compare_contenders(rows, "a", "b")
     assert (*pair.compared, pair.left_out, pair.better) == (10, "replication", 2, 10)
     more = [*rows, *(row(p, 0, v, file="g") for p, v in (("a", 1.0), ("b", 1.5)))]
-    (both,) = paired(more, "a", "b")  # on the first by the runs that both have: 1.62 and 1.72
+    (both,) = compare_contenders(
+        more, "a", "b"
+    )  # on the first by the runs that both have: 1.62 and 1.72
     assert (both.instances, both.left_out) == (2, 2)
     assert both.mean == pytest.approx((0.1 / 1.72 + 0.5 / 1.5) / 2)
     only = [*rows, row("a", 0, None, file="g"), row("b", 0, 1.5, file="g")]
-    (one,) = paired(only, "a", "b")  # nothing is left of the second
+    (one,) = compare_contenders(only, "a", "b")  # nothing is left of the second
     assert (*one.compared, one.left_out) == (10, "replication", 3)
 
 
 def test_several_instances_are_what_is_compared() -> None:
     rows = [row(p, s, 1.5 + s, file=f) for p in "ab" for s in (0, 1) for f in ("f", "g")]
-    (pair,) = paired(rows, "a", "b")
+    (pair,) = compare_contenders(rows, "a", "b")
     assert pair.compared == (2, "instance")
 
 
@@ -278,21 +281,9 @@ def test_a_gap_to_nothing_is_told_as_a_difference(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(map(msgspec.json.encode, rows)) + b"\n")
     assert "reference 0" in run("summary", path).stdout
     assert next(s.difference for s in summary(rows) if s.contender == "a") == 2
-    (pair,) = paired(rows, "b", "a")
+    (pair,) = compare_contenders(rows, "b", "a")
     assert (pair.better, pair.worse) == (1, 0)
     assert all(row.gap is None or row.gap < 1e6 for row in schedopt.bench(alone))
-
-
-POLICY = """
-import numpy as np
-from schedopt.policies.dssp.selectors import selector
-
-@selector("mine-of-test", source="a test", summary="the first {count}")
-def mine(items):
-    chosen = np.zeros(items.weights.size, dtype=np.bool_)
-    chosen[:{count}] = True
-    return chosen
-"""
 
 
 def test_a_result_is_loaded_as_it_was_written(tmp_path: Path) -> None:
@@ -313,9 +304,9 @@ def test_a_bench_takes_instances_in_memory_and_policies_are_compared(tmp_path: P
     assert [row.file for row in rows] == [made[0].name] * 2 + [made[1].name] * 2
     again = schedopt.bench(made[0], policies=["greedy"])
     assert again[0].objective == rows[0].objective
-    (pair,) = schedopt.compare(rows, "core", "greedy")
+    (pair,) = compare_contenders(rows, "core", "greedy")
     assert (pair.instances, pair.worse) == (2, 0)
-    assert schedopt.compare(tmp_path / "rows.jsonl", "core", "greedy") == [pair]
+    assert compare_contenders(read_rows(tmp_path / "rows.jsonl"), "core", "greedy") == [pair]
     with pytest.raises(InputError, match="a name of its own"):
         schedopt.bench([made[0], made[0]], policies=["greedy"])
 
@@ -324,33 +315,3 @@ def test_an_instance_with_a_log_is_benched_from_memory() -> None:
     (source,) = generated("msfq", "lublin-feitelson", seeds=[1], options={"jobs": 50})
     (row,) = schedopt.bench(source.load(), policies=["fcfs"])
     assert row.objective is not None
-
-
-def test_rows_of_other_policies_stay_when_ones_file_is_mended(tmp_path: Path) -> None:
-    mine, rows = tmp_path / "mine.py", tmp_path / "rows.jsonl"
-    what = ["--generate", "dssp/uncorrelated,seeds=1-2,jobs=20", "--policy", "greedy,mine-of-test"]
-    words = ["bench", *what, "--policy-file", mine, "-o", rows]
-    bench = partial(
-        schedopt.bench,
-        generated=generated("dssp", "uncorrelated", seeds=[1, 2], options={"jobs": 20}),
-        policies=["greedy", "mine-of-test"],
-        policy_files=[mine],
-        output=rows,
-    )
-    mine.write_text(POLICY.format(count=1))
-    run(*words)
-    before = bench()
-    mine.write_text(POLICY.format(count=2))
-    run(*words)
-    after = bench()
-    assert [row for row in after if row.policy == "greedy"] == [
-        row for row in before if row.policy == "greedy"
-    ]
-    assert all(
-        now.objective != was.objective
-        for was, now in zip(before, after, strict=True)
-        if now.policy == "mine-of-test"
-    )
-    assert "with other options or contents" in refused(
-        "bench", *what[:2], "--policy", "core", "-o", rows
-    )

@@ -43,15 +43,6 @@ class Msfq(Problem["Instance"]):
         "bound": "schedopt.formulations.msfq.log_bound:LogBound",
     }
     from_bounds: ClassVar = ("bound",)
-    printed: ClassVar = {
-        "fcfs": "FCFS",
-        "first-fit": "First-Fit",
-        "msf": "MSF",
-        "msfq": "MSFQ",
-        "static-quickswap": "Static Quickswap",
-        "adaptive-quickswap": "Adaptive Quickswap",
-        "nmsr": "nMSR",
-    }
     converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf", tells=True)}
 
     def default_formulation(self, instance: Instance) -> str:
@@ -93,9 +84,7 @@ class Msfq(Problem["Instance"]):
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both know the same about sizes."""
-        from schedopt.policies.msfq.registration import knows_sizes
-
-        knows = result.options.get("estimates") == "exact" or knows_sizes(result.policy or "")
+        knows = result.options.get("estimates") == "exact"
         return reference.formulation != "optimal-policy" or not knows
 
 

@@ -1,0 +1,291 @@
+"""What-ifs: an instance with values at some of its places, each combination solved as a row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from schedopt import __version__
+from schedopt.instances.constraints import Constraint
+from schedopt.instances.csv_text import as_csv
+from schedopt.instances.decimals import expect_held
+from schedopt.instances.encoding import to_json
+from schedopt.instances.errors import InputError, listing, shown, suggestion
+from schedopt.instances.files import encode, parse
+from schedopt.instances.protocol import AnyInstance, problem_name
+from schedopt.problems import problem_of
+from schedopt.sweep.journal import LINES, read_lines
+from schedopt.sweep.measure import Begin, Task, expect_whole
+from schedopt.sweep.sources import Source
+from schedopt.verbs.constraints import rules_from
+from schedopt.verbs.solve import solve
+
+FORMATS = (LINES, ".csv")
+MOST = 10_000  # combinations of one call
+Value = float | int | str | bool  # what stands at a place
+
+SAME = (
+    "instance",
+    "problem",
+    "termination",
+    "solution_status",
+    "objective",
+    "bound",
+    "gap",
+    "violations",
+    "conflict",
+)
+"""Fields of a row that equal those of the result's document."""
+
+FLAT = ("objective", "bound", "gap", "termination", "solution_status", "seconds")
+
+
+class Variation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One combination of values, solved."""
+
+    instance: str
+    problem: str
+    values: dict[str, Value]  # the value at each place
+    formulation: str
+    solver: str
+    termination: str
+    solution_status: str
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    numbers: dict[str, float] = {}  # what the solution says in single numbers, such as its demand
+    shares: dict[str, dict[str, float]] = {}  # of a solution with shares: by grouping and group
+    violations: tuple[str, ...] = ()
+    conflict: tuple[str, ...] = ()
+    message: str = ""
+    seconds: float = 0.0
+    key: str = ""  # a digest of all that the row depends on
+
+
+@dataclass(frozen=True)
+class VariedSource(Source):
+    """An instance and further rules as files hold them, with values at some of their places."""
+
+    label: str
+    document: Mapping[str, Any]
+    rules: tuple[object, ...]
+    values: Mapping[str, Value]
+
+    def read(self) -> tuple[AnyInstance, list[Constraint], dict[str, Value]]:
+        """Return the instance, further rules and options, all of them read afresh."""
+        own, more, options = changed(self.document, self.rules, self.values)
+        instance = parse(encode(own))
+        return instance, rules_from(encode(more), problem_name(instance)), options
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant(Task):
+    """One combination of values to be solved."""
+
+    source: VariedSource
+    how: Mapping[str, Any]  # further arguments of `schedopt.solve`
+
+    def compute(self, rows: list[Any], begin: Begin) -> None:
+        """Solve the combination, and add its row to those given."""
+        instance, rules, options = self.source.read()
+        how = {**self.how, "options": {**self.how.get("options", {}), **options}}
+        result = expect_whole(solve(instance, constraints=rules, **how))
+        document = result.document()
+        row = Variation(
+            **{name: getattr(document, name) for name in SAME},
+            values=dict(self.source.values),
+            formulation=str(document.formulation),
+            solver=str(document.solver),
+            numbers={
+                name: float(value)
+                for name, value in document.solution.items()
+                if isinstance(value, int | float) and not isinstance(value, bool)
+            },
+            shares={by: dict(parts) for by, parts in problem_of(instance).shares(result).items()},
+            message=str(document.message or ""),
+            seconds=document.seconds.solve,
+            key=self.digest,
+        )
+        rows.append(row)
+
+
+def read(path: Path, *, cut: bool = False) -> list[Variation]:
+    """Read the rows of a what-if; ``cut``: whether to cut off an unfinished last line."""
+    return read_lines(path, Variation, "a what-if", cut=cut)
+
+
+def is_variations(data: bytes) -> bool:
+    """Tell whether a file of rows is of a what-if."""
+    first = data.lstrip().split(b"\n", 1)[0]
+    return first.startswith(b'{"instance"') and b'"values":{' in first
+
+
+def table(rows: Sequence[Variation], ending: str) -> bytes:
+    """Return rows as a file of them: JSON lines, or CSV with a column for each place and share."""
+    if ending == LINES:
+        return b"".join(to_json(row) + b"\n" for row in rows)
+    flat = [_flat(row) for row in rows]
+    heads = dict.fromkeys(name for row in flat for name in row)
+    lines = ([row.get(head) for head in heads] for row in flat)
+    return as_csv([*heads], lines, end="\r\n").encode()
+
+
+def _flat(row: Variation) -> dict[str, Any]:
+    return {
+        "instance": row.instance,
+        **row.values,
+        **{name: getattr(row, name) for name in FLAT},
+        **row.numbers,
+        **{
+            f"share {by} {group}": share
+            for by, shares in row.shares.items()
+            for group, share in shares.items()
+        },
+        "conflict": "; ".join(row.conflict),
+        "message": row.message,
+    }
+
+
+@dataclass(frozen=True)
+class Vary:
+    """A place, and the values that it takes."""
+
+    place: str
+    values: tuple[Value, ...]
+
+    @classmethod
+    def of(cls, text: str, number: Callable[[str], float]) -> Vary:
+        """Read ``PLACE=VALUES``: values with commas between, each one or ``FIRST:LAST:STEP``."""
+        place, _, listed = text.partition("=")
+        if not place or not listed:
+            raise InputError("PLACE=VALUES", found=shown(text), place="--vary")
+        values = [value for part in listed.split(",") for value in _values(part.strip(), number)]
+        return cls(place, tuple(dict.fromkeys(values)))
+
+
+def _values(part: str, number: Callable[[str], float]) -> Iterator[Value]:
+    ends = part.split(":")
+    if len(ends) == 3:
+        if units := sum(end[-1:].isalpha() for end in ends):
+            if units < 3:
+                expected = "a unit on each of FIRST:LAST:STEP, or on none"
+                raise InputError(expected, found=shown(part), place="--vary")
+            ends = [str(number(end)) for end in ends]
+        try:
+            first, last, step = map(Decimal, ends)
+        except InvalidOperation:
+            expected = "three numbers as FIRST:LAST:STEP, perhaps each with a unit"
+            raise InputError(expected, found=shown(part), place="--vary") from None
+        steps = (last - first) / step if step else Decimal(-1)
+        if not (steps.is_finite() and 0 <= steps < MOST):
+            expected = f"FIRST:LAST:STEP of at most {MOST:,} values"
+            raise InputError(expected, found=shown(part), place="--vary")
+        for i in range(int(steps) + 1):
+            yield _plain(first + i * step)
+        return
+    if not part:
+        raise InputError("a value between two commas", found="nothing", place="--vary")
+    try:
+        yield _plain(Decimal(part))
+    except InvalidOperation:
+        try:
+            yield number(part)
+        except InputError:
+            if len(ends) == 2 and "".join(ends).isdecimal():  # a time by the clock of a night
+                raise
+            yield {"true": True, "false": False}.get(part, part)
+
+
+def _plain(value: Decimal) -> float | int:
+    if not value.is_finite():
+        raise InputError("a finite number", found=str(value), place="--vary")
+    expect_held(str(value), "--vary")
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def combinations(varied: Sequence[Vary]) -> list[dict[str, Value]]:
+    """Return every combination of values, the last place changing fastest."""
+    places = [vary.place for vary in varied]
+    for place in places:
+        if places.count(place) > 1:
+            raise InputError("each place once", found=f"{place} twice", place="--vary")
+    count = 1
+    for vary in varied:
+        count *= len(vary.values)
+    if count > MOST:
+        raise InputError(f"at most {MOST:,} combinations", found=f"{count:,}", place="--vary")
+    return [
+        dict(zip(places, values, strict=True)) for values in product(*(v.values for v in varied))
+    ]
+
+
+def changed(
+    document: Mapping[str, Any], rules: Sequence[object], values: Mapping[str, Value]
+) -> tuple[dict[str, Any], list[Any], dict[str, Value]]:
+    """Return an instance's document, further rules and options with values at their places."""
+    own: dict[str, Any] = msgspec.json.decode(to_json(document))
+    more: list[Any] = msgspec.json.decode(to_json(rules))
+    options: dict[str, Value] = {}
+    for place, value in values.items():
+        first, _, rest = place.partition(".")
+        if first == "option" and rest:
+            options[rest] = value
+        elif first == "rules" and rest:
+            if more and own.get("constraints") and rest.split(".")[0].isdecimal():
+                expected = "a rule's name: the file has rules, too, and a number may be of either"
+                raise InputError(expected, found=shown(place), place="--vary")
+            _set([*own.get("constraints", []), *more], rest, value, place)
+        else:
+            _set(own, place, value, place)
+    return own, more, options
+
+
+def _set(holder: Any, path: str, value: Value, place: str) -> None:
+    """Put a value at the place that a path leads to from an object or a list."""
+    names = _names(holder)
+    if path in names:
+        if isinstance(holder, list):
+            raise InputError("a field of it", found=shown(path), place=f"--vary {place}")
+        holder[path] = value
+        return
+    longest = max((name for name in names if path.startswith(f"{name}.")), key=len, default=None)
+    if longest is not None:
+        inner = holder[names[longest]]
+        if not isinstance(inner, dict | list):
+            raise InputError(
+                "a field that holds others", found=shown(longest), place=f"--vary {place}"
+            )
+        _set(inner, path[len(longest) + 1 :], value, place)
+    elif isinstance(holder, dict) and "." not in path:
+        holder[path] = value  # a field that the file leaves out; whoever reads it judges it
+    else:
+        head = path.split(".", maxsplit=1)[0]
+        hint = suggestion(head, names) or listing(names)
+        raise InputError(f"a place in the file{hint}", found=shown(head), place=f"--vary {place}")
+
+
+def _names(holder: Any) -> dict[str, Any]:
+    """Return the names in an object or a list, and their places."""
+    if isinstance(holder, dict):
+        return {key: key for key in holder}
+    found: dict[str, Any] = {}
+    for i, one in enumerate(holder):
+        found.setdefault(str(i), i)
+        if isinstance(one, dict):
+            kind = str(one.get("kind", ""))
+            for name in (one.get("name"), kind and f"{kind}[{i}]", kind):
+                if isinstance(name, str) and name:
+                    found.setdefault(name, i)
+    return found
+
+
+def key(told: object) -> str:
+    """Return a digest of all that a row depends on."""
+    return hashlib.sha256(to_json([told, __version__], order="sorted")).hexdigest()[:20]

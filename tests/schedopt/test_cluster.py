@@ -1,0 +1,215 @@
+"""A sweep on a Dask cluster: a real scheduler and real workers, on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from builders.refusals import raising, refusal
+from builders.reports import timeless
+
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump
+from schedopt.policies.from_file import load_only
+from schedopt.sweep import pool
+from schedopt.sweep.sources import generated
+from schedopt.verbs.bench import BenchError, bench
+from schedopt.verbs.generate import generate
+
+COMMAND = [sys.executable, "-m", "distributed.cli.dask_"]
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+
+
+@dataclass
+class Cluster:
+    """A scheduler, and workers that come and go."""
+
+    folder: Path
+    scheduler: subprocess.Popen[bytes]
+    workers: list[subprocess.Popen[bytes]]
+
+    @property
+    def address(self) -> str:
+        return str(json.loads((self.folder / "scheduler.json").read_text())["address"])
+
+    def hire(self, *flags: str) -> None:
+        words = ["--scheduler-file", str(self.folder / "scheduler.json"), "--host", "127.0.0.1"]
+        words += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(self.folder)]
+        command = [*COMMAND[:2], f"{COMMAND[2]}worker", *words, *flags]
+        self.workers.append(subprocess.Popen(command, **QUIET))  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    file = tmp_path / "dask" / "scheduler.json"
+    file.parent.mkdir()
+    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    command = [*COMMAND[:2], f"{COMMAND[2]}scheduler", *words]
+    found = Cluster(file.parent, subprocess.Popen(command, **QUIET), [])  # type: ignore[call-overload]
+    for _ in range(600):
+        if file.exists() and file.read_text().strip():
+            break
+        time.sleep(0.05)
+    yield found
+    for process in (*found.workers, found.scheduler):  # each with all that it has started
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_rows(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    folder = tmp_path / "nights"
+    folder.mkdir()
+    for seed in range(4):
+        dump(generate("dssp", seed=seed, options={"nights": 1}), folder / f"n{seed}.json.gz")
+    dump(generate("epoch", seed=1), folder / "e.json")
+    sweep = {
+        "paths": folder,
+        "generated": generated("dssp", "uncorrelated", seeds=range(6), options={"jobs": 200}),
+        "policies": {"dssp": ["greedy", "core", "greedy+lcpf", "random"]},
+        "options": {"fill": [0.9, 1.0]},
+        "seeds": [3, 4],
+    }
+    one = bench(**sweep)  # type: ignore[arg-type]
+    for _ in range(2):
+        cluster.hire("--no-nanny")
+    killed = []
+
+    def kill_one(done: int, total: int) -> None:
+        if done >= total // 3 and not killed:
+            killed.append((done, total))
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    output = tmp_path / "rows.parquet"
+    many = bench(**sweep, cluster=cluster.address, output=output, progress=kill_one)  # type: ignore[arg-type]
+    assert killed[0][0] < killed[0][1] == 11
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert timeless(many) == timeless(one)
+    assert bench(**sweep, output=output) == many  # type: ignore[arg-type]
+
+
+def test_a_corrupt_file_and_a_hung_policy_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.hire()  # under a nanny: a worker that by itself may have no process of its own
+    bad, slow = tmp_path / "bad.json", tmp_path / "slow.json"
+    bad.write_text('{"problem": "dssp", "name": "n", "processors": 0, "deadline": 1, "jobs": []}')
+    dump(generate("msfq", seed=1), slow)
+    with pytest.raises(BenchError) as caught:
+        bench(
+            [bad, slow],
+            generated=generated("dssp", "uncorrelated", seeds=[1]),
+            policies={"dssp": ["greedy"], "msfq": ["msfq"]},
+            options={"msfq": {"arrivals": 10**9}},
+            time_limit=1.0,
+            grace=3.0,
+            cluster=cluster.address,
+        )
+    assert [line for line in caught.value.failures if "bad.json: processors" in line]
+    hung, sound = caught.value.rows
+    assert hung.termination == "time-limit"
+    assert "ended after 4 s" in str(hung.message)
+    assert sound.gap is not None
+
+
+def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"generated": generated("dssp", "uncorrelated", seeds=[1]), "policies": ["greedy"]}
+    monkeypatch.setattr(pool, "PATIENCE", 1.0)
+    for address in ("tcp://127.0.0.1:9", "not an address"):
+        assert "Dask scheduler that answers" in str(refusal(bench, **few, cluster=address))
+    assert "a cluster with workers" in str(refusal(bench, **few, cluster=cluster.address))
+
+
+def test_a_lost_scheduler_ends_the_sweep_with_its_rows_kept(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.hire("--no-nanny")
+    sources = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
+    output = tmp_path / "rows.jsonl"
+
+    def kill(done: int, total: int) -> None:
+        if done == 3:
+            cluster.scheduler.kill()
+
+    words = {"generated": sources, "policies": ["greedy"], "output": output}
+    with pytest.raises(InputError, match="run again to go on"):
+        bench(**words, cluster=cluster.address, progress=kill)  # type: ignore[arg-type]
+    assert 3 <= output.read_bytes().count(b"\n") < 12
+    assert len(bench(**words)) == 12  # type: ignore[arg-type]
+
+
+def test_policies_of_a_file_reach_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    """The text travels: no worker sees the file, which is written anew between two benches."""
+    cluster.hire()
+    text = """
+import numpy as np
+from schedopt.policies.dssp.selectors import selector
+
+@selector("mine", source="a test", summary="a test's own")
+def own(items):
+    return np.arange(items.weights.size) == int(np.flatnonzero(items.weights <= items.room)[{}])
+"""
+    mine, found = tmp_path / "mine.py", []
+    few = generated("dssp", "uncorrelated", seeds=range(2), options={"jobs": 20})
+    words = {"generated": few, "policies": ["mine"], "policy_files": [mine]}
+    for which in (0, 1):
+        mine.write_text(text.format(which))
+        here = bench(**words)
+        there = bench(**words, cluster=cluster.address)
+        assert timeless(here) == timeless(there)
+        found.append([row.objective for row in there])
+    assert found[0] != found[1]
+    load_only(())  # other tests run all policies
+
+
+def losses() -> list[BaseException]:
+    import asyncio
+    from concurrent import futures
+
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
+    return [
+        FutureCancelledError("work-1", "scheduler-connection-lost"),
+        futures.CancelledError(),
+        asyncio.CancelledError(),
+        CommClosedError("gone"),
+        TimeoutError(),
+    ]
+
+
+@pytest.mark.parametrize("lost", losses(), ids=lambda lost: type(lost).__name__)
+@pytest.mark.parametrize("where", ["_workforce", "_through"])
+def test_every_way_to_lose_a_scheduler_is_one_line(
+    lost: BaseException, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Client:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr("distributed.Client", Client)
+    monkeypatch.setattr(pool, "_knock", lambda _: None)
+    monkeypatch.setattr(pool, "_workforce", lambda _: 1)
+    monkeypatch.setattr(pool, where, raising(lost))
+    with pytest.raises(InputError, match="run again to go on") as caught:
+        bench(
+            generated=generated("dssp", "uncorrelated", seeds=[1]),
+            policies=["greedy"],
+            cluster="tcp://127.0.0.1:1",
+        )
+    assert "\n" not in str(caught.value)
