@@ -75,7 +75,11 @@ class Whole(Sequence[Fraction]):
     @classmethod
     def of(cls, numbers: Floats) -> Whole:
         """Return decimals in their largest common unit, or one a little smaller."""
-        if (summed := whole_total(numbers)) is not None and summed < SAFE and numbers.min() >= 0:
+        if (
+            (summed := whole_total(numbers)) is not None
+            and summed < SAFE
+            and numbers.min(initial=0) >= 0
+        ):
             return cls(numbers.astype(np.int64), 1)
         scale = scale_of(numbers)
         if scale:
