@@ -385,11 +385,6 @@ class Allocation:
         known = {variable.id for variable in program.variables()}
         return {self._d.id, self._a.id} <= known
 
-    def plain(self) -> bool:
-        """Tell whether only work and servers bind: then prices solve it."""
-        late = bool(self.instance.arrivals.any())
-        return not (self.rules.names or self.changed or late)
-
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last), with the same rules."""
         names = [self.instance.jobs[j].name for j in reversed([int(i) for i in order])]

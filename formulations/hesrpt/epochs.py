@@ -180,10 +180,6 @@ class Rules:
         some.bounds = [bound for bound in self.bounds if bound.name in names]
         return some
 
-    def in_force(self, present: Sequence[int]) -> Iterator[Bound]:
-        """Yield the bounds on those of their jobs that are in the system, if there are any."""
-        return in_force(self.bounds, present)
-
 
 def without_floors(rules: Rules) -> Rules:
     """Return the relaxation without floors."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules
+from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules, in_force
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 
 Bools = NDArray[np.bool_]
@@ -41,7 +41,7 @@ def as_planned(
     if rules.names:
         kept = np.array(
             [
-                _mend(shares[row], list(rules.in_force(epochs.present[e])))
+                _mend(shares[row], list(in_force(rules.bounds, epochs.present[e])))
                 or durations[e] > COINCIDENT * durations.sum()
                 for row, e in enumerate(lasts.tolist())
             ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.cone_chain import tower
-from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
+from schedopt.formulations.hesrpt.epochs import Bound, bounds_of, in_force
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
 from schedopt.solvers.hesrpt.earning_kernels import gains, most_earned
@@ -176,7 +176,7 @@ class _Rows:
         self.asked: list[tuple[int, Bound, float]] = []
         rows, columns, values = list[int](), list[int](), list[float]()
         for e, jobs in enumerate(self.program.epochs.present if rules.bounds else ()):
-            for bound in rules.in_force(jobs):
+            for bound in in_force(rules.bounds, jobs):
                 for sign, share, asks in (
                     (1.0, bound.at_least, bound.at_least > 0),
                     (-1.0, bound.at_most, bound.at_most < 1),

@@ -81,7 +81,7 @@ class LagrangianSearch(OrderSearch):
                 yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
             return
         self._try(self.costs / self._tops)
-        yield from self._settle()
+        yield from self._settle(1 if len(self.rents.servers) > 1 else MOST_ROUNDS)
         gap = inf
         while self.value - self.rents.bound < gap - CLIMBED * self.value:
             gap = self.value - self.rents.bound
@@ -89,10 +89,10 @@ class LagrangianSearch(OrderSearch):
             yield from self._climb(self.rents.times, self.rents.rents, self.value)
             yield from self._settle()
 
-    def _settle(self) -> Iterator[None]:
+    def _settle(self, rounds: int = MOST_ROUNDS) -> Iterator[None]:
         """Play the prices of the best order, then of the order of its completions, and so on."""
         last, order = inf, self.order
-        for _ in range(MOST_ROUNDS):
+        for _ in range(rounds):
             yield
             value, ends = self._try(self.prices(order))
             if not value < last * (1.0 - SETTLED):
