@@ -17,7 +17,7 @@ from schedopt.sweep.rows import Row
 from schedopt.tables import Cell, Column, Table, Value
 
 if TYPE_CHECKING:  # which would load all that solves
-    from schedopt.sweep.varied import Variation
+    from schedopt.sweep.variations import Variation
 
 NONE = "–"
 

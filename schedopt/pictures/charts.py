@@ -14,7 +14,7 @@ from schedopt.pictures.style import colours, entitle, label, lines, panels, shee
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
-    from schedopt.sweep.varied import Variation
+    from schedopt.sweep.variations import Variation
     from schedopt.validation.reproduce.ledger import Outcome
 
 

@@ -20,7 +20,7 @@ from schedopt.problems.summary import CAUTION, Explanation, Section, explained
 from schedopt.report.assets import asset, content_policy, expect_html, script
 from schedopt.report.sections import defined, terms
 from schedopt.solvers.result import Result
-from schedopt.sweep.varied import Variation
+from schedopt.sweep.variations import Variation
 from schedopt.tables import Table, plain, to_html
 
 SCRIPTS = ("base.js", "theme.js", "sorting.js", "result.js")

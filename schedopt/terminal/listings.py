@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from schedopt.archive.judging import Verdict
     from schedopt.verbs.doctor import Finding
     from schedopt.verbs.explain import Explained
-    from schedopt.verbs.warm import Warmed
 
 Told = Mapping[str, Any]  # an entry, as a document says it
 
@@ -82,13 +81,6 @@ def doctor(findings: Sequence[Finding]) -> None:
         mark = MARKS[finding.ok]
         grid.add_row(text(finding.name), mark, text(finding.detail))
     out.print(grid)
-
-
-def warmed(found: Sequence[Warmed]) -> None:
-    """Show what compiling took, problem by problem."""
-    columns = column.text("problem"), column.count("runs"), column.duration("time")
-    rows = ((entry.problem, entry.runs, entry.seconds) for entry in found)
-    show(Table.of("kernels, compiled and kept", columns, rows))
 
 
 def reproductions(found: Sequence[Told]) -> None:

@@ -17,9 +17,9 @@ from schedopt.problems.summary import Replanned
 from schedopt.solvers.result import Limits, Result
 from schedopt.solvers.stopping import stoppable
 from schedopt.verbs import plan_table as plans
-from schedopt.verbs.load import answered
+from schedopt.verbs.load import instance_of_result
 from schedopt.verbs.load import load as loaded
-from schedopt.verbs.solve import modelled, solve
+from schedopt.verbs.solve import build_formulation, solve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +94,7 @@ def replan(
         if callable(start):  # what only schedules need
             start = start() if kind == "schedule" else None
         if not checked:
-            model = modelled(rest, kind, options).add(*rules)
+            model = build_formulation(rest, kind, options).add(*rules)
             within = Limits(limits.get("time_limit"), gap, threads, seed)
             return record.solve(model, None, within, start)
         return solve(rest, constraints=rules, start=start, **limits)
@@ -174,7 +174,7 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
             expected += asked.instance.digest[:12]
             raise InputError(expected, found=f"{found.name}, digest {found.digest[:12]}")
         return given
-    if (held := answered(plan, file)) is not None:
+    if (held := instance_of_result(plan, file)) is not None:
         return held
     where = "its folder and the examples" if file else "the examples"
     expected = f"--instance FILE: {asked.instance.name}, digest {asked.instance.digest[:12]}, "

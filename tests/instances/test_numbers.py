@@ -29,8 +29,7 @@ from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import read_trace
 from schedopt.problems.dssp.carry_over import _of_table
 from schedopt.sweep.rows import read_rows, table
-from schedopt.sweep.sweep_file import read as read_sweep
-from schedopt.sweep.varying import Vary
+from schedopt.sweep.variations import Vary
 from schedopt.verbs import plan_table as plan
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18)
@@ -121,7 +120,6 @@ READERS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("h.csv", "name,reward,tasks\na,@,1x2\n", _read_dssp_table, "line 2, column 'reward'"),
     ("i.csv", "name,reward,tasks\na,1,2x@\n", _read_dssp_table, "line 2, column 'tasks'"),
     ("j.csv", "night,demand\n2026-11-23,@\n", _of_table, "line 2, column 'demand'"),
-    ("k.toml", 'paths = ["x.json"]\ntime_limit = @\n', read_sweep, "time_limit"),
     ("l.jsonl", JSONL, read_rows, "row 1.objective"),
     ("m.csv", PLAN, plan.read, "row 1, column 'reward'"),
 ]

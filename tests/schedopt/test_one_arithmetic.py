@@ -35,7 +35,7 @@ from schedopt.report.bench_page import by_contender, page, problems
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource
-from schedopt.verbs.bench import task_of
+from schedopt.verbs.bench import plan_task
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
 OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
@@ -203,15 +203,13 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     of = problem_plans(sweep, ["msfq"])
 
     def planned(path: Path) -> set[str]:
-        return {run.policy for run in task_of(FileSource(path), sweep, of).runs}
+        return {run.policy for run in plan_task(FileSource(path), sweep, of).runs}
 
     every = registered("msfq")
     on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
     assert on_logs | on_classes == set(every)
     assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
-    by_class = {"msfq", "two-threshold", "nmsr", "class-thresholds"}
-    alone = {"backfilling", "balanced-splitting", "kill-smart", "dual-kill"}
-    assert on_classes - on_logs == by_class | alone
+    assert on_classes - on_logs == {"msfq", "two-threshold", "nmsr"}
     named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
     assert [row.termination for row in named] == ["not-applicable"]
 

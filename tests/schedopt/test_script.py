@@ -16,8 +16,8 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import moment_of
+from schedopt.verbs.model_files import Labels, write
 from schedopt.verbs.script import script, templates
-from schedopt.verbs.write import Labels
 
 HOSTILE = ["; rm -rf here", "two\nlines\n", "$(touch here)", "`touch here`", "it's", '"', "\\", "#"]
 STUB = '#!/bin/sh\nfor word; do printf "%s\\0" "$word" >> "$TOLD"; done\nprintf "\\0" >> "$TOLD"\n'
@@ -278,7 +278,7 @@ def read(path: Path) -> highspy.Highs:
 def test_highs_alone_finds_the_same_optimum(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"model{ending}"
     rule = schedopt.FairShare(by="team", at_most={"fx": 0.2})
-    schedopt.write(schedopt.example("night"), path, constraints=[rule])
+    write(schedopt.example("night"), path, constraints=[rule])
     engine = read(path)
     engine.run()
     expected = schedopt.solve(schedopt.example("night"), constraints=[rule]).objective
@@ -299,7 +299,7 @@ def test_hostile_names_stay_apart(tmp_path: Path) -> None:
     )
     optima = []
     for ending in (".lp", ".mps"):
-        schedopt.write(night, tmp_path / f"m{ending}")
+        write(night, tmp_path / f"m{ending}")
         engine = read(tmp_path / f"m{ending}")
         engine.run()
         assert len(set(engine.getLp().col_names_)) >= len(names)
