@@ -72,7 +72,7 @@ class Epochs(NamedTuple):
     ends: list[tuple[str, int]]
 
 
-def lay_out(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -> Epochs:
+def epochs_of(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -> Epochs:
     """Return the epochs of an order, given from the last job to complete to the first.
 
     ``arrived`` says after how many completions each job arrives, 0 where it does not.

@@ -91,7 +91,7 @@ class _Maker:
                 rules.take(rule, label(rule, position))
         return rules
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left."""
         return max(self.until - now(), 0.0)
 
@@ -110,10 +110,10 @@ class _Maker:
         if not self.worth(prices) * (1.0 - SLACK) >= self.goal:
             program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
             program.rules = self.rules
-            solved = solve_program(program, self.left())
+            solved = solve_program(program, self.seconds_left())
             prices = np.zeros(0) if solved.prices is None else solved.prices
         fine = len(prices) and self.goal <= self.worth(prices) * (1.0 - SLACK) < inf
-        return prices if fine and self.left() else None
+        return prices if fine and self.seconds_left() else None
 
     def of_order(self, order: Ints) -> Certificate | None:
         """Return prices for the given order."""
@@ -148,7 +148,7 @@ class _Maker:
         goal = self.goal * (1.0 + ABOVE)
         while diagram.paths > LEFT and not diagram.stalled:
             for _ in diagram.advance(goal):
-                if not self.left():
+                if not self.seconds_left():
                     return None
         if diagram.paths > MOST_ORDERS:
             return None
@@ -174,11 +174,11 @@ class _Maker:
             return None
         search = LagrangianSearch(self.instance, rules)
         while not done and search.rents.bound < self.goal:
-            done = search.advance(min(self.left(), STEP))
-            if not self.left():
+            done = search.advance(min(self.seconds_left(), STEP))
+            if not self.seconds_left():
                 return None
         rent_bound = search.rents
-        jobs = _alone(rent_bound, self.left) if rent_bound.bound >= self.goal else None
+        jobs = _job_proofs(rent_bound, self.seconds_left) if rent_bound.bound >= self.goal else None
         if jobs is None:
             return None
         times, rents = rent_bound.times.tolist(), rent_bound.rents[0].tolist()
@@ -221,7 +221,7 @@ BELOW = 1e-12
 DOUBLINGS = 60
 
 
-def _alone(rent_bound: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
+def _job_proofs(rent_bound: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
     """Return each job's least cost under rents, with prices; None where time runs out."""
     paths, jobs = (
         [rent_bound.path(row) for row in range(len(rent_bound.servers))],

@@ -166,11 +166,11 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         known = None if attempt.solution is None else attempt.solution.completion
         search = LagrangianSearch(model.instance, model.rules, known=known)
         nonlocal after
-        ended = attempt.drive(search, spare=WRITING * many**2)
+        ended = attempt.run_search(search, spare=WRITING * many**2)
         if ended and search.value < inf and many <= MOST_JOBS:
             after = search.rents.precedences(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
-        return attempt.ended() if ended else "time-limit"
+        return attempt.end_status() if ended else "time-limit"
 
     result = run_attempt(model, task, "rents", work)
     goes_on = result.termination == "completed" and many <= MOST_JOBS and not task.alone
