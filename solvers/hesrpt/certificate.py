@@ -18,6 +18,7 @@ from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, completes_af
 from schedopt.solvers.hesrpt.lagrangian import RentBound
 from schedopt.solvers.hesrpt.lagrangian_kernels import (
     Path,
+    Renter,
     cost_until,
     least_cost,
     least_cost_between,
@@ -240,17 +241,17 @@ class _Job:
 
     def __init__(self, rent_bound: RentBound, path: Path, j: int) -> None:
         size, cost = float(rent_bound.sizes[j]), float(rent_bound.costs[j])
-        self.what = (rent_bound.curves, path, j, size, cost)
+        self.one = Renter(rent_bound.curves, path, j, size, cost)
         self.stack, self.out = rent_bound.room
         self.cells = rent_bound.rents.shape[1]
 
     def proof(self) -> dict[str, object] | None:
         """Return the job's least cost, with prices by span of cells that prove it."""
-        c, path, j, size, cost = self.what
-        least = least_cost(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
+        one, c = self.one, self.one.c
+        least = least_cost(one, float(one.path.times[-1]), 0.0, self.stack, self.out)
         goal = least * (1.0 - LOWER)
-        top = cost / speed(c, j, float(c.mosts[j]))
-        last = price_until(c, path, j, size, self.cells, top)
+        top = one.cost / speed(c, one.job, float(c.mosts[one.job]))
+        last = price_until(one, self.cells, top)
         spans, until, prices = [(0, self.cells, inf, last)], list[int](), list[float]()
         while spans:
             a, b, high, low = spans.pop()
@@ -262,7 +263,7 @@ class _Job:
                 return None
             else:
                 half = (a + b) // 2
-                middle = price_until(c, path, j, size, half, top)
+                middle = price_until(one, half, top)
                 spans += [(half, b, middle, low), (a, half, high, middle)]
         beyond = min(last, top * (1.0 - BELOW))
         return {"cost": goal * (1.0 - LOWER), "until": until, "prices": prices, "beyond": beyond}
@@ -271,11 +272,11 @@ class _Job:
         """Return a price that proves a job's cost if it completes in a span."""
         high, low = ends
         if low < inf:
-            value = least_cost_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
+            value = least_cost_between(self.one, a, b, high, max(low, 1e-300), goal, self.out)
             return float(self.out[2]) if value >= goal else None
-        price = goal / self.what[3]  # it cannot be done by then
+        price = goal / self.one.size  # it cannot be done by then
         for _ in range(DOUBLINGS):
-            if min(float(cost_until(*self.what, price, end)[0]) for end in (a, b)) >= goal:
+            if min(float(cost_until(self.one, price, end)[0]) for end in (a, b)) >= goal:
                 return price
             price *= 2.0
         return None
