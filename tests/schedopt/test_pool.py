@@ -77,16 +77,16 @@ def test_an_instance_whose_process_always_dies_is_given_up() -> None:
 
 
 def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
-    words = {"constraints": [Endless()], "time_limit": 4.0, "grace": 2.0}
-    rows = bench(generated=NIGHTS[:2], policies=["greedy", "core"], **words)  # type: ignore[arg-type]
-    assert len(rows) == 4
+    words = {"constraints": [Endless()], "time_limit": 8.0, "grace": 4.0}  # of a loaded machine
+    rows = bench(generated=NIGHTS[:1], policies=["greedy", "core"], **words)  # type: ignore[arg-type]
+    assert len(rows) == 2
     for row in rows:
         assert row.reference is None
         assert row.gap is None
         assert not row.reference_proven
         assert row.termination == "completed"
         assert row.objective is not None
-        assert "no reference: its process was ended after 6 s" in str(row.message)
+        assert "no reference: its process was ended after 12 s" in str(row.message)
 
 
 # --- kill -9, and a full disk ----------------------------------------------------------------
