@@ -144,7 +144,7 @@ def summary(
     latex : Print tables for LaTeX (booktabs), and nothing else.
     csv : Print one table as CSV, and nothing else.
     """
-    from schedopt.analysis.pairs import paired
+    from schedopt.analysis.pairs import compare_contenders
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.cli.streams import print_bytes
@@ -156,7 +156,7 @@ def summary(
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = [pair for text in compare or () for pair in paired(rows, *_two(text))]
+    pairs = [pair for text in compare or () for pair in compare_contenders(rows, *_two(text))]
     found: dict[str, Any] = {"summary": summarize(rows)}
     if profiles:
         found["profiles"] = profiled(rows)
