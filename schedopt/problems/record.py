@@ -26,8 +26,6 @@ from schedopt.problems.question import I, Question
 from schedopt.solvers.engine import resolve
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.figure import Figure
 
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
         Tables,
         Tonight,
     )
-    from schedopt.solvers.engine import Engine, Partial
+    from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Document, Limits, Result
 
 T = TypeVar("T")
@@ -204,11 +202,8 @@ class Problem(Generic[I]):
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
-        def first(limits: Limits) -> tuple[Partial, bool] | None:
-            return self._told("starting:first", model, limits, default=None)
-
         quick = partial(self.trivial, model)
-        return door.solve(model, limits, solver=solver, start=start, trivial=quick, first=first)
+        return door.solve(model, limits, solver=solver, start=start, trivial=quick)
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a solution to start a solver from in the seconds that are left, or None."""
@@ -269,21 +264,19 @@ class Problem(Generic[I]):
     def carry(
         self,
         results: Sequence[Document],
-        tables: Sequence[Path],
         rules: Sequence[Constraint],
         *,
         half_life: str | None,
         window: str | None,
-    ) -> tuple[list[Constraint], list[str]]:
-        """Return rules with the use of earlier results, and notes on them.
+    ) -> list[Constraint]:
+        """Return rules with the use of earlier results: see `schedopt.verbs.carry`.
 
-        See `schedopt.verbs.carry`; ``results``: the earliest first; ``tables``: files of what was
-        used; ``rules``: those to carry on. `InputError` if the problem has none that remember.
+        `InputError` if the problem has no rules that remember.
         """
-        given, memory = (results, tables, rules), {"half_life": half_life, "window": window}
+        memory = {"half_life": half_life, "window": window}
         expected = "results of a problem whose shares remember"
-        found: tuple[list[Constraint], list[str]]
-        found = self._asked("carry_over:carry", expected, self.name, *given, **memory)
+        found: list[Constraint]
+        found = self._asked("carry_over:carry", expected, self.name, results, rules, **memory)
         return found
 
     # How policies are run, and what they are measured against.

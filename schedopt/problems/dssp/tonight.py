@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from schedopt.formats import counted, number
-from schedopt.formulations.dssp import Schedule
+from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Selected
 from schedopt.instances.errors import InputError, placed
 from schedopt.problems.dssp.farm import SAID, farm_of, flags, for_tonight, pairs, read, shares
-from schedopt.problems.dssp.incumbents import Search
 from schedopt.problems.dssp.planning import as_run
 from schedopt.problems.summary import Solve, Tonight
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Result
+
+TIMING = 2.0
+"""Most seconds for the schedule of jobs that are chosen under risk."""
 
 
 def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
@@ -44,7 +46,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
         result = solve(night, formulation=kind, risk=risk, constraints=together)
     run = None
     if result.solution is not None:
-        run = punctual(night, result) if risk else result
+        run = punctual(night, result, solve) if risk else result
     return Tonight(night, result, run, praise(night, result, run), farm, farm.template)
 
 
@@ -72,16 +74,12 @@ def praise(instance: Instance, result: Result, run: Result | None) -> str:
     )
 
 
-def punctual(night: Instance, result: Result[Selected]) -> Result | None:
-    """Return a choice under risk as the steadiest dispatcher runs it, without late jobs."""
-    from schedopt.policies.dssp.dispatchers import KEYS
-    from schedopt.problems.dssp.chances import steadiest
-
-    search = Search(Schedule(night).add(*result.constraints), Limits())
-    chosen = search.able(result.solution.selected if result.solution else ())
-    name = steadiest(search.night, chosen, result.seed)
-    search.attempt(name, KEYS[name](search.night), chosen)
-    if (schedule := search.schedule()) is None:
+def punctual(night: Instance, result: Result[Selected], solve: Solve) -> Result | None:
+    """Return a choice under risk as the best schedule of its jobs, none of them late, runs it."""
+    chosen = {*result.solution.selected} if result.solution else set()
+    others = tuple(name for name in night.index if name not in chosen)
+    rules = [*result.constraints, *([Forbid(name="not chosen", jobs=others)] if others else [])]
+    timed = solve(night, formulation="schedule", constraints=rules, time_limit=TIMING)
+    if timed.solution is None:
         return None
-    earned = night.objective_of(schedule)
-    return as_run(result, name, earned, schedule, f"by {name}, all in time")
+    return as_run(result, "schedule", timed.objective or 0.0, timed.solution, "all in time")

@@ -11,14 +11,14 @@ All is drawn from the seed, and no move looks at a clock: the same seed makes th
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.planned import Floats, Ints
+from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
 from schedopt.solvers.dssp.schedule.processors import Played
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
@@ -307,18 +307,6 @@ class FoundSchedule(NamedTuple):
     moves: int  # of all workers
 
 
-@cache
-def compile_kernels() -> None:
-    """Run tiny trials, so that compiling is not counted as searching."""
-    for release in (0.0, 1.0):
-        jobs = [Job(name=f"j{i}", reward=1.0, release=release, stages=((1.0,),)) for i in range(2)]
-        night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
-        trials = Trials(night)
-        for order in range(trials.orders):
-            trials.run(trials.able, order, None)
-    Frontier(night, trials.demands, trials.able).best(1.0)
-
-
 def search(
     trials: Trials,
     run: Run,
@@ -339,16 +327,16 @@ def search(
     time, however long it is given. An interruption ends the search and keeps what it found.
     """
     stop = threading.Event()
+    until = inf if seconds is None else now() + seconds  # compiling is not searching
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
     starts, made = list(starts), list[Annealing]()
-    compile_kernels()
     failed: list[Exception] = []
 
     def work(seed: int) -> None:
         try:
             annealing = Annealing(trials, caps, keeps, seed, starts)
             made.append(annealing)
-            while annealing.fruitless < patience and not stop.is_set():
+            while annealing.fruitless < patience and not stop.is_set() and now() < until:
                 best = annealing.best
                 if best and target is not None and best.worth >= target * (1 - 1e-12):
                     stop.set()
@@ -360,15 +348,12 @@ def search(
             stop.set()
 
     def together() -> None:
-        clock = threading.Timer(seconds, stop.set) if seconds is not None else None
         others = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in seeds[1:]]
-        for thread in ([clock] if clock else []) + others:
+        for thread in others:
             thread.start()
         work(seeds[0])
         for thread in others:
             thread.join()
-        if clock is not None:
-            clock.cancel()
 
     run.in_thread(together, stop.set)
     if failed:

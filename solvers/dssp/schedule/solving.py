@@ -18,6 +18,7 @@ from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
+from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
@@ -55,7 +56,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     to search. CP-SAT goes on where there is time to write its model.
     """
     began, limits = now(), task.limits
-    relaxed = task.hints if isinstance(task.hints, Result) else relaxed_of(model, limits)
+    relaxed = relaxed_of(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
         result = told(model, limits, None, None, "infeasible")
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
@@ -154,6 +155,8 @@ def relaxed_of(model: Schedule, limits: Limits) -> Result:
         bare = msgspec.structs.replace(selection.instance, constraints=())
         free = door.solve(Selection(bare), limits)
         result = msgspec.structs.replace(result, bound=free.bound)
+    if result.bound is None and result.termination != "infeasible":
+        result = msgspec.structs.replace(result, bound=trivial(selection)[1])
     return result
 
 
