@@ -8,7 +8,7 @@ import msgspec
 
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Selected, SelectedNights
+from schedopt.instances.dssp import Selected, SelectedNight, SelectedNights
 from schedopt.instances.dssp.clock import Clock
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.fair_share import weight
@@ -75,14 +75,15 @@ def _nights_of(document: Document) -> Iterator[Usage]:
     solution = document.solution
     if not solution:
         raise InputError("results with a solution", found=f"{document.termination} without one")
+    nights: list[tuple[Selected | SelectedNight, float]]
     try:
         if "nights" in solution:
             season = msgspec.convert(solution, SelectedNights)
-            nights = zip(season.nights, season.capacities, strict=True)
+            nights = [*zip(season.nights, season.capacities, strict=True)]
         else:  # without the tasks that it may have
             names = [name for name in Selected.__struct_fields__ if name in solution]
             chosen = msgspec.convert({name: solution[name] for name in names}, Selected)
-            nights = zip((chosen,), (chosen.capacity,), strict=True)
+            nights = [(chosen, chosen.capacity)]
     except msgspec.ValidationError as error:
         raise InputError("a solution of dssp", found=str(error), place="solution") from None
     for night, capacity in nights:

@@ -19,7 +19,6 @@ import numpy as np
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
 from schedopt.solvers.dssp.schedule.processors import Played
 from schedopt.solvers.dssp.schedule.trial import Mask, Trials
 from schedopt.solvers.running import Run
@@ -32,9 +31,6 @@ ROUND: Final = 800
 
 WARM, COLD = 2e-3, 1e-5
 """Relative loss accepted at the start and at the end of a round."""
-
-PLANNED, REPEATED = 0.5, 6
-"""Share of moves that dispatch the best set of some room, and how often each set is repeated."""
 
 PUSH = 0.3
 """The largest part of the night by which a job that was late is moved earlier in the order."""
@@ -101,12 +97,9 @@ class Annealing:
         self.best: Incumbent | None = None
         self.moves = self.fruitless = 0
         self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
-        self.frontier = None if caps else Frontier(night, trials.demands, trials.able)
         self._tried: list[Incumbent] = []
         self._opening = self._opened(starts)
         self._pushing: Iterator[bool] = iter(())
-        self._planned: list[Incumbent] = []
-        self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
 
     def move(self) -> None:
         """Make one move: dispatch once."""
@@ -117,9 +110,6 @@ class Annealing:
             self.now = self.best
         self.moves += 1
         self.fruitless += 1
-        if self._planned or (self.frontier and self.draw.random() < PLANNED / REPEATED):
-            self._plan()
-            return
         if self.best is not None and self.best.asked is not None and self.draw.random() < PUSHED:
             jobs = self.best.asked
             if self.draw.random() < 0.5:
@@ -142,34 +132,15 @@ class Annealing:
             shift = self._sooner(late, shift)
 
     def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
-        """Try sets to start from, bisect the demand of the best in time, then push the first."""
-        yield from self._sets(starts)
-        for each in self._tried[: WHEELS * self.trials.orders]:
-            yield from self._pushed(each.jobs, each.order)
-
-    def _sets(self, starts: Iterable[Mask]) -> Iterator[bool]:
-        """Try sets to start from, then bisect the demand of the best set that is in time."""
+        """Try sets to start from in every order, then push the first of them."""
         for start in starts:
             jobs = start & self.trials.able
-            yield from self._each(jobs)
-            if self.frontier and self.best is not None:
-                asked = float(self.trials.night.rewards[jobs].sum())
-                if self.best.worth >= asked > 0:  # those that follow are worth less
-                    break
-        if self.frontier is None or self.best is None:
-            return
-        low, high = float(self.demands[self.best.jobs].sum()), self.capacity
-        for _ in range(HALVINGS):
-            if high - low < 1e-4 * self.capacity:
-                return
-            room = (low + high) / 2
-            before, jobs = self.best.worth, self.frontier.best(room)
-            if float(self.trials.night.rewards[jobs].sum()) > before:
-                yield from self._each(jobs)
-                if self.best.worth <= before:
-                    high = room
-                    continue
-            low = room
+            for order in range(self.trials.orders):
+                self._tried.append(Incumbent(0.0, jobs, order))
+                self._try(self._tried[-1], 0.0)
+                yield True
+        for each in self._tried[: WHEELS * self.trials.orders]:
+            yield from self._pushed(each.jobs, each.order)
 
     def first(self, starts: Iterable[Mask]) -> None:
         """Dispatch starting sets, one by one, until some jobs of one are in time."""
@@ -178,13 +149,6 @@ class Annealing:
                 if self.best is not None and self.best.worth > 0:
                     return
                 self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
-
-    def _each(self, jobs: Mask) -> Iterator[bool]:
-        """Dispatch some jobs in every order."""
-        for order in range(self.trials.orders):
-            self._tried.append(Incumbent(0.0, jobs, order))
-            self._try(self._tried[-1], 0.0)
-            yield True
 
     def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
         """Dispatch some jobs again and again, each time with late ones sooner, if few."""
@@ -203,30 +167,6 @@ class Annealing:
         """Move jobs earlier in the order, each by some part of the night."""
         sooner = np.where(late, PUSH * self.span * self.draw.random(len(late)), 0.0)
         return (0.0 if shift is None else shift) - sooner[self.job_of]
-
-    def _plan(self) -> None:
-        """Dispatch a set worth more than the incumbent, some of them in several orders."""
-        draw, frontier = self.draw, self.frontier
-        if not self._planned and self.best is not None and frontier is not None:
-            if self._wanted[0] != self.best.worth:
-                self._wanted = (self.best.worth, frontier.least(self.best.worth))
-            least = self._wanted[1]
-            room = least + (frontier.capacity - least) * draw.random() ** 2
-            without = np.zeros(len(self.demands), dtype=np.bool_)
-            some = np.flatnonzero(self.best.jobs)
-            count = int(draw.integers(0, DROPPED + 1))
-            without[draw.choice(some, min(count, len(some)), replace=False)] = True
-            jobs = frontier.best(room, without)
-            if float(self.trials.night.rewards[jobs].sum()) <= self.best.worth:
-                return
-            for order in draw.permutation(self.trials.orders)[:REPEATED].tolist():
-                shift = self.best.shift if draw.random() < 0.5 else None
-                self._planned.append(Incumbent(0.0, jobs, order, shift))
-        if self._planned:
-            tried = self._planned.pop()
-            if draw.random() < 0.7:
-                tried.shift = self._shifted(tried.jobs, tried.shift)
-            self._try(tried, 0.0)
 
     def _changed(self, jobs: Mask) -> Mask:
         """Drop up to a few jobs, mostly of little reward for their demand, and fill up again."""
