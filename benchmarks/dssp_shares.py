@@ -1,4 +1,4 @@
-"""Selections under shares: the engine of their own beside HiGHS, CP-SAT and SCIP.
+"""Selections under shares: the engine of their own beside HiGHS and SCIP.
 
 ``python -m benchmarks.dssp_shares``: a season of 20 teams, 100,000 jobs of 1,000 teams, and 40
 selections under rules that cross, kept in build/crossing.jsonl: run again, they go on where they
@@ -19,6 +19,7 @@ from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.crossing import KINDS
+from schedopt.instances.dssp.group_fair import BOUNDED
 from schedopt.solvers import door, mip
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits
@@ -29,6 +30,8 @@ LIMIT = 60.0  # seconds after which an alternative is stopped
 PART = 10.0  # seconds for a selection under rules that cross
 CROSSING = {200: 0.0, 500: 2e-4, 2_000: 2e-4, 20_000: 5e-5}
 """Jobs under rules that cross, and the gap that is asked for."""
+FAIR = (1_000, 10_000, 100_000)
+"""Items of knapsacks with group fairness."""
 OURS = "schedopt"
 
 
@@ -77,7 +80,7 @@ def _floors(shares: dict[str, float]) -> FairShare:
 
 @measurement
 def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
-    """Solve 100,000 jobs of 1,000 teams with caps and floors, beside three others at 60 s."""
+    """Solve 100,000 jobs of 1,000 teams with caps and floors, beside two others at 60 s."""
     night, rule = _large(jobs, teams)
     door.solve(Selection(night).add(rule))  # compiles
     runs = [door.solve(Selection(night).add(rule)) for _ in range(3)]
@@ -87,7 +90,7 @@ def many_teams(jobs: int = 100_000, teams: int = 1_000) -> Measured:
     objective = runs[0].objective
     beside = {"engine alone s": engine, "objective": objective, "gap": f"{gap:.1e}"}
     yield row("shares, on one core", seconds, "s", most=5, **beside)
-    for name in ("highs", "cp-sat", *(["scip"] if find_spec("pyscipopt") else [])):
+    for name in ("highs", *(["scip"] if find_spec("pyscipopt") else [])):
         theirs = door.solve(Selection(night).add(rule), Limits(time_limit=LIMIT), solver=name)
         beside = {"objective": theirs.objective, "gap": theirs.gap}
         yield row(name, theirs.seconds.solve, "s", **beside)
@@ -167,16 +170,42 @@ def crossing(seeds: int = 5, file: Path = Path("build/crossing.jsonl")) -> Measu
     yield row(f"value or gap worse than a rival's, of {len(keys)}", worse, most=0)
 
 
+@measurement
+def group_fair(seeds: int = 2, seconds: float = PART) -> Measured:
+    """Solve knapsacks with bounds on counts, weights or profits of groups, beside others."""
+    for bounds in BOUNDED:
+        yield f"(a4) group fairness, {bounds} of 10 groups, {seconds:.0f} s, one thread"
+        for jobs, family in product(FAIR, ("uncorrelated", "strongly-correlated")):
+            options = {"jobs": jobs, "family": family, "bounds": bounds}
+            drawn = [
+                generate("dssp", "group-fair", seed=s + 1, options=options) for s in range(seeds)
+            ]
+            every = [_solved(night, seconds) for night in drawn]
+            for name in every[0]:
+                gaps = [one[name][1] for one in every]
+                beside = {
+                    "proven": sum(gap == 0.0 for gap in gaps),
+                    "largest gap": f"{max(gaps):.1e}",
+                }
+                yield row(
+                    f"{jobs:,} {family}: {name}", max(one[name][2] for one in every), "s", **beside
+                )
+
+
 def _beside(key: tuple[int, str, int]) -> Crossed:
-    """Solve one with ours and the rivals."""
-    night, seen = _crossed(*key), {}
+    return Crossed(*key, _solved(_crossed(*key), PART))
+
+
+def _solved(night: Instance, seconds: float) -> dict[str, tuple[float, float, float]]:
+    """Solve one with ours and the rivals: value, gap and seconds of each."""
+    seen = {}
     for name in (OURS, "highs", *(["scip"] if find_spec("pyscipopt") else [])):
-        limits = Limits(time_limit=PART, threads=1)
+        limits = Limits(time_limit=seconds, threads=1)
         solver = None if name == OURS else name
         took, found = spent(partial(door.solve, Selection(night), limits, solver=solver))
         gap = 1.0 if found.gap is None else found.gap
         seen[name] = (found.objective or 0.0, gap, took)
-    return Crossed(*key, seen)
+    return seen
 
 
 def _crossed(jobs: int, rules: str, seed: int) -> Instance:
@@ -184,4 +213,4 @@ def _crossed(jobs: int, rules: str, seed: int) -> Instance:
 
 
 if __name__ == "__main__":
-    run(fair_share, many_teams, crossing)
+    run(fair_share, many_teams, crossing, group_fair)

@@ -18,7 +18,7 @@ from benchmarks import ready_rivals
 from benchmarks.tables import Measured, measurement, row, run
 from benchmarks.timing import agree, cpu, spent
 from schedopt.instances.ready import Integers
-from schedopt.solvers.columns.ordered import best_in_order
+from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 from schedopt.verbs.ready import Ready, ready
 
 LIMIT = 10.0

@@ -21,7 +21,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.planned import Ints
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
-from schedopt.instances.swf import Entry, read_log
+from schedopt.instances.msfq.log_converters import convert
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import ran
 from schedopt.solvers.result import Result
@@ -36,6 +36,14 @@ NIGHTS, SCENARIOS, HINDSIGHT = 3, 100, 50
 SECONDS = 20.0  # for each choice under risk of the second table
 JOBS, LOGGED, LEARNED = 40, 4, 500
 """Jobs of a night of a log, how many such nights, and jobs before the first of them."""
+
+
+class Entry(NamedTuple):
+    """A job of a log."""
+
+    name: str
+    processors: int
+    run: float
 
 
 class Night(NamedTuple):
@@ -117,21 +125,27 @@ def hindsight(night: Instance, happens: Ints | None, _: float) -> float:
 
 def of_log(path: str) -> Iterator[Night]:
     """Yield nights of a log, each with what was guessed from the jobs before it."""
-    log, last = read_log(path), dict[int | None, deque[float]]()
+    log, last = convert(path, overrun="keep"), dict[int, deque[float]]()
     known = list[tuple[Entry, float]]()
-    for entry in log.entries:
-        runs = last.setdefault(entry.user, deque(maxlen=2))
-        guess = entry.planned or (sum(runs) / len(runs) if runs else None)
-        runs.append(entry.run)
+    jobs_of_log = log.jobs
+    asked = np.full(len(jobs_of_log), np.nan)
+    asked = asked if jobs_of_log.estimate is None else jobs_of_log.estimate
+    users = np.full(len(asked), -1) if jobs_of_log.user is None else jobs_of_log.user.codes
+    columns = (column.tolist() for column in (jobs_of_log.need, jobs_of_log.run, asked, users))
+    rows = zip(*columns, strict=True)
+    for number, (need, ran_for, planned, user) in enumerate(rows):
+        runs = last.setdefault(user, deque(maxlen=2))
+        guess = planned if planned > 0 else (sum(runs) / len(runs) if runs else None)
+        runs.append(ran_for)
         if guess:
-            known.append((entry, guess))
+            known.append((Entry(str(number), need, ran_for), guess))
     for first in range(LEARNED, len(known) - JOBS + 1, max(JOBS, (len(known) - LEARNED) // LOGGED)):
         seen, jobs = known[:first], known[first : first + JOBS]
         ratios = np.array([entry.run / guess for entry, guess in seen])
         sigma = min(2.0, max(0.05, float(np.log(ratios).std())))
         mean = float(ratios.mean())
         work = sum(entry.run * entry.processors for entry, _ in jobs)
-        deadline = max(work / log.processors / 1.5, *(float(entry.run) for entry, _ in jobs[:9]))
+        deadline = max(work / log.servers / 1.5, *(float(entry.run) for entry, _ in jobs[:9]))
         made = [
             Job(
                 name=entry.name,
@@ -142,8 +156,8 @@ def of_log(path: str) -> Iterator[Night]:
             for entry, guess in jobs
         ]
         night = Instance(
-            name=f"{log.stem} from job {first}",
-            processors=log.processors,
+            name=f"{log.name} from job {first}",
+            processors=log.servers,
             deadline=round(deadline, 1),
             jobs=tuple(made),
         )

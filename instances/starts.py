@@ -1,8 +1,15 @@
-"""When waiting jobs will start, and why a job started no earlier, as records."""
+"""Starts of jobs as records and tables: when, why no earlier, and which one is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from schedopt.instances.declarations import Record
+from schedopt.instances.errors import InputError, placed, shown
+from schedopt.instances.tables import Column, Source, Table
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
@@ -63,3 +70,64 @@ class Because(Record, kw_only=True):
     in_its_place: tuple[InItsPlace, ...]  # those that started while it waited
     # The price of an earlier start; unknown where a policy keeps reservations, or is plain Python.
     first: Sooner | None
+
+
+class WrongStart(Record, kw_only=True):
+    """The first job in time that does not start when a policy starts it."""
+
+    job: str  # its name, or its row in the log from 0
+    policy: str
+    found: float
+    expected: float
+    why: str  # why the policy starts it then, or does not start it yet, in words
+
+    def told(self) -> str:
+        """Return it as a sentence."""
+        found, expected = f"{self.found:.12g}", f"{self.expected:.12g}"
+        head = f"job {self.job} starts at {found}, and should at {expected} under {self.policy}"
+        return f"{head}: at {min(self.found, self.expected):.12g} {self.why}"
+
+
+def read_starts(
+    source: Source, names: Sequence[str] | None, count: int, column: str
+) -> list[float]:
+    """Read when each job of a log starts, in the order of its rows.
+
+    Parameters
+    ----------
+    source : path or frame
+        With the columns ``job`` and ``start``, or in place of the latter one of the policy's name.
+    names : sequence of str, optional
+        The jobs' own names. Jobs may be given by row from 0 all the same, if all are.
+    count : int
+        How many jobs there are.
+    column : str
+        The policy's name.
+
+    Raises
+    ------
+    InputError
+        If a job is missing, given twice or not known, or a start is not a number.
+    """
+    with placed(file=source if isinstance(source, str | Path) else None):
+        table = Table.read(source)
+        start = Column("start" if "start" in table.titles else column, "number", None, needed=True)
+        given = list(table.declared((Column("job", needed=True), start), "starts", others=True))
+        rows = [str(row) for row in range(count)]
+        told = {row.text("job") for row in given}
+        by_name = names is not None and (told != set(rows) or set(names) == set(rows))
+        known = {name: row for row, name in enumerate(names if names and by_name else rows)}
+        starts: dict[int, float] = {}
+        for row in given:
+            job = known.get(row.text("job"))
+            if job is None:
+                raise row.wrong(
+                    "job", "a job's name" if by_name else f"a row from 0 to {count - 1}"
+                )
+            if job in starts:
+                raise row.wrong("job", "each job once")
+            starts[job] = row.value(start)
+        if missing := [job for job, row in known.items() if row not in starts]:
+            found = f"{len(starts)}, without job {shown(missing[0])}"
+            raise InputError(f"a start of each of {count} jobs", found=found, place="column 'job'")
+    return [starts[row] for row in range(count)]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.bench import bench
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
+    from schedopt.verbs.check_starts import check_starts
     from schedopt.verbs.compare import compare
     from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
@@ -96,6 +97,7 @@ __all__ = [
     "bench",
     "carry",
     "check",
+    "check_starts",
     "compare",
     "convert",
     "dssp",

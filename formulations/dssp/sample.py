@@ -56,6 +56,10 @@ class Served(NamedTuple):
     room: int
 
 
+NEAR_TIE = 1e-12
+"""Relative difference of two densities that rounding may account for."""
+
+
 class Sample:
     """Scenarios, and the rewards of selections in them.
 
@@ -75,7 +79,7 @@ class Sample:
             Fitting(night) if night.beyond else partial(np.greater_equal, _longest(night))
         )
         self.fits = self._fitting(drawn)
-        self.order = order = _served_in(night, _density(night, self.fits))
+        self.order = order = _served_in(night, _by_density(night, self.fits))
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order))
         most = longest(night)
@@ -150,55 +154,11 @@ class Sample:
         deviation = float(values.std(ddof=1)) if self.count > 1 else 0.0
         return value, NORMAL * deviation / sqrt(self.count)
 
-    def tail(self, chosen: Mask) -> Tail:
-        """Return an evaluator of changes to a selection among jobs that may miss service."""
-        found, place = self.in_time(chosen), np.argsort(self.order, kind="stable")
-        late = chosen & (found != (self.fits & chosen)).any(axis=0)
-        first = int(place[late].min()) if late.any() else len(place)
-        head = chosen & (place < first)
-        rows = []
-        for row in self.rows:
-            ahead = head[row.jobs]
-            jobs, work = row.jobs[~ahead & (place[row.jobs] >= first)], row.work
-            base = self.drawn[:, row.jobs[ahead]] @ work[ahead]
-            asked = self.drawn[:, jobs] * work[~ahead & (place[row.jobs] >= first)]
-            rows.append((jobs, asked, row.room - base))
-        return Tail(self, self.order[first:], (self.fits & head) @ self.rewards, rows)
-
 
 def wilson(share: float, count: int) -> float:
     """Return the half-width of Wilson's 95% interval of a proportion."""
     wide = sqrt(share * (1 - share) / count + NORMAL**2 / (4 * count**2))
     return NORMAL * wide / (1 + NORMAL**2 / count)
-
-
-class Tail:
-    """The last jobs in the order; those before them are always served.
-
-    ``earned``: what those before them earn (shape (scenarios,)); ``rows``: of each row, the last
-    jobs in it, what they ask for in each scenario, and what is left.
-    """
-
-    def __init__(
-        self,
-        sample: Sample,
-        jobs: NDArray[np.intp],
-        earned: Floats,
-        rows: list[tuple[NDArray[np.intp], Integers, Integers]],
-    ) -> None:
-        self.sample, self.jobs, self.earned, self.rows = sample, jobs, earned, rows
-
-    def value(self, chosen: Mask) -> float:
-        """Return the expected reward of a selection, or the mean of the worst part."""
-        sample, late = self.sample, np.zeros((self.sample.count, len(chosen)), dtype=np.bool_)
-        run = self.jobs[chosen[self.jobs]]
-        for jobs, asked, room in self.rows:
-            on = chosen[jobs]
-            late[:, jobs[on]] |= np.cumsum(asked[:, on], axis=1) > room[:, None]
-        earned = self.earned + (sample.fits[:, run] & ~late[:, run]) @ sample.rewards[run]
-        if sample.measure.kind == "mean":
-            return float(earned.mean())
-        return worst(earned, sample.measure.level)
 
 
 def worst(earned: Floats, level: Fraction) -> float:
@@ -209,11 +169,27 @@ def worst(earned: Floats, level: Fraction) -> float:
     return fsum([*ordered[:whole], rest]) / float(tail)
 
 
-def _density(night: Instance, fits: Mask) -> Floats:
-    """Return each job's reward over its planned demand; infinite for no demand."""
+def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
+    """Return jobs by reward over planned demand, highest first; of ties the first.
+
+    Doubles decide, but where rounding may: there the decimals that are written.
+    """
+    fitting, demands = fits.sum(axis=0), night.planned.demands.fractions
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = night.rewards * fits.sum(axis=0) / night.demands
-    return np.where(night.demands > 0, found, np.inf)
+        brings = night.rewards * fitting / night.demands
+    brings = np.where(night.demands > 0, brings, np.inf)
+    order = np.argsort(-brings, kind="stable")
+    ranked = brings[order]
+    close = ranked[1:] >= (1 - NEAR_TIE) * ranked[:-1]
+    starts = np.flatnonzero(np.append(True, ~close))
+    for group in np.split(order, starts[1:]):
+        if len(group) > 1 and night.demands[group[0]] > 0:
+            exactly = {
+                j: as_written(night.jobs[j].reward) * int(fitting[j]) / demands[j]
+                for j in group.tolist()
+            }
+            group[:] = sorted(exactly, key=lambda j: (-exactly[j], j))
+    return order
 
 
 def _longest(night: Instance) -> Integers:
@@ -278,9 +254,8 @@ class Fitting:
         return ends[night.jobs[j].name] > self.due[j]
 
 
-def _served_in(night: Instance, brings: Floats) -> NDArray[np.intp]:
-    """Return jobs by reward over demand, highest first, each after its predecessors."""
-    order = np.argsort(-brings, kind="stable")
+def _served_in(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return jobs in an order, each after its predecessors."""
     if "after" not in night.beyond:
         return order
     rank, after = np.argsort(order), [{*job.after} for job in night.jobs]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from schedopt.instances.dssp.crossing import CROSSING
+from schedopt.instances.dssp.group_fair import group_fair
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.dssp.reductions import random_matching, random_partition
@@ -315,3 +316,6 @@ GENERATORS: dict[str, Recipe] = by_name(
     CROSSING,
 )
 """The generators by name."""
+GENERATORS["group-fair"] = group_fair(
+    GENERATORS, "uncorrelated", "weakly-correlated", "strongly-correlated", "subset-sum"
+)

@@ -1,19 +1,21 @@
 """A log in the Standard Workload Format as one night or several, with jobs of a single stage."""
 
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
-from msgspec.structs import replace
+import numpy as np
 
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import Instance
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, is_count, number, one_of, taking, truth, whole
-from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
+from schedopt.instances.msfq import log_converters
+from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
+from schedopt.instances.options import Option, is_count, number, one_of, taking, text, truth, whole
 
 DAY = 86_400.0  # seconds
-
-OPTIONS = WINDOW | {
+GROUPINGS = ("user", "group", "queue")
+OPTIONS = BOUNDS | {
+    "name": text("a name"),
     "deadline": number(None, "a number of seconds above 0", lambda v: v > 0),
     "reward": one_of("size", REWARDS),
     "predicted": truth(False),
@@ -29,13 +31,12 @@ OPTIONS = WINDOW | {
 def convert(
     path: str | Path,
     *,
-    name: str | None = None,
     deadline: float | None = None,
     reward: str = "size",
     predicted: bool = False,
     nights: int = 1,
     patience: int = 0,
-    **window: Unpack[LogRange],
+    **log_options: Any,
 ) -> Instance:
     """Make a night of the jobs of a window, all there at its beginning; or a night of each day.
 
@@ -56,62 +57,65 @@ def convert(
         came on that day can be run.
     patience : int
         How many nights more a job of a season can wait.
-    **window
-        ``processors``, ``start``, ``end`` and ``jobs``, as `instances.swf.read_log` takes them.
+    **log_options
+        ``name``, ``processors``, ``start``, ``end`` and ``jobs`` of
+        `instances.msfq.log_converters.convert`.
 
     Raises
     ------
     InputError
-        With the file, the line, what was found and what was expected.
+        With the file and the line, what was found and what was expected.
     """
     if deadline is None:
         raise InputError("option 'deadline', which a log cannot tell", place="option")
     if patience and nights == 1:
         raise InputError("option 'nights', since of one night nothing can wait", place="option")
-    began = window.get("start") or 0.0
+    began = log_options.get("start") or 0.0
     if nights > 1:
         ends = began + nights * DAY
-        window["end"] = min(window.get("end") or ends, ends)
-    log = read_log(path, **window)
-    unknown = {
-        by: sum(getattr(entry, by) is None for entry in log.entries)
-        for by in ("user", "group", "queue")
-    }
-    notes = [f"{missing} of unknown {by}" for by, missing in unknown.items() if missing]
-    known = sum(entry.planned is not None for entry in log.entries)
+        log_options["end"] = min(log_options.get("end") or ends, ends)
+    given = {key: value for key, value in log_options.items() if value is not None}
+    log = log_converters.convert(path, format="swf", overrun="keep", **given)
+    jobs, notes = log.jobs, []
+    asked = np.full(len(jobs), np.nan) if jobs.estimate is None else jobs.estimate
     if predicted:
-        notes.append(f"{known} planned by the time that their user asked for")
-    elif known:
-        option = "by which option predicted=true plans"
-        notes.append(f"{known} have an estimate of their user's, {option}")
+        notes.append(
+            f"{int(np.isfinite(asked).sum())} planned by the time that their user asked for"
+        )
     if nights > 1:
         notes.append(f"a night for each of {nights} days, and patience for {patience} more")
-    jobs = []
-    for rank, entry in enumerate(log.entries):
-        job = _job(entry, rank, reward, predicted)
-        if nights > 1:
-            day = int((entry.submit - began) // DAY) + 1
-            job = replace(job, first_night=day, last_night=min(nights, day + patience))
-        jobs.append(job)
+    owners = {}
+    for by in GROUPINGS:
+        labels = jobs.labels(by)
+        names = (*labels.names, None) if labels else (None,)
+        codes = labels.codes if labels else np.full(len(jobs), -1)
+        owners[by] = [names[code] for code in codes.tolist()]
+    made = []
+    for rank, (submit, need, run) in enumerate(
+        zip(jobs.submit.tolist(), jobs.need.tolist(), jobs.run.tolist(), strict=True)
+    ):
+        planned = float(asked[rank]) if predicted and np.isfinite(asked[rank]) else None
+        day = int((submit - began) // DAY) + 1
+        groups = {by: owner for by, names in owners.items() if (owner := names[rank]) is not None}
+        made.append(
+            Job(
+                name=str(rank) if jobs.name is None else str(jobs.name[rank]),
+                reward=REWARDS[reward](float(rank), run * need),
+                priority=float(rank),
+                groups=groups,
+                stages=((run,) * need,),
+                demand=None if planned is None else planned * need,
+                critical_path=planned,
+                first_night=day if nights > 1 else 1,
+                last_night=min(nights, day + patience) if nights > 1 else None,
+            )
+        )
+    words = [(log.description or "").removesuffix("."), *notes]
     return Instance(
-        name=name or log.stem,
-        description=log.described(*notes),
-        processors=log.processors,
+        name=log.name,
+        description=f"{'; '.join(words)}.",
+        processors=log.servers,
         deadline=float(deadline),
         nights=nights,
-        jobs=tuple(jobs),
-    )
-
-
-def _job(entry: Entry, rank: int, reward: str, predicted: bool) -> Job:
-    planned = entry.planned if predicted else None
-    groups = {"user": entry.user, "group": entry.group, "queue": entry.queue}
-    return Job(
-        name=entry.name,
-        reward=REWARDS[reward](float(rank), entry.run * entry.processors),
-        priority=float(rank),
-        groups={by: str(number) for by, number in groups.items() if number is not None},
-        stages=((entry.run,) * entry.processors,),
-        demand=None if planned is None else planned * entry.processors,
-        critical_path=planned,
+        jobs=tuple(made),
     )

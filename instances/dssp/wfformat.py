@@ -1,16 +1,13 @@
-"""Executions of scientific workflows in WfCommons' WfFormat, turned into dssp instances.
+"""Executions of scientific workflows in WfCommons' WfFormat 1.5, turned into dssp instances.
 
 A workflow becomes one job. Its directed acyclic graph of tasks is levelled into stages: a task's
 level is the largest number of edges on a path from a source to it. Stages are at least as strict
 as the graph, since each task waits for all of the level before, not for its parents alone. So the
 job's critical path, the sum over levels of their longest task, is at least the workflow's own, the
-longest path by runtimes, and at most that times the number of levels; `lengthening` tells by how
-much, and the instance's description tells the most. (On 44 published executions: 2% in the median,
-nothing for 12 of them, up to 159% for long graphs of uneven tasks.) A task occupies one processor,
-whatever core count is recorded for it, and waits between tasks are no part of its runtime.
-
-Source: WfFormat 1.5, with tasks in ``workflow.specification`` and runtimes in
-``workflow.execution``; 1.3 and 1.4, which have both in ``workflow.tasks``, are read too.
+longest path by runtimes; the instance's description tells by how much. (On 44 published executions:
+2% in the median, nothing for 12 of them, up to 159% for long graphs of uneven tasks.) A task
+occupies one processor, whatever core count is recorded for it, and waits between tasks are no part
+of its runtime.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,10 +21,10 @@ import msgspec
 from schedopt.instances.declarations import Name, NonNegative
 from schedopt.instances.dssp.jobs import REWARDS, Job
 from schedopt.instances.dssp.records import PROCESSORS, Instance
-from schedopt.instances.errors import InputError, placed, shown, suggestion
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read, stem
-from schedopt.instances.naming import refuse_twice
-from schedopt.instances.options import is_number, number, one_of, taking, text
+from schedopt.instances.naming import pick, refuse_twice
+from schedopt.instances.options import number, one_of, taking, text
 
 OPTIONS = {
     "name": text("a name"),
@@ -36,17 +33,13 @@ OPTIONS = {
     "reward": one_of("size", REWARDS),
 }
 """The options of `convert`; ``processors`` and ``deadline`` have no default."""
+SPECIFIED, EXECUTED = "workflow.specification.tasks", "workflow.execution.tasks"
 
 
 class _Task(msgspec.Struct, frozen=True):
-    """A task as it is listed, in any version of the format."""
-
-    id: Name | None = None
-    name: Name | None = None
+    id: Name
     parents: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
-    runtime_in_seconds: NonNegative | None = msgspec.field(name="runtimeInSeconds", default=None)
-    runtime: NonNegative | None = None
 
 
 _Tasks = Annotated[tuple[_Task, ...], msgspec.Meta(min_length=1)]
@@ -66,9 +59,8 @@ class _Execution(msgspec.Struct, frozen=True):
 
 
 class _Workflow(msgspec.Struct, frozen=True):
-    specification: _Specification | None = None
-    execution: _Execution | None = None
-    tasks: _Tasks | None = None
+    specification: _Specification
+    execution: _Execution
 
 
 class _System(msgspec.Struct, frozen=True):
@@ -99,7 +91,6 @@ def convert(
     processors: int | None = None,
     deadline: float | None = None,
     reward: str = "size",
-    priorities: Sequence[float] | None = None,
 ) -> Instance:
     """Make one instance of all workflows, each a job; in seconds.
 
@@ -117,9 +108,7 @@ def convert(
     deadline : float
         D, in seconds. It has no default either.
     reward : {"size", "linear", "banded"}
-        How rewards are made.
-    priorities : sequence of float, optional
-        Each file's priority; 0, 1, 2, ... in the order of the files if left out.
+        How rewards are made, from the size or from the position in the list of files.
 
     Raises
     ------
@@ -132,14 +121,10 @@ def convert(
     files = [paths] if isinstance(paths, str | Path) else list(paths)
     if not files:
         raise InputError("one WfFormat file or more", found="none")
-    ranks = range(len(files)) if priorities is None else list(priorities)
-    if len(ranks) != len(files) or not all(map(is_number, ranks)):
-        words = f"{len(files)} finite numbers, one for each file"
-        raise InputError(words, found=shown(ranks), place="option priorities")
     names = _unique([stem(path, ".json") for path in files])
     workflows = [load(path) for path in files]
     jobs = []
-    for path, own, workflow, rank in zip(files, names, workflows, ranks, strict=True):
+    for rank, (path, own, workflow) in enumerate(zip(files, names, workflows, strict=True)):
         with placed(file=path):
             jobs.append(_job(own, workflow, float(rank), reward))
     return Instance(
@@ -155,15 +140,17 @@ def load(path: str | Path) -> Workflow:
     """Read one WfFormat file; `InputError` where its graph has a cycle, or something is missing."""
     document: _Document = read(path, _Document)
     with placed(file=path):
-        tasks, place = _listed(document.workflow)
-        ids = _ids(tasks, place)
-        parents = _parents(tasks, ids, place)
+        tasks = document.workflow.specification.tasks
+        ids = [task.id for task in tasks]
+        refuse_twice(ids, SPECIFIED, "an id")
+        at = {key: i for i, key in enumerate(ids)}
+        parents = _parents(tasks, at)
         return Workflow(
             name=document.name,
             system=document.runtime_system.name if document.runtime_system else None,
-            runtimes=_runtimes(document.workflow, tasks, ids, place),
+            runtimes=_runtimes(document.workflow.execution, at),
             parents=parents,
-            order=_order(parents, list(ids), place),
+            order=_order(parents, ids),
         )
 
 
@@ -228,78 +215,39 @@ def _unique(names: Sequence[str]) -> list[str]:
     return list(taken)
 
 
-def _listed(workflow: _Workflow) -> tuple[_Tasks, str]:
-    """Return the tasks and their place, which differs between versions of the format."""
-    if workflow.specification is not None:
-        return workflow.specification.tasks, "workflow.specification.tasks"
-    if workflow.tasks is not None:
-        return workflow.tasks, "workflow.tasks"
-    raise InputError("`specification` with `tasks` (before version 1.5: `tasks`)", place="workflow")
-
-
-def _ids(tasks: _Tasks, place: str) -> dict[str, int]:
-    """Return the position of each task by its id, which before version 1.5 may be its name."""
-    ids = [task.id or task.name for task in tasks]
-    named = [key for key in ids if key is not None]
-    if len(named) < len(ids):
-        raise InputError("a key 'id'", place=f"{place}[{ids.index(None)}]")
-    refuse_twice(named, place, "an id")
-    return {key: i for i, key in enumerate(named)}
-
-
-def _parents(tasks: _Tasks, ids: dict[str, int], place: str) -> tuple[tuple[int, ...], ...]:
+def _parents(tasks: _Tasks, ids: dict[str, int]) -> tuple[tuple[int, ...], ...]:
     """Return each task's predecessors, from what parents and children say together."""
     found: list[dict[int, None]] = [{} for _ in tasks]
-    known = _references(tasks, ids)
     for i, task in enumerate(tasks):
         for field, others in (("parents", task.parents), ("children", task.children)):
             for k, other in enumerate(others):
-                if other not in known:
-                    words = "the id of a task" + suggestion(other, known)
-                    where = f"{place}[{i}].{field}[{k}]"
-                    raise InputError(words, found=shown(other), place=where)
-                before, after = (known[other], i) if field == "parents" else (i, known[other])
+                with placed(f"{SPECIFIED}[{i}].{field}[{k}]"):
+                    pick(other, ids, "the id of a task")
+                before, after = (ids[other], i) if field == "parents" else (i, ids[other])
                 found[after][before] = None
     return tuple(map(tuple, found))
 
 
-def _references(tasks: _Tasks, ids: dict[str, int]) -> dict[str, int]:
-    """Return what a reference may say: an id or, as older versions do, a name of one task only."""
-    names: dict[str, list[int]] = {}
-    for i, task in enumerate(tasks):
-        names.setdefault(task.name or "", []).append(i)
-    return {name: at[0] for name, at in names.items() if name and len(at) == 1} | ids
-
-
-def _runtimes(
-    workflow: _Workflow, tasks: _Tasks, ids: dict[str, int], place: str
-) -> tuple[float, ...]:
-    """Return each task's runtime: from the execution, or before version 1.5 from the task."""
+def _runtimes(execution: _Execution, ids: dict[str, int]) -> tuple[float, ...]:
+    """Return each task's runtime."""
+    refuse_twice([task.id for task in execution.tasks], EXECUTED, "an id", "id")
     ran: dict[str, float] = {}
-    for k, task in enumerate(workflow.execution.tasks if workflow.execution else ()):
-        where = f"workflow.execution.tasks[{k}].id"
-        if task.id not in ids:
-            words = "the id of a task that is specified" + suggestion(task.id, ids)
-            raise InputError(words, found=shown(task.id), place=where)
-        if task.id in ran:
-            raise InputError("each task once", found=f"{shown(task.id)} twice", place=where)
+    for k, task in enumerate(execution.tasks):
+        with placed(f"{EXECUTED}[{k}].id"):
+            pick(task.id, ids, "the id of a task that is specified")
         ran[task.id] = task.runtime_in_seconds
-    runtimes = []
     for key, i in ids.items():
-        told = (ran.get(key), tasks[i].runtime_in_seconds, tasks[i].runtime)
-        runtime = next((seconds for seconds in told if seconds is not None), None)
-        if runtime is None:
-            words = "a runtime: `runtimeInSeconds` of this task in workflow.execution.tasks"
-            raise InputError(words, found=f"none for {shown(key)}", place=f"{place}[{i}]")
-        runtimes.append(runtime)
-    return tuple(runtimes)
+        if key not in ran:
+            words = f"a runtime: `runtimeInSeconds` of this task in {EXECUTED}"
+            raise InputError(words, found=f"none for {shown(key)}", place=f"{SPECIFIED}[{i}]")
+    return tuple(ran[key] for key in ids)
 
 
-def _order(parents: tuple[tuple[int, ...], ...], ids: Sequence[str], place: str) -> tuple[int, ...]:
+def _order(parents: tuple[tuple[int, ...], ...], ids: Sequence[str]) -> tuple[int, ...]:
     """Order the tasks, predecessors first."""
     try:
         return tuple(TopologicalSorter(dict(enumerate(parents))).static_order())
     except CycleError as error:
         task = min(error.args[1])
         words, found = "no cycle of dependencies", f"one through {shown(ids[task])}"
-        raise InputError(words, found=found, place=f"{place}[{task}]") from None
+        raise InputError(words, found=found, place=f"{SPECIFIED}[{task}]") from None

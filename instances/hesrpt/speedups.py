@@ -51,6 +51,11 @@ class Power(_Speedup, frozen=True, tag="power"):
         """Return the k at which one more server shortens x/s(k) by alpha, given x/alpha."""
         return (self.p * np.asarray(size_by_alpha)) ** (1 / (1 + self.p))
 
+    def width(self, cost_by_price: Any) -> Any:
+        """Return the k with the least (c + k)/s(k), given c: what a server's price makes best."""
+        ratio = self.p / (1 - self.p) if self.p < 1 else inf
+        return ratio * np.asarray(cost_by_price)
+
     def corners(self, most: float) -> Floats:
         """Return where s²/k can be largest on [1, most]: an end, by monotony."""
         return np.array([most if self.p >= 1 / 2 else 1.0])
@@ -82,6 +87,11 @@ class Amdahl(_Speedup, frozen=True, tag="amdahl"):
     def knee(self, size_by_alpha: Any) -> Any:
         """Return the k at which one more server shortens x/s(k) by alpha: x·f/k² = alpha."""
         return np.sqrt(self.parallel * np.asarray(size_by_alpha))
+
+    def width(self, cost_by_price: Any) -> Any:
+        """Return the k with the least (c + k)/s(k), given c."""
+        f = self.parallel
+        return np.sqrt((f / (1 - f) if f < 1 else inf) * np.asarray(cost_by_price))
 
     def corners(self, most: float) -> Floats:
         """Return where s²/k can be largest on [1, most]: about k = f/(1 - f)."""
@@ -151,6 +161,13 @@ class Table(_Speedup, frozen=True, tag="table"):
         needed = np.where(meets > s[:-1], place, 0.0).max(axis=1)
         return needed if np.ndim(size_by_alpha) else needed[0]
 
+    def width(self, cost_by_price: Any) -> Any:
+        """Return the k with the least (c + k)/s(k), given c: a point, the first of equals."""
+        k, s = (of[1:] for of in self.breaks())
+        c = np.asarray(cost_by_price, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return k[((c[..., None] + k) / s).argmin(axis=-1)]
+
     def corners(self, most: float) -> Floats:
         """Return where s²/k can be largest on [1, most]: it is convex on each segment."""
         k, _ = self.breaks()
@@ -188,6 +205,13 @@ class Whole(msgspec.Struct, frozen=True):
     def knee(self, size_by_alpha: Any) -> Any:
         """Return the base's knee."""
         return self.base.knee(size_by_alpha)
+
+    def width(self, cost_by_price: Any) -> Any:
+        """Return the whole k with the least (c + k)/s(k), given c: beside the base's."""
+        c = np.asarray(cost_by_price, dtype=np.float64)
+        low = np.maximum(np.floor(self.base.width(c)), 1.0)
+        better = (c + low) / self.base.at(low) <= (c + low + 1) / self.base.at(low + 1)
+        return np.where(better, low, low + 1)
 
     def corners(self, most: float) -> Floats:
         """Return the base's corners."""

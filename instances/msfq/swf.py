@@ -3,18 +3,21 @@
 from collections.abc import Callable
 from math import fsum
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
+
+from msgspec.structs import replace
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import keep, write_bytes
 from schedopt.instances.msfq import log_converters
+from schedopt.instances.msfq.log_converters.cleaning import BOUNDS
 from schedopt.instances.msfq.records import AnyShape, Instance, JobClass
 from schedopt.instances.msfq.sizes import Empirical, Exponential
 from schedopt.instances.msfq.traces import COLUMNS
-from schedopt.instances.options import Option, OptionsWith, checked, one_of, taking
-from schedopt.instances.swf import WINDOW, Entry, LogRange, read_log
+from schedopt.instances.options import Option, OptionsWith, checked, one_of, taking, text
 
-CLASSES = WINDOW | {
+CLASSES = BOUNDS | {
+    "name": text("a name"),
     "needs": one_of("exact", ("exact", "powers")),
     "sizes": one_of("exponential", ("exponential", "empirical")),
     "trace": Option(None, "a .csv to write", lambda v: isinstance(v, str) and v.endswith(".csv")),
@@ -52,11 +55,10 @@ def convert(
 def classes(
     path: str | Path,
     *,
-    name: str | None = None,
     needs: str = "exact",
     sizes: str = "exponential",
     trace: str | None = None,
-    **window: Unpack[LogRange],
+    **log_options: Any,
 ) -> Instance:
     """Make a queue of a log: arrival rates and mean run times of its jobs, by server need.
 
@@ -66,39 +68,33 @@ def classes(
     With ``needs=powers`` there is a class for each power of two, to which needs are rounded up
     (never beyond the machine), rather than for each need. ``sizes=empirical`` keeps the log's run
     times as the distribution of sizes. ``trace`` is a CSV to write the arrivals to, for the
-    policies' option ``trace``; ``window`` is as in `instances.swf.read_log`. `InputError` names the
+    policies' option ``trace``; ``log_options`` are the name and the window. `InputError` names the
     file and the line.
     """
     if trace is not None:
         keep([path], trace)
-    log = read_log(path, **window)
-    span = log.entries[-1].submit - log.entries[0].submit
+    given = {key: value for key, value in log_options.items() if value is not None}
+    log = log_converters.convert(path, format="swf", **given)
+    jobs, span = log.jobs, log.jobs.span
     if span <= 0:
-        found = f"{len(log.entries)} at once"
-        raise InputError("jobs that come at two times or more", found=found, file=log.file)
-
-    def need(entry: Entry) -> int:
-        if needs == "exact":
-            return entry.processors
-        return min(log.processors, 1 << (entry.processors - 1).bit_length())
-
-    classes = []
-    by_need: dict[int, list[float]] = {}
-    for entry in log.entries:
-        by_need.setdefault(need(entry), []).append(entry.run)
-    for servers, runs in sorted(by_need.items()):
+        found = f"{len(jobs)} at once"
+        raise InputError("jobs that come at two times or more", found=found, file=str(path))
+    need = jobs.need.tolist()
+    if needs == "powers":
+        need = [min(log.servers, 1 << (n - 1).bit_length()) for n in need]
+    runs_of: dict[int, list[float]] = {}
+    for servers, run in zip(need, jobs.run.tolist(), strict=True):
+        runs_of.setdefault(servers, []).append(run)
+    made = []
+    for servers, runs in sorted(runs_of.items()):
         shape: AnyShape = Empirical(values=tuple(runs)) if sizes == "empirical" else Exponential()
         rate, mean = len(runs) / span, fsum(runs) / len(runs)
-        classes.append(
-            JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape)
-        )
+        made.append(JobClass(need=servers, arrival_rate=rate, service_rate=1 / mean, sizes=shape))
     if trace is not None:  # the arrivals, in the order and at the times of the log
-        rows = [f"{entry.submit!r},{need(entry)},{entry.run!r}" for entry in log.entries]
-        write_bytes(trace, ("\n".join([",".join(COLUMNS), *rows]) + "\n").encode())
-    rounded = ("processors rounded up to powers of two",) if needs == "powers" else ()
-    return Instance(
-        name=name or log.stem,
-        description=log.described(*rounded),
-        servers=log.processors,
-        classes=tuple(classes),
-    )
+        rows = zip(jobs.submit.tolist(), need, jobs.run.tolist(), strict=True)
+        lines = [",".join(COLUMNS), *(",".join(map(repr, row)) for row in rows)]
+        write_bytes(trace, ("\n".join(lines) + "\n").encode())
+    words = (log.description or "").removesuffix(".")
+    if needs == "powers":
+        words += "; processors rounded up to powers of two"
+    return replace(log, log=None, start=None, classes=tuple(made), description=f"{words}.")

@@ -4,25 +4,23 @@ Source of the format: Feitelson, Tsafrir and Krakov, "Experience with using the 
 Archive", JPDC 74, 2014.
 """
 
-import re
 from collections.abc import Iterator
-from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.decimals import expect_held, may_lose
-from schedopt.instances.errors import InputError, expect, placed, shown
+from schedopt.instances import swf
+from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import check_rows, read_bytes
 from schedopt.instances.msfq.records import Instance
-from schedopt.instances.swf import ASKED, RUN, SUBMIT, USED
-from schedopt.instances.tables import read_csv
+from schedopt.instances.tables import Column, read_csv
 
 COLUMNS = ("time", "need", "size")
+TIME, NEED, SIZE = (Column(name, "number", least=None, needed=True) for name in COLUMNS)
 LINE = 128  # bytes that a line takes at least, as text and as numbers
-Row = tuple[str, float, float, float]  # a line's number, and its time, need and size
+Arrival = tuple[str, float, float, float]  # its place, and its time, need and size
 
 
 class Trace(NamedTuple):
@@ -43,56 +41,37 @@ def read_trace(path: str | Path, queue: Instance) -> Trace:
     with placed(file=path):
         data = read_bytes(path)
         check_rows(data.count(b"\n"), LINE)
-        lines = data.decode("utf-8", errors="replace").splitlines()
         endings = [ending.lower() for ending in Path(path).suffixes]
-        rows = list(_swf(lines) if ".swf" in endings else _csv(data))
-        for at, text in enumerate(lines if may_lose(data) else (), 1):
-            for cell in re.split(r"[,\s]+", "" if text.startswith(";") else text):
-                expect_held(cell, f"line {at}")
+        arrivals = list(_of_log(data) if ".swf" in endings else _of_csv(data))
         classes = {job.need: c for c, job in enumerate(queue.classes)}
         before = -np.inf
-        for place, time, need, size in rows:
-            if not (isfinite(time) and time >= before):
-                expected = f"no time before {before:g}" if isfinite(time) else "a finite time"
-                raise InputError(expected, found=shown(time), place=place)
+        for place, time, need, size in arrivals:
+            if time < before:
+                raise InputError(f"no time before {before:g}", found=shown(time), place=place)
             if need not in classes:
                 found = shown(int(need) if need.is_integer() else need)
                 expected = f"the need of a class ({', '.join(map(str, classes))})"
                 raise InputError(expected, found=found, place=place)
-            if not (isfinite(size) and size > 0):
+            if size <= 0:
                 raise InputError("a finite size > 0", found=shown(size), place=place)
             before = time
-        if not rows:
+        if not arrivals:
             raise InputError("a job or more", found="none")
-    _, times, needs, sizes = zip(*rows, strict=True)
+    _, times, needs, sizes = zip(*arrivals, strict=True)
     kinds = np.array([classes[int(need)] for need in needs], dtype=np.int64)
     return Trace(np.array(times), kinds, np.array(sizes))
 
 
-def _csv(data: bytes) -> Iterator[Row]:
-    cells = read_csv(data)
-    found, expected = ", ".join(cells.titles), f"the columns {', '.join(COLUMNS)}"
-    expect(sorted(cells.titles) == sorted(COLUMNS), expected, found, cells.head)
-    where = [cells.titles.index(name) for name in COLUMNS]
-    for place, row in cells.rows:
-        try:
-            time, need, size = (float(row[i]) for i in where)
-        except ValueError:
-            raise InputError("three numbers", found=shown(",".join(row)), place=place) from None
-        yield place, time, need, size
+def _of_csv(data: bytes) -> Iterator[Arrival]:
+    for row in read_csv(data).declared((TIME, NEED, SIZE), "traces"):
+        yield row.place, row.value(TIME), row.value(NEED), row.value(SIZE)
 
 
-def _swf(lines: list[str]) -> Iterator[Row]:
-    """Yield the jobs of a log that ran; only the fields that are needed have to be there."""
-    for number, line in enumerate(lines, 1):
-        cells = line.split()
-        if not cells or cells[0].startswith(";"):
-            continue
-        try:
-            time, run, used, asked = (float(cells[i]) for i in (SUBMIT, RUN, USED, ASKED))
-        except (ValueError, IndexError):
-            expected = "the fields of the Standard Workload Format"
-            raise InputError(expected, found=shown(line.strip()), place=f"line {number}") from None
+def _of_log(data: bytes) -> Iterator[Arrival]:
+    """Yield the jobs of a log that ran, in the order of its lines."""
+    log = swf.read_fields(data)
+    columns = (log.cells[field].tolist() for field in (swf.SUBMIT, swf.RUN, swf.USED, swf.ASKED))
+    for line, time, run, used, asked in zip(log.lines.tolist(), *columns, strict=True):
         need = used if used > 0 else asked
         if run > 0 and need > 0:
-            yield f"line {number}", time, need, run
+            yield f"line {line}", time, need, run

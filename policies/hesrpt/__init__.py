@@ -1,8 +1,8 @@
 """hesrpt policies: how people share servers. Importing this registers them."""
 
 from schedopt.policies import registry
-from schedopt.policies.hesrpt import shares
+from schedopt.policies.hesrpt import concave, shares
 
-__all__ = ["shares"]
+__all__ = ["concave", "shares"]
 
 registry.settle("hesrpt")

@@ -247,23 +247,33 @@ def knee_shares(instance: Instance, jobs: Jobs, left: Floats, alpha: float) -> F
     return shares
 
 
-def cost(instance: Instance, alpha: float) -> float:
-    """Return what KNEE with a threshold costs."""
+def best_setting(
+    instance: Instance, shares: Callable[[float], ShareFunction], low: float, high: float
+) -> float:
+    """Return the setting with the least cost, by trying settings on ever finer grids.
 
-    def shares(night: Instance, jobs: Jobs, left: Floats) -> Floats:
-        return knee_shares(night, jobs, left, alpha)
-
-    ends, _ = play(instance, shares, record=False)
-    names = (job.name for job in instance.jobs)
-    done = Allocated(order=(), completion=dict(zip(names, ends.tolist(), strict=True)))
-    return instance.objective_of(done)
+    ``shares(setting)`` is the share function of a setting from ``low`` to ``high``, which are tried
+    in equal ratios.
+    """
+    best, least = high, np.inf
+    names = [job.name for job in instance.jobs]
+    for _ in range(ZOOMS + 1):
+        for setting in np.geomspace(low, high, GRID).tolist():
+            ends, _ = play(instance, shares(setting), record=False)
+            done = Allocated(order=(), completion=dict(zip(names, ends.tolist(), strict=True)))
+            trial = instance.objective_of(done)
+            if trial < least:
+                best, least = setting, trial
+        step = (high / low) ** (1 / (GRID - 1))
+        low, high = best / step, best * step
+    return best
 
 
 def best_alpha(instance: Instance) -> float:
-    """Return the threshold with the least cost, by trying thresholds on ever finer grids.
+    """Return KNEE's best threshold, by search.
 
     Thresholds between those at which the largest job's knee is all servers and at which the
-    smallest's is a hundredth of its even part are tried, in equal ratios.
+    smallest's is a hundredth of its even part are tried.
     """
     everyone = np.arange(len(instance.jobs))
     sizes, servers = instance.sizes, float(instance.servers)
@@ -275,19 +285,13 @@ def best_alpha(instance: Instance) -> float:
         faster = sizes / instance.each("at", everyone, high)
         return np.asarray((slower - faster) / (0.02 * k))
 
-    few = servers / len(sizes) / 100.0
-    high = float(slope(few).max())
+    high = float(slope(servers / len(sizes) / 100.0).max())
     low = max(float(slope(servers).min()), high * 1e-15)
-    best, least = high, np.inf
-    for _ in range(ZOOMS + 1):
-        alphas = np.geomspace(low, high, GRID)
-        for alpha in alphas.tolist():
-            trial = cost(instance, alpha)
-            if trial < least:
-                best, least = alpha, trial
-        step = (high / low) ** (1 / (GRID - 1))
-        low, high = best / step, best * step
-    return best
+    return best_setting(instance, _knees, low, high)
+
+
+def _knees(alpha: float) -> ShareFunction:
+    return lambda instance, jobs, left: knee_shares(instance, jobs, left, alpha)
 
 
 MOST_SETS = 1 << 12

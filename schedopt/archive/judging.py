@@ -19,14 +19,17 @@ from schedopt.archive.entries import (
     entry_for,
     entry_from,
 )
-from schedopt.instances.archived import instance_path, result_path
+from schedopt.instances.archived import folder_of, instance_path, result_path
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.files import decode, encode, load, read_bytes
+from schedopt.instances.tables import Table
+from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document, gap, snap_bound
 from schedopt.validation.documents import as_record, check
 
 _OUTCOME = attrgetter("solver", "policy", "found_by", "bounded_by", "proved_by", "version")
 NEEDS_NONE = "none needed"  # the proof named by an entry whose bound the checker finds by itself
+NO_POLICIES = ("job", "best_wait", "best_makespan")  # columns of a table of starts
 CLOSER = 1e-9  # relative margin by which a claim must improve on what is known
 
 
@@ -67,11 +70,22 @@ def verify(group: str, entry: Entry) -> Verdict:
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
-        wrong += _compared(entry, result, bound)
+        wrong += [*_compared(entry, result, bound), *_wrong_starts(group, entry)]
     except InputError as error:
         wrong.append(str(error))
     believed = entry.status == "proven" and bound != "re-proved"
     return Verdict(group, entry.name, "believed" if believed else entry.status, bound, wrong)
+
+
+def _wrong_starts(group: str, entry: Entry) -> Iterator[str]:
+    """Yield what is wrong with the starts that a group holds, in a column for each policy."""
+    path = folder_of(group) / "starts" / f"{entry.name}.csv"
+    if not path.parent.is_dir():
+        return
+    policies = [title for title in Table.read(path).titles if title not in NO_POLICIES]
+    for policy in policies:
+        for one in record_of(entry.problem).wrong_starts(archived(group, entry), path, policy):
+            yield f"{path.name}: {one.told()}"
 
 
 def _compared(entry: Entry, result: Document, bound: str) -> list[str]:

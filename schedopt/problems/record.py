@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation, FormulationType, Sense
     from schedopt.instances.constraints import Constraint
     from schedopt.instances.recipes import Recipe
-    from schedopt.instances.starts import Because, StartTimes
+    from schedopt.instances.starts import Because, StartTimes, WrongStart
     from schedopt.policies.registry import Policy
     from schedopt.problems.summary import (
         Explanation,
@@ -276,7 +276,7 @@ class Problem(Generic[I]):
         memory = {"half_life": half_life, "window": window}
         expected = "results of a problem whose shares remember"
         found: list[Constraint]
-        found = self._asked("carry_over:carry", expected, self.name, results, rules, **memory)
+        found = self._asked("carry_over:carry", expected, results, rules, **memory)
         return found
 
     # How policies are run, and what they are measured against.
@@ -315,10 +315,10 @@ class Problem(Generic[I]):
         found: T = own(*given, **named) if own else default
         return found
 
-    def _asked(self, home: str, expected: str, found: str, *given: object, **named: object) -> Any:
+    def _asked(self, home: str, expected: str, *given: object, **named: object) -> Any:
         """Return the same; `InputError` where the problem's folder has no such function."""
         if (own := self._told(home, *given, default=None, **named)) is None:
-            raise InputError(expected, found=found)
+            raise InputError(expected, found=f"one of {self.name}")
         return own
 
     def measures(self, result: Result) -> dict[str, float]:
@@ -374,28 +374,28 @@ class Problem(Generic[I]):
     def tonight(self, what: object, given: Mapping[str, object], solve: Solve) -> Tonight:
         """Return a night planned, of a table of jobs or an instance: ``tonight.plan``."""
         home, expected = "tonight:plan", "a table of jobs, or an instance with a plan of them"
-        made: Tonight = self._asked(home, expected, f"one of {self.name}", what, given, solve)
+        made: Tonight = self._asked(home, expected, what, given, solve)
         return made
 
-    def replan(
-        self, instance: I, plan: Any, at: str | float, state: Any, **given: Any
-    ) -> Replanned:
+    def replan(self, instance: I, *given: Any, **own: Any) -> Replanned:
         """Return the rest of an instance solved again; `InputError` if it has no plan of jobs."""
-        home, expected, found = "replanning:replan", "a plan of jobs", f"one of {self.name}"
-        made: Replanned = self._asked(home, expected, found, instance, plan, at, state, **given)
+        expected = "a plan of jobs"
+        made: Replanned = self._asked("replanning:replan", expected, instance, *given, **own)
         return made
 
-    def start_times(self, instance: I, at: float, policy: str, **given: Any) -> StartTimes:
+    def start_times(self, instance: I, *given: Any, **own: Any) -> StartTimes:
         """Return when jobs that wait at a time will start; `InputError` if none ever do."""
-        home, found = "start_times:start_times", f"one of {self.name}"
-        told: StartTimes = self._asked(home, LOG, found, instance, at, policy, **given)
+        told: StartTimes = self._asked("start_times:start_times", LOG, instance, *given, **own)
         return told
 
-    def explain_start(self, instance: I, job: str, policy: str, **given: Any) -> Because:
+    def explain_start(self, instance: I, *given: Any, **own: Any) -> Because:
         """Return why a job of a log started no earlier; `InputError` if there is no log."""
-        home, found = "explaining:explain_start", f"one of {self.name}"
-        why: Because = self._asked(home, LOG, found, instance, job, policy, **given)
+        why: Because = self._asked("explaining:explain_start", LOG, instance, *given, **own)
         return why
+
+    def wrong_starts(self, instance: I, *given: Any, **own: Any) -> list[WrongStart]:
+        """Return the first start of a log that is not a policy's; `InputError` without a log."""
+        return list(self._asked("explaining:wrong_starts", LOG, instance, *given, **own))
 
     def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
         """Return the same in words and as a table."""

@@ -25,7 +25,8 @@ from schedopt.verbs.archive import verified
 WAIT = 60.0  # seconds without a byte after which a server is given up
 
 _MEMBER = re.compile(
-    r"README\.md|[\w-]+/(?:entries\.jsonl|group\.json|(?:instances|results)/\w[\w.-]{0,199})"
+    r"README\.md|[\w-]+/(?:entries\.jsonl|group\.json|known\.csv"
+    r"|(?:instances|results|starts|swf)/\w[\w.-]{0,199})"
 )
 
 

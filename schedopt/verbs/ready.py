@@ -20,7 +20,7 @@ from schedopt.instances.ready import (
     whole,
 )
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.ordered import Chosen, best_in_order
+from schedopt.solvers.few_row_ip.lexicographic import Chosen, best_in_order
 
 LARGEST = 2.0**60  # largest sum of a column, in units of its last digit
 LEAST = 1024  # places for jobs to begin with

@@ -1,6 +1,6 @@
 """Seasons: branching in whole numbers, and MIP solvers, over the columns of all nights."""
 
-from schedopt.solvers.dssp.selection import AGAIN, HIGHS, MODEL, OTHERS, TREE
+from schedopt.solvers.dssp.selection import HIGHS, MODEL, OTHERS, TREE
 
-ENGINES = (TREE, HIGHS, *AGAIN, *OTHERS, MODEL)
+ENGINES = (TREE, HIGHS, *OTHERS, MODEL)
 """Read from the top: the first that accepts a season, and is worth trying, answers."""

@@ -21,10 +21,9 @@ from schedopt.solvers.hesrpt.alike import (
     one_order,
 )
 from schedopt.solvers.hesrpt.attempt import Attempt, Leaf, attempted
-from schedopt.solvers.hesrpt.diagram import FEW_PATHS, Diagram
+from schedopt.solvers.hesrpt.decision_diagram import FEW_PATHS, Diagram
 from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves
 from schedopt.solvers.hesrpt.price_kernels import levels_of, played, prices_of
-from schedopt.solvers.hesrpt.slots import in_slots
 from schedopt.solvers.hesrpt.tree_kernels import (
     NEAR,
     PAUSED,
@@ -334,8 +333,6 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
         order = None
         if task.incumbent is not None:
             order = [model.instance.index[name] for name in reversed(task.incumbent.order)]
-        elif (quick := in_slots(model.instance, model.rules)) is not None:
-            attempt.take(quick, "tree")
         search = OrderTree(model.instance, model.rules, order, attempt.value, task.hints)
         if attempt.drive(search) and not attempt.near_enough():
             if search.rest < attempt.value * (1 - NEAR):

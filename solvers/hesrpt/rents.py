@@ -16,7 +16,7 @@ from schedopt.solvers.hesrpt.kernels import Floats, curves, speeds
 from schedopt.solvers.hesrpt.orders import written
 from schedopt.solvers.hesrpt.paths import LEAST_RENT, Climb, Rents, in_cells
 from schedopt.solvers.hesrpt.price_kernels import Play, begun, levels_of, play_some, price_some
-from schedopt.solvers.hesrpt.slots import in_slots
+from schedopt.solvers.hesrpt.waves import in_waves
 from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
@@ -206,7 +206,7 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
     many, after = len(model.instance.jobs), None
 
     def work(attempt: Attempt) -> Termination:
-        quick = in_slots(model.instance, model.rules)
+        quick = in_waves(model.instance, model.rules)
         if quick is not None:
             attempt.take(quick, "rents")
         known = None if attempt.solution is None else attempt.solution.completion

@@ -40,3 +40,16 @@ def saved(folder: Path, *lines: str, name: str = "toy.swf") -> Path:
 def said(queue: Instance) -> list[str]:
     """Return the notes of a description, without its head."""
     return (queue.description or "").removesuffix(".").split("; ")[1:]
+
+
+LINES = [
+    line(1, 0, 60, 2, wait=0, planned=100, status=1, user=3, group=1),
+    line(2, 10, 30, -1, wait=5, asked=4, status=1, user=4, group=1),
+    line(3, 20, -1, 1, wait=0, user=3),
+    line(4, 30, 0, 1, wait=0, status=5, user=3),
+    line(5, 40, 50, -1, wait=0, asked=-1),
+    line(6, 40, 25, 3, wait=0, status=0, user=3, group=2),
+    line(6, 40, 10, 3, wait=0, status=2, user=3, group=2),
+    line(7, 100, 10, 2, wait=20, planned=8, user=4),
+]
+"""Jobs that ran, and one of each sort that is left out."""

@@ -124,7 +124,8 @@ def test_a_plain_selection_is_confirmed_by_highs() -> None:
     again = RECORD.confirm(model, first, Limits())
     assert (again.solver, again.objective, again.proven) == ("highs", first.objective, True)
     third = RECORD.confirm(model, again, Limits())
-    assert (third.solver, third.objective, third.proven) == ("cp-sat", first.objective, True)
+    assert (third.objective, third.proven) == (first.objective, True)
+    assert third.solver in ("scip", "highs", "tree")
 
 
 def a_night(

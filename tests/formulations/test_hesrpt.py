@@ -67,7 +67,6 @@ def test_what_a_search_claims_and_cannot_write_down_is_not_proven(
     best = schedopt.solve(floored()).objective
     worse = schedopt.solve(floored(["j2", "j0", "j1", "j3"])).solution
     monkeypatch.setattr(OrderTree, "solution", lambda self: worse)
-    monkeypatch.setattr("schedopt.solvers.hesrpt.orders.in_slots", lambda *_: None)
     result = schedopt.solve(floored())
     assert result.objective > best * 1.01
     assert not result.proven and result.bound <= best * (1 + 1e-9)

@@ -1,6 +1,5 @@
 """Bundled instances: names that work from any folder and from a wheel, and what their files are."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -65,12 +64,6 @@ def test_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "two-shots.png").exists()
     (tmp_path / "link.json").symlink_to(find("two-shots").path)
     assert "another file" in refused("solve", "example:two-shots", "-o", "link.json")
-
-
-def test_they_are_listed() -> None:
-    listed = json.loads(invoked("list", "examples", "--json"))["examples"]
-    assert [entry["name"] for entry in listed] == list(examples())
-    assert {"problem": "dssp", "name": "two-shots"}.items() <= listed[6].items()
 
 
 def test_a_wheel_has_them(installed: Path, tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs
 from schedopt.instances.msfq.traces import read_trace
 from schedopt.instances.protocol import identity
-from schedopt.instances.swf import read_log
 from schedopt.instances.tables import Table
 
 # Bounded so that no sum of them overflows; all the digits of a double may occur.
@@ -229,7 +228,6 @@ READERS: list[tuple[str, bytes, Callable[[Path], object]]] = [
     ("b.csv", CSV, _log),
     ("c.csv", SACCT, _log),
     ("d.swf", SWF, _log),
-    ("e.swf", SWF, read_log),
     ("f.csv", b"time,need,size\n" + b"1,1,1\n" * 10_000, _trace),
     ("g.csv", b"name,tasks\n" + b"a,1x1\n" * 9_000, Table.read),
     ("h.json", b'{"problem": "dssp"}' + b" " * 2**20, load),
@@ -310,7 +308,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
             Path("/dev/null"): "a device",
         }
         for path, found in kinds.items():
-            for read in (load, _log, read_log, Table.read, partial(read_jobs, servers=4)):
+            for read in (load, _log, Table.read, partial(read_jobs, servers=4)):
                 assert refusal(read, path).found == found
     os.mkfifo(tmp_path / "log.csv")
     queue = '{"problem": "msfq", "name": "n", "servers": 4, "log": "log.csv"}'

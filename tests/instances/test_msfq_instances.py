@@ -1,6 +1,5 @@
 """msfq instances: loads, shapes of sizes, generators and their marginals, traces."""
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,8 @@ import numpy as np
 import pytest
 from builders.msfq import at_load, of_classes, one_or_all
 from builders.refusals import refusal
-from scipy.stats import gamma, kstest
+from builders.swf import line, saved
+from scipy.stats import gamma
 
 import schedopt
 from schedopt.instances import files
@@ -87,9 +87,8 @@ def test_traces_are_read_in_order(tmp_path: Path) -> None:
     assert trace.times.tolist() == [0, 0, 1.5]
     assert trace.classes.tolist() == [0, 1, 0]
     assert trace.sizes.tolist() == [2, 1, 3]
-    log = "; a log\n1 10 0 60 4 -1 -1 4 -1\n2 12 0 0 1 -1 -1 1 -1\n3 15 0 30 -1 -1 -1 1 -1\n"
-    (tmp_path / "t.swf.gz").write_bytes(gzip.compress(log.encode()))
-    trace = read_trace(tmp_path / "t.swf.gz", queue)
+    lines = (line(1, 10, 60, 4), line(2, 12, 0), line(3, 15, 30, -1, asked=1))
+    trace = read_trace(saved(tmp_path, *lines, name="t.swf.gz"), queue)
     assert trace.times.tolist() == [10, 15]
     assert trace.classes.tolist() == [1, 0]
 
@@ -98,16 +97,15 @@ def test_traces_are_read_in_order(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("time,need,size\n1,1,1\n0.5,1,1\n", "line 3: found 0.5; expected no time before 1"),
-        ("time,need,size\nnan,1,1\n", "a finite time"),
+        ("time,need,size\nnan,1,1\n", "column 'time': found 'nan'; expected a finite number"),
         ("time,need,size\n1,3,1\n", "the need of a class"),
         ("time,need,size\n1,1.5,1\n", "the need of a class"),
-        ("time,need,size\n1,inf,1\n", "the need of a class"),
-        ("time,need,size\n1,nan,1\n", "the need of a class"),
+        ("time,need,size\n1,inf,1\n", "column 'need': found 'inf'; expected a finite number"),
         ("time,need,size\n1,1,-1\n", "a finite size > 0"),
         ("time,need,size\n1,1," + "9" * 140_000 + "\n", "line 2: found field larger than"),
         ("time,need,size" + "x" * 140_000 + "\n", "line 1: found field larger than"),
         ("time,need,size\n1,1\n", "3 cells, as in the header"),
-        ("time,size\n1,1\n", "the columns time, need, size"),
+        ("time,size\n1,1\n", "expected a column 'need' of traces"),
         ("time,need,size\n", "a job or more"),
         ("", "a header"),
     ],
@@ -169,18 +167,6 @@ def test_hours_of_the_day(queue: Any) -> None:
     assert np.corrcoef(seen, weights)[0, 1] > 0.98
     # The most come in the half hour of the mode of the gamma: from dawn, at (8.17 - 1) * 3.96.
     assert abs(int(np.argmax(weights)) - (7.1737 * 3.9631 - 1)) <= 1
-
-
-def test_gaps_without_hours_are_the_gammas() -> None:
-    draw = np.random.default_rng(1)
-    given = draw.gamma(10.2303 * 1.0225, 0.4871, 5000)
-    flat = rigid.arrivals(np.exp(given))
-    days = np.cumsum(np.exp(given)) // 86400
-    assert (flat // 86400 == days).all()  # a day of gaps takes a day
-    assert (np.diff(flat) >= 0).all()
-    ours = rigid._below(np.random.default_rng(2), 10.2303 * 1.0225, 0.4871, 13.0, 5000)
-    cut = gamma(10.2303 * 1.0225, scale=0.4871)
-    assert kstest(ours, lambda x: np.minimum(1, cut.cdf(x) / cut.cdf(13))).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("wanted", [0.5, 0.9])

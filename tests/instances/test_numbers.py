@@ -116,7 +116,7 @@ READERS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("d.csv", LOG, partial(read_jobs, servers=4), "row 0, column 'run'"),
     ("e.csv", LOG, _read_log, "line 2, column 'run'"),
     ("f.swf", swf.line(1, 0, 77).replace("77", "@"), _read_log, "line 1"),
-    ("g.csv", "time,need,size\n0,1,@\n", partial(read_trace, queue=QUEUE), "line 2"),
+    ("g.csv", "time,need,size\n0,1,@\n", partial(read_trace, queue=QUEUE), "line 2, column 'size'"),
     ("h.csv", "name,reward,tasks\na,@,1x2\n", _read_dssp_table, "line 2, column 'reward'"),
     ("i.csv", "name,reward,tasks\na,1,2x@\n", _read_dssp_table, "line 2, column 'tasks'"),
     ("k.toml", 'paths = ["x.json"]\ntime_limit = @\n', read_sweep, "time_limit"),

@@ -17,7 +17,6 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 from builders import effort
-from builders.refusals import refusal
 
 from schedopt.instances import decoding, files, schema
 from schedopt.instances.errors import InputError
@@ -67,26 +66,6 @@ def test_a_job_has_stages_or_both_predictions() -> None:
     assert ways == [["stages"], ["demand", "critical_path"]]
     assert job["required"] == ["name", "reward"]
     assert job["properties"]["reward"]["description"].startswith("R_j")
-
-
-def test_every_kind_of_constraint_is_in_it() -> None:
-    kinds = schema.schema("dssp")["$defs"]["Instance"]["properties"]["constraints"]["items"]
-    assert sorted(kinds["discriminator"]["mapping"]) == [
-        "apart",
-        "at-least",
-        "at-most",
-        "fair-share",
-        "forbid",
-        "imply",
-        "require",
-        "resource",
-        "seats",
-        "together",
-    ]
-
-
-def test_an_unknown_problem() -> None:
-    assert "a problem" in str(refusal(schema.schema, "tsp"))
 
 
 def test_writing_them(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,11 +156,8 @@ def mutated(seed: int) -> tuple[str, Any]:
     return problem, document
 
 
-def test_every_bundled_instance_is_valid() -> None:
-    assert all(agrees(problem, document) for problem, document in sources())
-
-
 def test_they_agree_on_mutated_instances() -> None:
+    assert all(agrees(problem, document) for problem, document in sources())
     many = effort.examples(1500)
     taken = sum(agrees(*mutated(seed)) for seed in range(many))
     assert 0.1 * many < taken < 0.9 * many, "of both kinds enough"

@@ -1,5 +1,8 @@
 """Sharing policies: closed forms against the simulator, optima against the search."""
 
+from typing import Any
+
+import msgspec
 import numpy as np
 import pytest
 from builders.effort import tried
@@ -9,7 +12,8 @@ from hypothesis import strategies as st
 
 import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
-from schedopt.policies.hesrpt.shares import cost, knee_shares
+from schedopt.instances.hesrpt.speedups import Whole
+from schedopt.policies.hesrpt.shares import knee_shares
 from schedopt.policies.hesrpt.simulator import (
     equi_times,
     hesrpt_shares,
@@ -21,6 +25,7 @@ from schedopt.policies.hesrpt.simulator import (
 from schedopt.policies.registry import NotApplicableError, registered
 
 POLICIES = registered("hesrpt")
+KINDS = (Power(p=0.6), Amdahl(parallel=0.8), Table(points=((1, 1), (4, 3))))
 
 
 @tried(1000, common())
@@ -70,7 +75,6 @@ def test_every_policy_plays_any_speedup(instance: Instance) -> None:
 def test_helrpt_completes_all_at_once_and_soonest(instance: Instance) -> None:
     ends = POLICIES["helrpt"].run(instance).completion.values()
     assert max(ends) == pytest.approx(min(ends), rel=1e-9)
-    import msgspec
 
     best = schedopt.solve(msgspec.structs.replace(instance, objective="makespan"))
     assert max(ends) == pytest.approx(best.objective, rel=1e-9)
@@ -94,9 +98,7 @@ def test_hell_is_srpt_from_one_half_on_and_one_server_each_below() -> None:
     assert few.share == {"j1": 1 / 2, "j2": 1 / 2}
 
 
-@pytest.mark.parametrize(
-    "kind", [Power(p=0.6), Amdahl(parallel=0.8), Table(points=((1, 1), (4, 3)))]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
     for size_by_alpha in (0.5, 3.0, 20.0):
         k = float(kind.knee(size_by_alpha))
@@ -106,14 +108,45 @@ def test_a_knee_is_where_one_more_server_saves_alpha(kind: Amdahl) -> None:
             assert (saving > 1) == saves or k in (1, 4)
 
 
-def test_the_best_alpha_is_no_worse_than_others() -> None:
+@pytest.mark.parametrize(
+    ("name", "option", "values"),
+    [
+        ("knee", "alpha", np.geomspace(1e-12, 1e3, 60)),
+        ("fw-cam", "price", np.geomspace(1e-9, 1e6, 60)),
+    ],
+)
+def test_the_best_setting_is_no_worse_than_others(name: str, option: str, values: Any) -> None:
     instance = schedopt.generate("hesrpt", seed=2, options={"jobs": 40, "p": 0.3})
-    best = schedopt.evaluate(instance, "knee").objective
+    best = schedopt.evaluate(instance, name).objective
     assert best is not None
-    for alpha in np.geomspace(1e-12, 1e3, 60).tolist():
-        assert cost(instance, alpha) >= best * (1 - 1e-3)
-    given_ = schedopt.evaluate(instance, "knee", options={"alpha": 1e-4}).objective
-    assert given_ == pytest.approx(cost(instance, 1e-4), rel=1e-12)
+    for value in values.tolist():
+        given = schedopt.evaluate(instance, name, options={option: value}).objective
+        assert given >= best * (1 - 1e-2)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, Whole(KINDS[0])])
+def test_a_width_is_the_cheapest_at_its_price(kind: Any) -> None:
+    servers = np.arange(1.0, 200.0) if isinstance(kind, Whole) else np.geomspace(1e-3, 200, 4000)
+    for ratio in (0.01, 0.7, 5.0, 40.0):
+        k = float(kind.width(ratio))
+        assert (ratio + k) / kind.at(k) <= ((ratio + servers) / kind.at(servers)).min() * (
+            1 + 1e-12
+        )
+
+
+@tried(25, st.integers(0, 10**6), st.sampled_from([*KINDS, Table(points=((4.0, 4.0),))]))
+def test_smartfill_is_optimal_for_one_speedup_and_agreeable_weights(seed: int, kind: Any) -> None:
+    draw = np.random.default_rng(seed)
+    sizes = np.sort(draw.pareto(1.5, 7) + 0.1 if seed % 2 else draw.integers(1, 4, 7))
+    weights = np.sort(draw.uniform(0.1, 3.0, 7) if seed % 3 else np.ones(7))[::-1]
+    instance = cluster(
+        sizes.tolist(), kind, 16, weights=weights.tolist(), objective="weighted-flow-time"
+    )
+    optimum = schedopt.solve(instance)
+    assert optimum.proven
+    shared = schedopt.evaluate(instance, "smartfill")
+    assert not shared.violations
+    assert optimum.bound * (1 - 1e-9) <= shared.objective <= optimum.objective * (1 + 1e-9)
 
 
 def test_knees_are_given_from_the_smallest_until_servers_end() -> None:
@@ -129,7 +162,6 @@ def test_knees_are_given_from_the_smallest_until_servers_end() -> None:
     st.sampled_from(["hesrpt", "equi", "srpt", "helrpt"]),
 )
 def test_arrivals_are_waited_for(jobs: list[tuple[int, int]], name: str) -> None:
-    import msgspec
 
     instance = cluster([size for size, _ in jobs], Power(p=0.5), 4)
     late = [

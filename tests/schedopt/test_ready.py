@@ -11,8 +11,8 @@ from builders.refusals import refusal
 
 import schedopt
 from benchmarks.ready_jobs import KINDS, tying_jobs
+from schedopt.instances import ready as reading
 from schedopt.instances.errors import InputError
-from schedopt.instances.ready import _carefully, quickly
 
 CSV = "name,rule,priority,cores,mem_gb\na,x,3,4,10.25\nb,x,3,4,\nc,y,0,2,0.5\nd,y,9,1,99\n"
 ASKED = ("--capacity", "cores=6,mem_gb=10.5", "--order", "priority,cores")
@@ -50,47 +50,28 @@ def test_a_frame_columns_and_rows_say_the_same() -> None:
         assert schedopt.ready(table, {"cores": 3.1}, ["p"]).start == ("a", "b")
 
 
-def test_text_that_is_read_all_at_once_says_what_cells_one_by_one_say() -> None:
+CELLS = ["0", "7", "-3", "0.25", "-1.5", "", "000012", "3.", ".5", "123456789.125", "-0", " 4"]
+ODD = ["1e3", "-", ".", "1.2.3", "--1", "+5", "1-2", "1:2", "nan", "\u0661", "1_0", "x"]
+
+
+def test_a_large_table_says_what_a_small_one_says(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(11)
-    cells = [
-        "0",
-        "7",
-        "-3",
-        "12345678",
-        "123456789",
-        "0.25",
-        "-1.5",
-        "",
-        "000012",
-        "3.",
-        ".5",
-        "123456789.125",
-        "-0",
-        "99999999",
-    ]
-    odd = ["1e3", "-", ".", "1.2.3", "--1", "+5", "1-2", "1/2", "1:2", "nan", "\u0661", "1_0", " 4"]
-    for turn in range(400):
-        count = int(rng.integers(1, 40))
-        pool = cells[: int(rng.integers(1, len(cells) + 1))]
-        rows = [
-            [f"é{i}" * int(rng.integers(1, 5)), *rng.choice(pool, 2), "text"] for i in range(count)
-        ]
-        if turn % 4 == 0:
-            rows[int(rng.integers(count))][int(rng.integers(1, 3))] = str(rng.choice(odd))
-        order = rng.permutation(4)
-        titles = np.array(["name", "p", "cores", "rule"])[order]
-        at = [int(np.flatnonzero(titles == t)[0]) for t in ("name", "p", "cores")]
-        body = "\n".join(",".join(np.array(row)[order]) for row in rows) + "\n" * (turn % 2)
-        quick = quickly(body.encode(), ",", at, 4)
-        try:
-            slow = _carefully(f"{','.join(titles)}\n{body}".encode(), at)
-        except InputError:
-            assert quick is None
-            continue
-        assert quick is not None or turn % 4 == 0
-        if quick is not None:
-            assert list(quick[0]) == slow.names
-            assert (quick[1][quick[2]] == slow.numbers[slow.kind]).all()
+    for turn in range(60):
+        cells = rng.choice(CELLS, (40, 2)).tolist()
+        if turn % 2:
+            cells[int(rng.integers(40))][0] = str(rng.choice(ODD))
+        rows = [f"é{i},{p},{cores},text" for i, (p, cores) in enumerate(cells)]
+        text = "\n".join(["name,p,cores,rule", *rows]).encode()
+        told = []
+        for large in (0, 2**30):
+            monkeypatch.setattr(reading, "LARGE", large)
+            try:
+                jobs = reading.read_jobs(text, ["p", "cores"], [])
+                told.append((list(jobs.names), jobs.numbers[jobs.kind].tolist()))
+            except InputError as error:
+                told.append(str(error))
+        assert told[0] == told[1], text
+        assert turn % 2 or reading._of_large(text, ",", ["p", "cores"]) is not None
 
 
 def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:

@@ -10,8 +10,8 @@ from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances.errors import InputError
-from schedopt.solvers.columns import dominance, ordered
-from schedopt.solvers.columns.ordered import best_in_order
+from schedopt.solvers.few_row_ip import dominance, lexicographic
+from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 
 Instance, Job = schedopt.dssp.Instance, schedopt.dssp.Job
 
@@ -175,7 +175,7 @@ def enumerated(objectives, uses, room, counts) -> list[int]:
 @pytest.mark.parametrize("seed", range(examples(2_000) // 50))
 def test_it_is_the_best_in_both_orders(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if seed % 2:  # what is done with many columns is done with few
-        monkeypatch.setattr(ordered, "NEAR", 0)
+        monkeypatch.setattr(lexicographic, "NEAR", 0)
         monkeypatch.setattr(dominance, "FEW", int(1 + seed % 3))
     for part in range(50):
         objectives, uses, room, counts = random_problem(50 * seed + part)

@@ -12,13 +12,14 @@ from builders.refusals import refusal
 from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
-from schedopt.solvers.dssp.selection.binary.engine import Solver
-from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
-from schedopt.solvers.dssp.selection.crossing.search import Annealed
+from schedopt.instances.dssp.group_fair import BOUNDED
+from schedopt.solvers.dssp.selection.binary import lagrangian
+from schedopt.solvers.dssp.selection.binary.arrays import FREE
 from schedopt.solvers.dssp.selection.shares import search as searching
 from schedopt.solvers.dssp.selection.shares.groups import Groups
 from schedopt.solvers.dssp.selection.shares.reading import shape_of
 from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS
 from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
@@ -144,22 +145,32 @@ def test_by_name_it_takes_nothing_else() -> None:
 
 @pytest.mark.parametrize("rules", ["shares", "all"])
 @pytest.mark.parametrize("seed", [1, 2, 3] if ALL else [1, 3])
-def test_annealing_beside_the_optimum_where_rules_cross(rules: str, seed: int) -> None:
+def test_a_core_near_the_prices_beside_the_optimum(rules: str, seed: int) -> None:
     options = {"jobs": 100, "teams": 4, "shows": 3, "rules": rules}
     night = generate("dssp", generator="crossing", seed=seed, options=options)
     best = solve(night, solver="highs", threads=1)
-    solver = Solver(Selection(night).program(), Limits())
-    relaxed = Relaxation(solver.arrays, solver.scaled).solve(solver.start)
     assert best.proven
-    assert relaxed is not None
-    fixed = solver.worth(solver.start)
-    search = Annealed(solver.arrays, solver.start, relaxed, lambda worth: float(worth + fixed))
-    assert search.advance(60.0)
-    assert search.best is not None
-    assert solver.offer(np.flatnonzero(search.best == 1).tolist())
-    assert search.value == solver.worth(search.best) + fixed
-    assert 0.98 * best.objective <= search.value <= best.objective <= search.bound
+    model = Selection(night)
+    priced = lagrangian.solve(model, EngineTask(Limits(threads=1), name="crossing"))
+    assert isinstance(priced, Partial)
+    assert priced.bound is not None and priced.result.objective is not None
+    assert 0.98 * best.objective <= priced.result.objective <= best.objective <= priced.bound
+    assert (priced.hints.start != FREE).any()  # what no better selection has
     ours = solve(night, threads=1, certificate=seed == 1)
     assert ours.proven
     assert ours.objective == best.objective
     assert ours.proved_by in ("scip" if SOLVERS["scip"].available else "highs", "tree")
+
+
+@pytest.mark.parametrize("bounds", BOUNDED)
+def test_group_fairness_is_kept_at_the_optimum(bounds: str) -> None:
+    bound_by = 0
+    for seed in range(12):
+        options = {"jobs": 9, "groups": 3, "range": 20, "bounds": bounds}
+        night = generate("dssp", "group-fair", seed=seed, options=options)
+        free = solve(msgspec.structs.replace(night, constraints=()))
+        result = solve(night)
+        assert result.proven and not result.violations
+        assert result.objective == best_subset(night)
+        bound_by += result.objective < free.objective
+    assert bound_by  # not all of the bounds are idle

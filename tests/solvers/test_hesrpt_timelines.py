@@ -16,7 +16,6 @@ from schedopt.policies.registry import registered
 from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.timelines import TimelineSearch
 from schedopt.solvers.result import Limits
-from schedopt.validation.hesrpt.bound import reproved
 
 
 def _instance(jobs: list[tuple[float, float, float, Power | Amdahl]]) -> Instance:
@@ -61,19 +60,13 @@ def test_replanning_is_optimal_where_all_are_there_from_the_start() -> None:
     assert instance.objective_of(played) == pytest.approx(optimum, rel=1e-9)
 
 
-def test_a_makespan_of_ten_late_jobs_under_a_cap_is_proven_and_re_proved() -> None:
+def test_a_makespan_of_ten_late_jobs_under_a_cap_is_proven() -> None:
     jobs = [(1.0 + i % 3, 1.0, 0.05 * i, Power(p=0.5 + 0.04 * i)) for i in range(10)]
     cap = Shares(jobs=tuple(f"j{i}" for i in range(0, 10, 2)), at_most=0.1, name="cap")
     instance = _instance(jobs)
     instance = msgspec.structs.replace(instance, objective="makespan", constraints=(cap,))
-    result = schedopt.solve(instance, certificate=True)
-    assert result.proven and result.bound_checked and result.violations == ()
-    given = result.document().certificate
-    assert isinstance(given, dict) and given["kind"] == "together"
-    prices = {name: 1.001 * price for name, price in given["prices"].items()}
-    assert reproved(instance, (cap,), {**given, "prices": prices}, result.document()) is not None
-    lower = {name: 0.999 * price for name, price in given["prices"].items()}
-    assert reproved(instance, (cap,), {**given, "prices": lower}, result.document()) is not None
+    result = schedopt.solve(instance)
+    assert result.proven and result.violations == ()
 
 
 def test_a_search_that_is_cut_short_has_a_bound_below_the_optimum() -> None:

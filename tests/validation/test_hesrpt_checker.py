@@ -12,6 +12,7 @@ import schedopt
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Table
 from schedopt.solvers.result import Document
 from schedopt.validation import documents
+from schedopt.validation.hesrpt.allocation import rates_of
 
 
 def solved(instance: Instance | None = None) -> tuple[Instance, Document]:
@@ -147,27 +148,13 @@ def test_proportions_are_played_back() -> None:
     assert "only for one speedup" in violations(mixed, forged)
 
 
-@pytest.mark.parametrize("speedup", [Table(points=((1, 1), (4, 2.5))), Amdahl(parallel=0.7)])
 @pytest.mark.parametrize("whole", [False, True])
-def test_the_checkers_speedups_are_the_records(speedup: Any, whole: bool) -> None:
-    from schedopt.validation.hesrpt.allocation import speeds
-
-    instance = Instance(
-        name="n", servers=9, whole=whole, jobs=(Job(name="a", size=1.0, speedup=speedup),)
-    )
-    (speed,) = speeds(instance)
-    for k in (0, 0.3, 1, 1.5, 3.99, 4, 8.2):
-        assert speed(k) == pytest.approx(float(instance.speedups[0].at(k)), rel=1e-12)
-
-
-def test_the_checkers_speedups_at_once_are_those_one_by_one() -> None:
-    from schedopt.validation.hesrpt.allocation import rates_of, speeds
-
+def test_the_checkers_speedups_are_the_records(whole: bool) -> None:
     kinds = (Table(points=((2, 1.5), (4, 2.5))), Amdahl(parallel=0.7), Power(p=0.4), None)
     jobs = tuple(Job(name=f"j{i}", size=1.0, speedup=kinds[i % 4]) for i in range(24))
-    instance = Instance(name="n", servers=9, speedup=Table(points=((1, 1), (3, 1.25))), jobs=jobs)
-    at = np.arange(24)[::-1]
-    servers = np.linspace(0.0, 9.0, 24)
-    expected = [speeds(instance)[j](k) for j, k in zip(at.tolist(), servers.tolist(), strict=True)]
+    common = Table(points=((1, 1), (3, 1.25)))
+    instance = Instance(name="n", servers=9, whole=whole, speedup=common, jobs=jobs)
+    at, servers = np.arange(24)[::-1], np.linspace(0.0, 9.0, 24)
+    expected = instance.each("at", at, servers)
     assert rates_of(instance, at, servers) == pytest.approx(expected, rel=1e-12)
     assert not rates_of(instance, at, np.zeros(24)).any()

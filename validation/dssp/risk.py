@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import UnsetType
 from numpy.typing import NDArray
 
-from schedopt.instances.dssp import Job
+from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp.scenarios import (
     DECIDING,
     JUDGING,
@@ -74,15 +74,16 @@ def check(facts: Facts, chosen: Chosen, claim: Document, report: Report) -> None
         report.expect(right, f"risk: {key} {ours[key]:.12g}, not {shown(given)}")
 
 
-def by_density(jobs: Sequence[Job], fitting: Mapping[int, int]) -> list[int]:
-    """Return positions of jobs by reward over planned demand, highest first.
+def by_density(facts: Facts, fitting: Mapping[int, int]) -> list[int]:
+    """Return positions of jobs by reward over planned demand, highest first; of ties the first.
 
     ``fitting``: in how many scenarios the path of each fits.
     """
+    jobs = facts.night.jobs
 
-    def brings(j: int) -> float:
-        demand = jobs[j].planned_demand
-        return jobs[j].reward * fitting[j] / demand if demand else inf
+    def brings(j: int) -> Fraction | float:
+        demand = facts.demand[jobs[j].name]
+        return as_written(jobs[j].reward) * fitting[j] / demand if demand else inf
 
     return sorted(fitting, key=lambda j: (-brings(j), j))
 
@@ -96,7 +97,7 @@ class _Served:
         self.longest = longest(facts.night)
         self.limits = {j: self._limit(j) for j in at}
         fitting = {j: int(self._fits(j, drawn).sum()) for j in at}
-        left = {jobs[j].name: j for j in by_density(jobs, fitting)}
+        left = {jobs[j].name: j for j in by_density(facts, fitting)}
         self.at: list[int] = []
         while left:
             free = (name for name, j in left.items() if not left.keys() & {*jobs[j].after})

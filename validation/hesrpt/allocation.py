@@ -3,10 +3,9 @@
 Everything is recomputed from the instance's raw fields; nothing is shared with what made them.
 """
 
-from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain, repeat
-from math import exp, floor, fsum, inf, isfinite, log, log1p
+from math import exp, fsum, inf, log, log1p
 from typing import Any
 
 import numpy as np
@@ -20,25 +19,21 @@ from schedopt.solvers.result import Document
 from schedopt.validation.report import Report
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 
-def speeds(instance: Instance) -> list[Any]:
-    """Return a function from servers to speedup for each job."""
-    made: dict[Any, Any] = {}
-    functions = []
-    for job in instance.jobs:
-        speedup = job.speedup or instance.speedup
-        if speedup not in made:
-            made[speedup] = _speed(speedup)
-            if instance.whole:
-                made[speedup] = _between_whole(made[speedup])
-        functions.append(made[speedup])
-    return functions
+def rates_of(instance: Instance, jobs: Places, servers: Floats) -> Floats:
+    """Return the speedup of each of some jobs, by position, on its servers."""
+    if not instance.whole:
+        return _rates(instance, jobs, servers)
+    low = np.floor(servers)  # time shared by the whole numbers of servers around
+    part = servers - low
+    below, above = (_rates(instance, jobs, k) for k in (low, np.ceil(servers)))
+    return (1.0 - part) * below + part * above
 
 
-def rates_of(instance: Instance, jobs: NDArray[np.intp], servers: Floats) -> Floats:
-    """Return the speedup of each of some jobs, by position, on its servers; none is whole."""
-    given: Any = instance.speedups
+def _rates(instance: Instance, jobs: Places, servers: Floats) -> Floats:
+    given: Any = [getattr(of, "base", of) for of in instance.speedups]
     rates, kinds = np.zeros(len(jobs)), instance.kinds[jobs]
     power = np.array([of.p if isinstance(of, Power) else np.nan for of in given])[kinds]
     parallel = np.array([of.parallel if isinstance(of, Amdahl) else np.nan for of in given])[kinds]
@@ -52,36 +47,6 @@ def rates_of(instance: Instance, jobs: NDArray[np.intp], servers: Floats) -> Flo
     return rates
 
 
-def _speed(speedup: Any) -> Any:
-    if isinstance(speedup, Power):
-        return lambda k: float(k**speedup.p)
-    if isinstance(speedup, Amdahl):  # the serial part as it is, the parallel part by k
-        f = speedup.parallel
-        return lambda k: float(1.0 / ((1.0 - f) + f / k)) if k > 0 else 0.0
-    corners = sorted({(0.0, 0.0), *speedup.points})
-
-    def between(k: float) -> float:
-        i = bisect_right(corners, (k, float("inf")))
-        if i == len(corners):
-            return float(corners[-1][1])
-        (a, low), (b, high) = corners[i - 1], corners[i]
-        part = (k - a) / (b - a)
-        return float((1 - part) * low + part * high)
-
-    return between
-
-
-def _between_whole(speed: Any) -> Any:
-    """Time shared by the two whole numbers of servers around k."""
-
-    def shared(k: float) -> float:
-        part = k - floor(k)
-        return float((1 - part) * speed(floor(k)) + (part * speed(floor(k) + 1) if part else 0.0))
-
-    return shared
-
-
-Places = NDArray[np.intp]
 CLOSE = 1e-7  # tolerance on the shares of an interior-point method
 WORK = 1e-8  # the fraction of a job's size that may be left at its completion
 
@@ -104,10 +69,7 @@ def check(
         if constraints:
             report.unjudged.append("side constraints, on shares that are given as proportions")
         return
-    sure = _surely(instance, solution, done)
-    if sure or _epochs(instance, solution, report):
-        if not sure:
-            _work(instance, solution, report)
+    if _epochs(instance, solution, done, report):
         for position, constraint in enumerate(constraints):
             _kept(constraint, label(constraint, position), instance, solution, report)
 
@@ -173,74 +135,49 @@ def _certificate(solution: Allocated, claim: Document, report: Report) -> None:
         report.expect(not given, "certified over all orders, of one given")
 
 
-def _epochs(instance: Instance, solution: Allocated, report: Report) -> bool:
-    """Check that epochs follow each other from 0, with shares of jobs that are in the system."""
-    arrival = {job.name: job.arrival for job in instance.jobs}
-    last = max(solution.completion.values())
-    before, fine = 0.0, True
-    for i, epoch in enumerate(solution.epochs):
-        faults = []
-        if not (isfinite(epoch.end) and epoch.start < epoch.end):
-            faults.append(f"from {epoch.start} to {epoch.end}")
-        if abs(epoch.start - before) > 1e-12 * last:
-            faults.append(f"starts at {epoch.start}, not at {before}")
-        before = epoch.end
-        for name, share in epoch.share.items():
-            if name not in arrival:
-                faults.append(f"no job is called {shown(name)}")
-            elif not 0 <= share <= 1 + CLOSE:
-                faults.append(f"{name} has {share}")
-            elif share > 0 and epoch.start < arrival[name] * (1 - 1e-12):
-                faults.append(f"{name} is served before it arrives")
-            elif share > 0 and epoch.end > solution.completion[name] * (1 + 1e-12):
-                faults.append(f"{name} is served after it completes")
-        total = fsum(epoch.share.values())
-        if not total <= 1 + CLOSE:
-            faults.append(f"shares sum to {total:.12g}")
-        report.violations.extend(f"epochs[{i}]: {what}" for what in faults)
-        fine = fine and not faults
-    return fine
-
-
-def _surely(instance: Instance, solution: Allocated, done: Floats) -> bool:
-    """Tell at once whether epochs are right and jobs done by far more than rounding."""
-    epochs, came, size = solution.epochs, instance.arrivals, instance.sizes
-    job = _positions(instance, list(chain.from_iterable(epoch.share for epoch in epochs)))
-    if instance.whole or (job < 0).any():
-        return False
-    share = np.fromiter(
-        chain.from_iterable(epoch.share.values() for epoch in epochs), float, len(job)
-    )
+def _epochs(instance: Instance, solution: Allocated, done: Floats, report: Report) -> bool:
+    """Check that epochs follow each other from 0, whose shares they are, and the work done."""
+    epochs = solution.epochs
+    names = list(chain.from_iterable(epoch.share for epoch in epochs))
+    share = np.fromiter(chain.from_iterable(e.share.values() for e in epochs), float, len(names))
+    job = _positions(instance, names)
     at = np.repeat(np.arange(len(epochs)), [len(epoch.share) for epoch in epochs])
     start, end = np.array([(epoch.start, epoch.end) for epoch in epochs]).reshape(-1, 2).T
-    follows = np.abs(start - np.append(0.0, end)[:-1]) <= 0.5e-12 * done.max()
-    served = share > 0
-    within = (share >= 0) & (share <= 1 + CLOSE / 2)
-    within &= ~served | (start[at] >= came[job]) & (end[at] <= done[job])
-    totals = np.bincount(at, share, minlength=len(epochs)) <= 1 + CLOSE / 2
-    lasts = np.isfinite(end) & (start < end)
-    if not (follows.all() and within.all() and totals.all() and lasts.all()):
-        return False
-    rates = rates_of(instance, job, share * instance.servers)
-    work = np.bincount(job, rates * (end - start)[at], minlength=len(done))
-    return bool((size - work <= WORK / 2 * size).all())
+    before, totals = np.append(0.0, end)[:-1], np.bincount(at, share, minlength=len(epochs))
+    faults: list[tuple[int, str]] = []
+
+    def expect(
+        right: NDArray[np.bool_], says: Callable[[int], str], of: Places | None = None
+    ) -> None:
+        wrong = np.flatnonzero(~right).tolist()
+        faults.extend((i if of is None else int(of[i]), says(i)) for i in wrong)
+
+    expect(np.isfinite(end) & (start < end), lambda i: f"from {start[i]} to {end[i]}")
+    follows = np.abs(start - before) <= 1e-12 * done.max()
+    expect(follows, lambda i: f"starts at {start[i]}, not at {before[i]}")
+    expect(job >= 0, lambda i: f"no job is called {shown(names[i])}", at)
+    expect((share >= 0) & (share <= 1 + CLOSE), lambda i: f"{names[i]} has {share[i]}", at)
+    served = (share > 0) & (job >= 0)
+    early = served & (start[at] < instance.arrivals[job] * (1 - 1e-12))
+    expect(~early, lambda i: f"{names[i]} is served before it arrives", at)
+    late = served & (end[at] > done[job] * (1 + 1e-12))
+    expect(~late, lambda i: f"{names[i]} is served after it completes", at)
+    expect(totals <= 1 + CLOSE, lambda i: f"shares sum to {totals[i]:.12g}")
+    report.violations.extend(f"epochs[{i}]: {what}" for i, what in sorted(faults))
+    if not faults:
+        rates = rates_of(instance, job, share * instance.servers)
+        work = np.bincount(job, rates * (end - start)[at], len(done)).astype(np.float64)
+        _work(instance, done, work, report)
+    return not faults
 
 
-def _work(instance: Instance, solution: Allocated, report: Report) -> None:
-    """Recompute each job's work by its completion."""
-    speed = dict(zip((job.name for job in instance.jobs), speeds(instance), strict=True))
-    done: dict[str, list[float]] = {job.name: [] for job in instance.jobs}
-    for epoch in solution.epochs:
-        for name, share in epoch.share.items():
-            rate = speed[name](share * instance.servers)
-            done[name].append(rate * (epoch.end - epoch.start))
-    for job in instance.jobs:
-        left = job.size - fsum(done[job.name])
-        rounding = 1e-14 * solution.completion[job.name] * speed[job.name](instance.servers)
-        report.expect(
-            left <= WORK * job.size + rounding,
-            f"work: {job.name} has {left:.6g} of {job.size:.6g} left when it completes",
-        )
+def _work(instance: Instance, done: Floats, work: Floats, report: Report) -> None:
+    """Check each job's work by its completion."""
+    everyone, left = np.arange(len(done)), instance.sizes - work
+    fastest = rates_of(instance, everyone, np.full(len(done), float(instance.servers)))
+    for j in np.flatnonzero(~(left <= WORK * instance.sizes + 1e-14 * done * fastest)).tolist():
+        of = f"{left[j]:.6g} of {instance.sizes[j]:.6g}"
+        report.violations.append(f"work: {instance.names[j]} has {of} left when it completes")
 
 
 def _kept(

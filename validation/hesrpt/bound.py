@@ -15,10 +15,7 @@ let jobs earn more, which makes the bound weaker and never wrong.
     Passes over sets of last jobs, which close what costs a goal (`validation.hesrpt.diagram`), and
     prices for the few orders that they leave.
 ``together``
-    For the makespan: prices under which all jobs together earn no more than 1 in a unit of time
-    after the last arrival; what those who have arrived can earn before is taken off.
-``timelines``
-    With arrivals: prices for each order of arrivals and completions.
+    For the makespan: prices under which all jobs together earn no more than 1 in a unit of time.
 ``rents``
     A rent of a server that falls over time, and for each job what it costs alone to pay it
     (`validation.hesrpt.rents`): less the rent of all servers, that bounds all orders.
@@ -42,7 +39,6 @@ from schedopt.validation.hesrpt.kinds import (
     Passes,
     Ranks,
     Rents,
-    Timelines,
     Together,
 )
 from schedopt.validation.hesrpt.prices import NotShownError, Proof
@@ -81,30 +77,17 @@ def _proven(
         raise NotShownError(f"cost is minimized, not {claim.sense}d")
     if claim.formulation != "allocation":
         raise NotShownError(f"prices of work say nothing of {claim.formulation}")
-    late = any(job.arrival > 0 for job in instance.jobs)
-    together = instance.objective == "makespan"
-    if late != isinstance(given, Timelines) and not (late and together):
-        raise NotShownError("timelines are for arrivals, and arrivals for timelines")
-    if together != isinstance(given, Together) and not isinstance(given, Timelines):
+    if any(job.arrival > 0 for job in instance.jobs):
+        raise NotShownError("prices of work say nothing of jobs that arrive later")
+    if (instance.objective == "makespan") != isinstance(given, Together):
         raise NotShownError(f"that kind of certificate says nothing of a {instance.objective}")
     proof = Proof(instance, constraints, getattr(given, "by", None))
     if isinstance(given, Rents):
         return least_cost(proof.machine, proof.sizes, proof.costs, given, proof.teams(given.by))
-    return _by_prices(proof, constraints, given, claim)
-
-
-def _by_prices(
-    proof: Proof,
-    constraints: Sequence[Constraint],
-    given: Order | Ranks | Together | Timelines | Passes,
-    claim: Document,
-) -> float:
     if isinstance(given, Order):
         return proof.of_order(given, claim)
     if isinstance(given, Ranks):
         return proof.of_ranks(given, constraints)
     if isinstance(given, Passes):
         return proof.of_passes(given)
-    if isinstance(given, Together):
-        return proof.of_makespan(given)
-    return proof.of_timelines(given, claim)
+    return proof.of_makespan(given)

@@ -12,12 +12,13 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.validation.hesrpt.intervals import Floats, Interval
 
+MOST_WHOLE = 20_000  # the most servers that are whole
 LEAST = 1e-280  # the fewest servers at which the tangent of a power is taken: at 0 it has none
 Above = tuple[Floats, Floats, Floats]  # value, right and left slope, each of the shape of k0
 
 
 class Curve(Protocol):
-    """A speedup as the proofs need it: `wish` and `about` are guesses, `above` is rigorous."""
+    """A speedup as the proofs need it: `wish` and `about` are guesses, the others rigorous."""
 
     def wish(self, steepness: Floats) -> Floats:
         """Return about the k at which the slope is ``steepness``."""
@@ -29,6 +30,10 @@ class Curve(Protocol):
 
     def above(self, k0: Floats) -> Above:
         """Return value and slopes from above."""
+        ...
+
+    def values(self, k: Floats) -> Interval:
+        """Return s(k), at whole numbers."""
         ...
 
 
@@ -56,6 +61,11 @@ class PowerCurve:
         slope = p * value / k
         return value.high, slope.high, slope.low
 
+    def values(self, k: Floats) -> Interval:
+        """Return k^p."""
+        powers = Interval.exactly(np.maximum(k, 1.0)).power(Interval.decimals(self.p))
+        return Interval(np.where(k < 1, 0.0, powers.low), np.where(k < 1, 0.0, powers.high))
+
 
 @dataclass(frozen=True)
 class AmdahlCurve:
@@ -76,10 +86,17 @@ class AmdahlCurve:
     def above(self, k0: Floats) -> Above:
         """Return the tangent: value k/D, slope f/D², D = (1 - f) k + f."""
         k, f = Interval.exactly(np.maximum(k0, LEAST)), Interval.decimals(self.f)
+        below = self._below(k)
+        return (k / below).high, (f / below / below).high, (f / below / below).low
+
+    def values(self, k: Floats) -> Interval:
+        """Return k/D."""
+        return Interval.exactly(k) / self._below(Interval.exactly(k))
+
+    def _below(self, k: Interval) -> Interval:
+        f = Interval.decimals(self.f)
         below = (Interval.exactly(1.0) - f) * k + f
-        below = Interval(np.maximum(below.low, LEAST), below.high)
-        slope = f / below / below
-        return (k / below).high, slope.high, slope.low
+        return Interval(np.maximum(below.low, LEAST), below.high)
 
 
 class TableCurve:
@@ -122,47 +139,11 @@ class TableCurve:
         left = np.where((at == last) & ~point, 0.0, self.left[before])
         return np.nextafter(value, np.inf), self.right[at], left
 
-
-@dataclass(frozen=True)
-class WholeCurve:
-    """Of a concave speedup, time shared by the whole numbers of servers around k."""
-
-    base: Curve
-
-    def wish(self, steepness: Floats) -> Floats:
-        """Return a whole number near what the base wishes."""
-        return np.asarray(np.rint(np.minimum(self.base.wish(steepness), 1e15)))
-
-    def about(self, k: Floats) -> Floats:
-        """Return the value between the next whole numbers."""
-        low = np.floor(k)
-        below = self.base.about(low)
-        return np.asarray(below + (k - low) * (self.base.about(low + 1.0) - below))
-
-    def above(self, k0: Floats) -> Above:
-        """Return the lines to the next whole numbers on both sides, which bound all others."""
-        whole = np.floor(np.asarray(k0, dtype=np.float64))
-        values = [self._at(whole + step) for step in (-1.0, 0.0, 1.0)]
-        right = (values[2] - values[1]).high
-        left = (values[1] - values[0]).low
-        inside = k0 > whole
-        value = values[1].high + np.where(inside, (k0 - whole) * right * (1.0 + 1e-15), 0.0)
-        low = np.where(inside, (values[2] - values[1]).low, left)
-        return np.nextafter(value, np.inf), right, np.where(whole < 1, right, low)
-
-    def _at(self, k: Floats) -> Interval:
-        """Return s at whole numbers, 0 at 0 and below."""
-        positive = np.maximum(k, 1.0)
-        if isinstance(self.base, PowerCurve):
-            speed = Interval.exactly(positive).power(Interval.decimals(self.base.p))
-        elif isinstance(self.base, AmdahlCurve):
-            f = Interval.decimals(self.base.f)
-            x = Interval.exactly(positive)
-            speed = x / ((Interval.exactly(1.0) - f) * x + f)
-        else:
-            raise TypeError("tables on whole servers are tables")
-        none = k < 1
-        return Interval(np.where(none, 0.0, speed.low), np.where(none, 0.0, speed.high))
+    def values(self, k: Floats) -> Interval:
+        """Return the values on segments, within rounding."""
+        high, middle = self.above(k)[0], self.about(k)
+        rounding = 1e-12 * np.maximum(high, float(self.s.high.max()))
+        return Interval(np.maximum(middle - rounding, 0.0), np.maximum(high, middle + rounding))
 
 
 def curves_of(instance: Instance) -> list[Curve]:
@@ -178,30 +159,21 @@ def curves_of(instance: Instance) -> list[Curve]:
 
 
 def _curve(speedup: object, instance: Instance) -> Curve:
-    if isinstance(speedup, Table):
-        return _table(speedup, instance.whole)
     if isinstance(speedup, Power):
-        base: Curve = PowerCurve(speedup.p)
+        curve: Curve = PowerCurve(speedup.p)
     elif isinstance(speedup, Amdahl):
-        base = AmdahlCurve(speedup.parallel)
+        curve = AmdahlCurve(speedup.parallel)
+    elif isinstance(speedup, Table):
+        corners = np.array(sorted({(0.0, 0.0), *speedup.points}))
+        curve = TableCurve(Interval.decimals(corners[:, 0]), Interval.decimals(corners[:, 1]))
     else:
         raise TypeError(f"no curve for {speedup}")
-    return WholeCurve(base) if instance.whole else base
+    return _of_whole(curve, instance.servers) if instance.whole else curve
 
 
-def _table(speedup: Table, whole: bool) -> TableCurve:
-    corners = np.array(sorted({(0.0, 0.0), *speedup.points}))
-    k, s = Interval.decimals(corners[:, 0]), Interval.decimals(corners[:, 1])
-    if not whole:
-        return TableCurve(k, s)
-    plain = TableCurve(k, s)
-    wanted = np.unique(np.concatenate([np.floor(corners[:, 0]), np.ceil(corners[:, 0])]))
-    return TableCurve(Interval.exactly(wanted), _between(k, s, wanted, plain))
-
-
-def _between(k: Interval, s: Interval, wanted: Floats, plain: TableCurve) -> Interval:
-    """Return a table's speedups at whole numbers: on its segments, within rounding."""
-    high = plain.above(wanted)[0]
-    rounding = 1e-12 * np.maximum(high, float(s.high.max()))
-    middle = np.interp(wanted, k.high, s.high)
-    return Interval(np.maximum(middle - rounding, 0.0), np.maximum(high, middle + rounding))
+def _of_whole(curve: Curve, servers: int) -> TableCurve:
+    """Return the speedup of time shared by the whole numbers of servers around."""
+    if servers > MOST_WHOLE:
+        raise ValueError(f"more than {MOST_WHOLE} whole servers")
+    k = np.arange(servers + 1.0)
+    return TableCurve(Interval.exactly(k), curve.values(k))

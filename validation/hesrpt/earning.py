@@ -1,18 +1,16 @@
 """The most that jobs can earn at given prices of work, from above, in intervals.
 
-At a rent r_j of a server, job j earns at most lambda_j s_j(k) - r_j k beyond its rent, over all k
-that it may have. With one rent m of all, and rents of teams that differ from it where the team's
-bounds hold (Lagrange's multipliers), what all earn is at most
+At a rent m of a server, job j earns at most lambda_j s_j(k) - m k beyond its rent, over all k that
+it may have: so what all earn is at most
 
-    m N + sum over teams (r_t - m) B_t + sum over jobs max_k (lambda_j s_j(k) - r_j k),
+    m N + sum over jobs max_k (lambda_j s_j(k) - m k).
 
-B_t the most of a team whose rent is over m, the least of one whose rent is under m. That holds for
-any rents: they are found by halving in plain floats, and only the sum is computed in intervals.
+That holds for any rent: it is found by halving in plain floats, and only the sum is computed in
+intervals. Bounds of teams are left out, without which jobs can only earn more.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -25,7 +23,6 @@ from schedopt.validation.hesrpt.intervals import Floats, Interval
 
 Bools = NDArray[np.bool_]
 HALVINGS = 60
-OUTWARDS = 1e-12  # the relative amount by which sums of jobs' bounds are rounded outwards
 
 
 def gain(
@@ -68,24 +65,19 @@ class Servers:
     team_least: Floats
     team_most: Floats
 
-    def most_earned(self, prices: Floats, present: Bools, firm: Bools) -> Floats:
+    def most_earned(self, prices: Floats, present: Bools) -> Floats:
         """Return upper bounds on earnings, one for each of R rows.
 
-        ``prices`` of work are not negative, ``present`` says who is there, both of shape (R, M);
-        ``firm``, shape (R, G), which teams have their least.
+        ``prices`` of work are not negative, ``present`` says who is there, both of shape (R, M).
         """
-        rents, m, fixed = self._rents(prices, present, firm)
-        total = np.nextafter(m * self.servers, inf)
-        for g in range(len(self.teams)):
-            own, bound = fixed[g]
-            part = (Interval.exactly(own) - Interval.exactly(m)) * Interval.exactly(bound)
-            total = (Interval.exactly(total) + part).high
+        rents = self._rents(prices, present)
+        total = np.nextafter(rents * self.servers, inf)
         gains = np.zeros_like(prices)
         for j in np.flatnonzero(present.any(axis=0)):
             here = present[:, j] & (prices[:, j] > 0)
-            gains[here, j] = self.most_gained(int(j), prices[here, j], rents[here, j])
+            gains[here, j] = self.most_gained(int(j), prices[here, j], rents[here])
             unpaid = present[:, j] & (prices[:, j] <= 0)
-            gains[unpaid, j] = np.nextafter(-rents[unpaid, j] * self.least[j], inf)
+            gains[unpaid, j] = np.nextafter(-rents[unpaid] * self.least[j], inf)
         return (Interval.exactly(total) + Interval.exactly(gains).total()).high
 
     def most_gained(self, j: int, price: Floats, rent: Floats) -> Floats:
@@ -94,8 +86,8 @@ class Servers:
         above = self.curves[j].above(k)
         return gain(above, price, rent, k, (float(self.least[j]), float(self.most[j])))
 
-    def _taken(self, prices: Floats, present: Bools, rents: Floats) -> Floats:
-        """Return about what each job takes at its rent, shape (R, M)."""
+    def _excess(self, prices: Floats, present: Bools, rents: Floats) -> Floats:
+        """Return about how many servers jobs take at a rent beyond those there are, shape (R,)."""
         taken = np.zeros_like(prices)
         for j in np.flatnonzero(present.any(axis=0)):
             here = present[:, j]
@@ -103,64 +95,20 @@ class Servers:
                 wish = self.curves[j].wish(rents[here] / np.maximum(prices[here, j], 1e-300))
             wish = np.where(prices[here, j] > 0, wish, 0.0)
             taken[here, j] = np.clip(np.nan_to_num(wish), self.least[j], self.most[j])
-        return taken
+        return np.asarray(taken.sum(axis=1) - self.servers)
 
-    def _rents(
-        self, prices: Floats, present: Bools, firm: Bools
-    ) -> tuple[Floats, Floats, list[tuple[Floats, Floats]]]:
-        """Return rents by job, shape (R, M), that of all, (R,), and each team's with its bound.
-
-        A rent under that of all needs the team's least, which holds in rows where it is firm.
-        """
-        sums = (self.most * present) @ self.teams.T.astype(float)
-        tops = np.minimum(sums * (1.0 + OUTWARDS), self.team_most)
-        lows = np.where(firm, np.minimum(self.team_least, sums * (1.0 - OUTWARDS)), 0.0)
-        loose = ~self.teams.any(axis=0)
-
-        def excess(m: Floats) -> Floats:
-            taken = self._taken(prices, present, m)
-            total = taken[:, loose].sum(axis=1)
-            if len(self.teams):
-                sums = taken @ self.teams.T.astype(float)
-                total = total + np.clip(sums, lows, np.maximum(tops, lows)).sum(axis=1)
-            return np.asarray(total - self.servers)
-
-        m = self._halved(excess, prices)
-        rents = np.repeat(m[:, None], prices.shape[1], axis=1)
-        fixed = []
-        for g, team in enumerate(self.teams):
-            mine = present & team
-            sums = self._taken(prices, mine, m).sum(axis=1)
-            bound = np.where(sums > tops[:, g], tops[:, g], lows[:, g])
-            own = self._halved(partial(self._beyond, prices, mine, bound), prices)
-            own = np.where(sums > tops[:, g], np.maximum(own, m), np.minimum(own, m))
-            own = np.where((sums < lows[:, g]) | (sums > tops[:, g]), own, m)
-            fixed.append((own, bound))
-            rents = np.where(team, own[:, None], rents)
-        return rents, m, fixed
-
-    def _beyond(self, prices: Floats, present: Bools, bound: Floats, rents: Floats) -> Floats:
-        """Return the demand of some jobs beyond a bound at a rent, shape (R,)."""
-        return np.asarray(self._taken(prices, present, rents).sum(axis=1) - bound)
-
-    def _halved(self, excess: Callable[[Floats], Floats], prices: Floats) -> Floats:
-        """Return about the root of a falling function of the rent, (R,); 0 if it starts below."""
+    def _rents(self, prices: Floats, present: Bools) -> Floats:
+        """Return about the rent at which all servers are taken, (R,); 0 where they never are."""
         scale = np.maximum(prices.max(axis=1, initial=0.0), 1e-250)
         alone = [float(np.max(curve.above(np.array([self.servers]))[0])) for curve in self.curves]
         scale = scale * max(max(alone) / self.servers, 1e-250)
         low, high = np.log(scale) - 60.0, np.log(scale) + 60.0
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            over = excess(np.exp(middle)) > 0
+            over = self._excess(prices, present, np.exp(middle)) > 0
             low, high = np.where(over, middle, low), np.where(over, high, middle)
-        none = excess(np.exp(np.log(scale) - 60.0)) <= 0
+        none = self._excess(prices, present, np.exp(np.log(scale) - 60.0)) <= 0
         return np.where(none, 0.0, np.exp(high))
-
-
-def without_musts(machine: Servers) -> Servers:
-    """Return a machine without lower bounds, where more jobs never earn less."""
-    none, team_none = np.zeros_like(machine.least), np.zeros_like(machine.team_least)
-    return replace(machine, least=none, team_least=team_none)
 
 
 def machine_of(instance: Instance, constraints: Sequence[Constraint], by: str | None) -> Servers:

@@ -7,10 +7,9 @@ from schedopt.validation.report import CertificateRecord
 
 
 class Order(CertificateRecord, frozen=True, tag="order"):
-    """Prices for one order, and the grouping whose shares they account for."""
+    """Prices for one order."""
 
     prices: dict[str, float]
-    by: str | None = None
 
 
 class Ranks(CertificateRecord, frozen=True, tag="ranks"):
@@ -23,14 +22,6 @@ class Together(CertificateRecord, frozen=True, tag="together"):
     """Prices for all jobs together."""
 
     prices: dict[str, float]
-    by: str | None = None
-
-
-class Timelines(CertificateRecord, frozen=True, tag="timelines"):
-    """Prices for each timeline, by job in the file's order."""
-
-    prices: list[list[float]]
-    by: str | None = None
 
 
 class OneOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,7 +37,6 @@ class Passes(CertificateRecord, frozen=True, tag="diagram"):
     goal: float
     passes: list[Pass]
     orders: list[OneOrder]
-    by: str | None = None
 
 
 class OneJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,4 +65,4 @@ class Rents(CertificateRecord, frozen=True, tag="rents"):
     teams: dict[str, list[float]] = msgspec.field(default_factory=dict)
 
 
-Certificate = Order | Ranks | Together | Timelines | Passes | Rents
+Certificate = Order | Ranks | Together | Passes | Rents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,41 +11,9 @@ from schedopt.instances.constraints import Constraint, FairShare, Shares
 from schedopt.instances.hesrpt import Instance, Power
 from schedopt.solvers.result import Document
 from schedopt.validation.hesrpt.diagram import Diagram
-from schedopt.validation.hesrpt.earning import Bools, machine_of, without_musts
+from schedopt.validation.hesrpt.earning import Bools, machine_of
 from schedopt.validation.hesrpt.intervals import Floats, Interval
-from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Timelines, Together
-
-MOST = 5_000  # the most timelines
-Epochs = list[tuple[list[int], float | None]]
-"""The jobs present in each epoch, and its end where that is an arrival."""
-
-
-def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Epochs]:
-    """Yield the epochs of each timeline: at each point the next arrival first, then completions.
-
-    With ``order`` only this order of completions, as positions from the last to complete.
-    """
-    arrivals = sorted((job.arrival, j) for j, job in enumerate(instance.jobs) if job.arrival > 0)
-    here = frozenset(j for j, job in enumerate(instance.jobs) if job.arrival == 0)
-    first_first = None if order is None else list(reversed(order))
-    seen = 0
-
-    def grown(come: int, here: frozenset[int], done: int, epochs: Epochs) -> Iterator[Epochs]:
-        nonlocal seen
-        if come == len(arrivals) and not here:
-            seen += 1
-            if seen > MOST:
-                raise ValueError(f"more than {MOST} timelines")
-            yield epochs
-        if come < len(arrivals):
-            time, j = arrivals[come]
-            yield from grown(come + 1, here | {j}, done, [*epochs, (sorted(here), time)])
-        for j in sorted(here):
-            if first_first is None or first_first[done] == j:
-                yield from grown(come, here - {j}, done + 1, [*epochs, (sorted(here), None)])
-
-    yield from grown(0, here, 0, [])
-
+from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Together
 
 Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_PASSES = 2_500, 60
@@ -92,32 +60,22 @@ class Proof:
         own = [None if by is None else job.groups.get(by) for job in self.instance.jobs]
         return {name: np.array([of == name for of in own]) for name in own if name is not None}
 
-    def firm(self, present: Bools) -> Bools:
-        """Return which teams have a job present, shape (R, G)."""
-        return np.asarray(present.astype(float) @ self.machine.teams.T.astype(float) > 0)
-
     def levels(self, present: Bools) -> Floats:
         """Return the cost rates of the present jobs, from below, shape (R,)."""
         low = np.where(present, self.costs.low, 0.0)
         return Interval(low, np.where(present, self.costs.high, 0.0)).total().low
 
-    def order_of(self, claim: Document) -> list[int] | None:
-        """Return the order that the option gives, positions from the last, None without one."""
+    def of_order(self, given: Order, claim: Document) -> float:
+        """Return the bound that prices prove for the order that the option gives."""
         if claim.options.get("order") is None:
-            return None
+            raise NotShownError("prices for one order, and no option that gives it")
         names = [str(name) for name in claim.solution.get("order", ())]
         written = ",".join(name.strip() for name in str(claim.options["order"]).split(","))
         if written != ",".join(names) or sorted(names) != sorted(self.names):
             raise NotShownError("order: the solution's is not the option's")
-        return [self.index[name] for name in reversed(names)]
-
-    def of_order(self, given: Order, claim: Document) -> float:
-        """Return the bound that prices prove for the given order."""
-        order = self.order_of(claim)
-        if order is None:
-            raise NotShownError("prices for one order, and no option that gives it")
+        order = np.array([self.index[name] for name in reversed(names)])
         prices = self.price_list(given.prices)
-        self.expect_feasible(prices[order], np.array(order))
+        self.expect_feasible(prices[order], order)
         return self.worth(prices)
 
     def of_ranks(self, given: Ranks, constraints: Sequence[Constraint]) -> float:
@@ -188,7 +146,7 @@ class Proof:
 
     def expect_rows(self, prices: Floats, present: Bools) -> None:
         """Raise if, in some row, the present jobs can earn more than they cost."""
-        most = self.machine.most_earned(prices, present, self.firm(present))
+        most = self.machine.most_earned(prices, present)
         beyond = ~(most <= self.levels(present))
         if beyond.any():
             row = int(np.flatnonzero(beyond)[0])
@@ -196,25 +154,12 @@ class Proof:
             raise NotShownError(f"{', '.join(names[:5])} can earn more than they cost")
 
     def of_makespan(self, given: Together) -> float:
-        """Return the bound on the makespan that prices for all jobs together prove.
-
-        After the last arrival all may earn 1 in a unit of time at the most; before, time is known,
-        and those who have arrived earn no more than they all could.
-        """
+        """Return the bound on the makespan that prices for all jobs together prove."""
         prices = self.price_list(given.prices)
-        arrivals = np.array([job.arrival for job in self.instance.jobs])
-        starts = np.unique(np.append(0.0, arrivals))
-        present = arrivals <= starts[:, None]
-        machine = without_musts(self.machine)
-        free = np.zeros((len(starts), len(machine.teams)), dtype=np.bool_)
-        most = machine.most_earned(np.where(present, prices, 0.0), present, free)
-        if not most[-1] <= 1.0:
-            raise NotShownError(f"all jobs together can earn {most[-1]}, over 1")
-        ends = Interval.decimals(starts)
-        lengths = Interval(ends.low[1:], ends.high[1:]) - Interval(ends.low[:-1], ends.high[:-1])
-        earned = (Interval.exactly(most[:-1]) * lengths).total()
-        last = Interval.exactly(ends.low[-1])
-        return float((last + Interval.exactly(self.worth(prices)) - earned).low)
+        most = self.machine.most_earned(prices[None], np.ones((1, len(prices)), dtype=np.bool_))
+        if not most[0] <= 1.0:
+            raise NotShownError(f"all jobs together can earn {most[0]}, over 1")
+        return self.worth(prices)
 
     def of_passes(self, given: Passes) -> float:
         """Return the bound that passes prove for all orders, with prices for some of these."""
@@ -278,45 +223,6 @@ class Proof:
             else:
                 same = False
         return same
-
-    def of_timelines(self, given: Timelines, claim: Document) -> float:
-        """Return what prices for each timeline prove for all."""
-        every = list(timelines(self.instance, self.order_of(claim)))
-        if len(every) != len(given.prices):
-            raise NotShownError(f"{len(given.prices)} timelines, not {len(every)}")
-        least = float("inf")
-        for epochs, prices in zip(every, given.prices, strict=True):
-            least = min(least, self._of_timeline(epochs, _sound(np.array(prices, dtype=float))))
-        return least
-
-    def _of_timeline(self, epochs: Epochs, prices: Floats) -> float:
-        """Return what prices prove for one timeline.
-
-        Up to an arrival the time is known: there jobs may earn more than they cost, or less, and
-        the least that is left of the cost rate in any of its epochs counts for all that time.
-        """
-        if prices.shape != (len(self.names),):
-            raise NotShownError("timelines: not a price for each job")
-        present = np.zeros((len(epochs), len(prices)), dtype=np.bool_)
-        for e, (jobs, _) in enumerate(epochs):
-            present[e, jobs] = True
-        rows = np.where(present, prices, 0.0)
-        levels = self.levels(present)
-        if self.instance.objective == "makespan":
-            levels = np.ones(len(epochs))
-        most = self.machine.most_earned(rows, present, self.firm(present))
-        left = np.nextafter(levels - most, -np.inf)
-        proven = self.worth(prices)
-        start, first = Interval.exactly(0.0), 0
-        for e, (_, arrival) in enumerate(epochs):
-            if arrival is not None:
-                end = Interval.decimals(arrival)
-                spare = Interval.exactly(float(left[first : e + 1].min())) * (end - start)
-                proven = _number((Interval.exactly(proven) + spare).low)
-                start, first = end, e + 1
-        if not (left[first:] >= 0).all():
-            raise NotShownError("timelines: some can earn more than they cost after the arrivals")
-        return proven
 
 
 def _number(proven: Floats) -> float:

@@ -10,7 +10,7 @@ import msgspec
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
 from schedopt.instances.files import head_of, stem
-from schedopt.instances.msfq.log_converters import cleaning, sacct, swf, table
+from schedopt.instances.msfq.log_converters import cleaning, formats, swf
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
@@ -18,8 +18,8 @@ from schedopt.instances.times import moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
     "swf": (swf.read, swf.OPTIONS),
-    "sacct": (sacct.read, sacct.OPTIONS),
-    "csv": (table.read, table.OPTIONS),
+    "sacct": (formats.read_sacct, formats.SACCT_OPTIONS),
+    "csv": (formats.read_any_csv, formats.CSV_OPTIONS),
 }
 """How each format is read, and the options that are its own."""
 
@@ -81,7 +81,7 @@ def convert(
     """
     need("polars", str(path))
     path = Path(path)
-    kind = options.get("format") or told(path)
+    kind = options.get("format") or format_of(path)
     reader, own = READERS[kind]
     beside = BESIDE if kind == "csv" else BESIDE[:2]
     known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
@@ -132,7 +132,7 @@ def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
     )
 
 
-def told(path: Path) -> str:
+def format_of(path: Path) -> str:
     """Tell a log's format from its name, or from its first line."""
     endings = [ending.lower() for ending in path.suffixes]
     if ".swf" in endings:

@@ -4,7 +4,7 @@ Source of most of them: Feitelson, Tsafrir and Krakov, "Experience with using th
 Archive", JPDC 74, 2014, section 3.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -21,19 +21,15 @@ Mask = NDArray[np.bool_]
 HOUR = 3600.0
 
 RULES = {
-    "wide": one_of("drop", ("drop", "clip", "refuse")),
-    "negative": one_of("drop", ("drop", "refuse")),
-    "missing": one_of("drop", ("drop", "refuse")),
-    "zero": one_of("drop", ("drop", "one", "refuse")),
-    "unordered": one_of("sort", ("sort", "raise", "refuse")),
-    "overrun": one_of("raise", ("raise", "clip", "keep", "drop", "refuse")),
-    "unestimated": one_of("keep", ("keep", "run", "drop", "refuse")),
+    "wide": one_of("drop", ("drop", "clip")),
+    "zero": one_of("drop", ("drop", "one")),
+    "overrun": one_of("raise", ("raise", "clip", "keep")),
+    "unestimated": one_of("keep", ("keep", "run")),
 }
-"""What is done with jobs that are wider than the machine (``clip``: they take all of it), that have
-times or needs below 0, that lack submit, need or run time, that ran for no time (``one``: for one
-unit of it), that were submitted before the job above (``raise``: they come with that one), that
-outran their estimate (``raise`` the estimate; ``clip`` the run time, as where they are killed), and
-that have no estimate (``run``: it is the run time). ``refuse`` makes each of them an error.
+"""What is done with jobs that are wider than the machine (``clip``: they take all of it), that ran
+for no time (``one``: for one unit of it), that outran their estimate (``raise`` the estimate;
+``clip`` the run time, as where they are killed), and that have no estimate (``run``: it is the run
+time). Jobs whose times or needs are unknown or below 0 are left out, and jobs are put in order.
 """
 
 TIME = "a time of the log, 0 or more, or a date such as 2024-03-31 or 2024-03-31T02:30:00"
@@ -65,11 +61,12 @@ def is_time(value: object) -> bool:
 _TIME = Option(None, TIME, is_time)
 BOUNDS = {
     "processors": whole(None, 1, MOST_NEED),
-    **dict.fromkeys(("start", "end", "from", "to"), _TIME),
+    "start": _TIME,
+    "end": _TIME,
     "jobs": Option(None, "a whole number of at least 1", is_count),
 }
-"""The machine, and the window: jobs submitted from ``start`` (or ``from``) on and before ``end``
-(or ``to``), the first ``jobs`` of those that can be replayed. Dates are on the log's own clock."""
+"""The machine, and the window: jobs submitted from ``start`` on and before ``end``, the first
+``jobs`` of those that can be replayed. Dates are on the log's own clock."""
 
 
 @dataclass
@@ -116,23 +113,18 @@ def rounded(name: str, amounts: Floats, notes: list[str]) -> Floats:
     return np.asarray(np.where(unknown, 0.0, np.ceil(amounts)))
 
 
-def unused(titles: Iterable[str], used: Container[str]) -> list[str]:
-    """Return a note on unused columns, if there are any."""
-    left = [title for title in titles if title.strip() and title not in used]
-    return [f"columns not taken: {', '.join(left)}"] if left else []
-
-
 def clean(raw: Raw, machine: Instance, given: Mapping[str, Any]) -> Jobs:
     """Apply the rules and bounds that are given, and note what each did; ``raw`` is used up."""
     rules = {key: given.get(key, option.default) for key, option in RULES.items()}
-    _window(raw, _bound(raw, given, "start", "from"), _bound(raw, given, "end", "to"))
-    for rule, words, wrong in _WRONG:
-        _apply(raw, rules[rule], wrong(raw), words)
-    one = (", taken to be 1", "run", 1.0)
-    _apply(raw, rules["zero"], raw.run == 0, "of no run time", one=one)
-    _fit(raw, machine, rules["wide"])
-    _order(raw, rules["unordered"])
-    _estimates(raw, rules)
+    _window(raw, _bound(raw, given, "start"), _bound(raw, given, "end"))
+    for words, wrong in _WRONG:
+        _leave_out(raw, wrong(raw), words)
+    if rules["zero"] == "one":
+        _change(raw, raw.run == 0, "of no run time, taken to be 1", "run", 1.0)
+    _leave_out(raw, raw.run == 0, "of no run time")
+    _fit(raw, machine, clip=rules["wide"] == "clip")
+    _order(raw)
+    _estimates(raw, rules["overrun"], rules["unestimated"])
     if (most := given.get("jobs")) is not None:
         raw.keep(np.arange(len(raw.submit)) < most)
     if not len(raw.submit):
@@ -163,7 +155,7 @@ def _partition(raw: Raw, machine: Instance) -> Labels | None:
     return None if again or len(known.names) == 1 else known
 
 
-def _fit(raw: Raw, machine: Instance, rule: str) -> None:
+def _fit(raw: Raw, machine: Instance, *, clip: bool) -> None:
     """Leave out jobs of unknown partitions, and fit the others to theirs."""
     most, resources = np.array([float(machine.servers)]), [machine.resources]
     part, where = np.zeros(len(raw.submit), dtype=np.int64), "the machine's"
@@ -172,21 +164,19 @@ def _fit(raw: Raw, machine: Instance, rule: str) -> None:
         labels = raw.partition or Labels(np.full(len(raw.submit), -1, np.int32), ())
         at = [known.index(name) if name in known else -1 for name in labels.names]
         part = np.array([*at, -1])[labels.codes]
-        if count := int((part < 0).sum()):
-            raw.notes.append(f"{count} left out, of no partition of the machine")
-        raw.keep(part >= 0)
+        _leave_out(raw, part < 0, "of no partition of the machine")
         part = part[part >= 0]
         most = np.array([float(one.servers) for one in machine.partitions.values()])
         resources = [one.resources for one in machine.partitions.values()]
         where = "its partition's"
     words = f"wider than {where}" + f" {machine.servers}" * (len(most) == 1) + " processors"
-    clip = (", taken to need all of them", "need", np.minimum(raw.need, most[part]))
-    kept = np.ones(len(part), dtype=np.bool_)
     wide = raw.need > most[part]
-    if rule == "drop":
-        kept &= ~wide
-    _apply(raw, rule, wide, words, clip=clip)
-    part = part[kept]
+    if clip:
+        need = np.minimum(raw.need, most[part])
+        _change(raw, wide, f"{words}, taken to need all of them", "need", need)
+    else:
+        _leave_out(raw, wide, words)
+        part = part[~wide]
     names = sorted({name for one in resources for name in one})
     if missing := [name for name in names if name not in raw.needs]:
         there = f"a resource of the log's: {', '.join(raw.needs) or 'it has none'}"
@@ -196,63 +186,51 @@ def _fit(raw: Raw, machine: Instance, rule: str) -> None:
     raw.needs = {name: rounded(name, raw.needs[name], raw.notes) for name in names}
     for name in names:
         there_is = np.array([float(one.get(name, 0)) for one in resources])[part]
-        wide = raw.needs[name] > there_is
-        if rule == "clip":
+        wide, words = raw.needs[name] > there_is, f"in need of more {name} than {where}"
+        if clip:
+            _change(raw, wide, f"{words}, taken to need all of it")
             raw.needs[name] = np.minimum(raw.needs[name], there_is)
-        _apply(
-            raw,
-            rule,
-            wide,
-            f"in need of more {name} than {where}",
-            clip=(", taken to need all of it", "", None),
-        )
-        part = part if rule == "clip" else part[~wide]
+        else:
+            _leave_out(raw, wide, words)
+            part = part[~wide]
 
 
-_WRONG: tuple[tuple[str, str, Callable[[Raw], Mask]], ...] = (
-    ("missing", "of unknown submit time", lambda raw: ~np.isfinite(raw.submit)),
-    ("missing", "of unknown run time", lambda raw: ~np.isfinite(raw.run)),
-    ("missing", "of unknown processors", lambda raw: ~np.isfinite(raw.need)),
-    ("negative", "of a submit time below 0", lambda raw: raw.submit < 0),
-    ("negative", "of a run time below 0", lambda raw: raw.run < 0),
-    ("negative", "of processors below 0", lambda raw: raw.need < 0),
-    ("negative", "of no processors", lambda raw: raw.need == 0),
-    ("negative", "of a part of a processor", lambda raw: raw.need != np.floor(raw.need)),
+_WRONG: tuple[tuple[str, Callable[[Raw], Mask]], ...] = (
+    ("of unknown submit time", lambda raw: ~np.isfinite(raw.submit)),
+    ("of unknown run time", lambda raw: ~np.isfinite(raw.run)),
+    ("of unknown processors", lambda raw: ~np.isfinite(raw.need)),
+    ("of a submit time below 0", lambda raw: raw.submit < 0),
+    ("of a run time below 0", lambda raw: raw.run < 0),
+    ("of processors below 0", lambda raw: raw.need < 0),
+    ("of no processors", lambda raw: raw.need == 0),
+    ("of a part of a processor", lambda raw: raw.need != np.floor(raw.need)),
 )
-"""Defects of jobs: the rule that applies, its words in a note, and the rows concerned."""
+"""Defects for which jobs are left out: words of a note, and the rows concerned."""
 
 
-def _apply(raw: Raw, rule: str, rows: Mask, words: str, **ways: tuple[str, str, Any]) -> None:
-    """Apply a rule to rows, and note it: a way is words, a column, and its new values."""
-    count = int(np.count_nonzero(rows))
-    if not count:
-        return
-    if rule == "refuse":
-        line = int(raw.line[np.argmax(rows)])
-        raise InputError(f"no job {words}", found=f"{count}", place=f"line {line}")
-    if rule == "drop":
+def _leave_out(raw: Raw, rows: Mask, words: str) -> None:
+    """Leave rows out, and note how many."""
+    if count := int(np.count_nonzero(rows)):
         raw.notes.append(f"{count} left out, {words}")
         raw.keep(~rows)
-        return
-    said, column, values = ways[rule]
-    raw.notes.append(f"{count} {words}{said}")
-    if column:
-        setattr(raw, column, np.where(rows, values, getattr(raw, column)))
 
 
-def _bound(raw: Raw, given: Mapping[str, Any], *names: str) -> float | None:
-    """Return a window's bound, in the log's time, by whichever of two names it has."""
-    named = [name for name in names if given.get(name) is not None]
-    if not named:
-        return None
-    if len(named) > 1:
-        raise InputError(f"{names[0]} or {names[1]}", found="both", place=f"option {names[1]}")
-    value = given[named[0]]
-    if not isinstance(value, str):
-        return float(value)
+def _change(raw: Raw, rows: Mask, words: str, column: str = "", values: Any = None) -> None:
+    """Set a column of some rows to other values, and note how many."""
+    if count := int(np.count_nonzero(rows)):
+        raw.notes.append(f"{count} {words}")
+        if column:
+            setattr(raw, column, np.where(rows, values, getattr(raw, column)))
+
+
+def _bound(raw: Raw, given: Mapping[str, Any], name: str) -> float | None:
+    """Return a window's bound, in the log's time."""
+    value = given.get(name)
+    if value is None or not isinstance(value, str):
+        return None if value is None else float(value)
     if raw.zero is None:
         expected = "a number: this log's times are no dates"
-        raise InputError(expected, found=shown(value), place=f"option {named[0]}")
+        raise InputError(expected, found=shown(value), place=f"option {name}")
     date = datetime.fromisoformat(value)
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return date.timestamp() - raw.zero
@@ -271,7 +249,7 @@ def _window(raw: Raw, start: float | None, end: float | None) -> None:
         window = f"{_at(raw, start) if start is not None else 'the beginning'} to "
         window += f"{_at(raw, end) if end is not None else 'the end'}"
         expected = f"a window with jobs in it: the log's were submitted from {low} to {high}"
-        raise InputError(expected, found=f"none from {window}", place="option from, to")
+        raise InputError(expected, found=f"none from {window}", place="option start, end")
     raw.rows -= int(np.count_nonzero(outside))
     raw.keep(~outside)
 
@@ -283,36 +261,33 @@ def _at(raw: Raw, time: float) -> str:
     return f"{time:.12g} ({np.datetime64(int(raw.zero + time), 's')})"
 
 
-def _order(raw: Raw, rule: str) -> None:
+def _order(raw: Raw) -> None:
     """Sort jobs by submit time; jumps of up to an hour are noted apart."""
-    latest = np.maximum.accumulate(raw.submit)
-    late = raw.submit < latest
-    if not late.any():
-        return
     steps = np.diff(raw.submit)
-    hours = int(np.count_nonzero((steps < 0) & (steps >= -HOUR)))
     words = "submitted before a job above"
-    if hours:
+    if hours := int(np.count_nonzero((steps < 0) & (steps >= -HOUR))):
         words += f" ({hours} times the log goes back by an hour or less, as clocks may in autumn)"
-    come = (", taken to come with that one", "submit", latest)
-    _apply(raw, rule, late, words, sort=(", put in order", "", None), **{"raise": come})
-    if rule == "sort":
+    late = raw.submit < np.maximum.accumulate(raw.submit)
+    _change(raw, late, f"{words}, put in order")
+    if late.any():
         raw.keep(np.argsort(raw.submit, kind="stable"))
 
 
-def _estimates(raw: Raw, rules: Mapping[str, str]) -> None:
+def _estimates(raw: Raw, overrun: str, unestimated: str) -> None:
     raw.estimate[~(raw.estimate > 0)] = np.nan
     none = np.isnan(raw.estimate)
-    if none.all() and rules["unestimated"] == "keep":
+    if none.all() and unestimated == "keep":
         raw.notes += ["no estimates"] * bool(len(none))
         return
-    ran = (", taken to be the run time", "estimate", raw.run)
     words = "of unknown estimate"
-    _apply(raw, rules["unestimated"], none, words, run=ran, keep=("", "", None))
-    ways = {
+    if unestimated == "run":
+        _change(raw, none, f"{words}, taken to be the run time", "estimate", raw.run)
+    else:
+        _change(raw, none, words)
+    said, column, values = {
         "raise": (", which was raised", "estimate", raw.run),
         "clip": (", cut off there", "run", raw.estimate),
         "keep": ("", "", None),
-    }
-    words = "that ran longer than their estimate"
-    _apply(raw, rules["overrun"], raw.estimate < raw.run, words, **ways)
+    }[overrun]
+    words = f"that ran longer than their estimate{said}"
+    _change(raw, raw.estimate < raw.run, words, column, values)

@@ -8,12 +8,13 @@ from schedopt.instances import swf
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import MOST_TABLE, read_bytes
 from schedopt.instances.msfq.log_converters.cleaning import Raw
-from schedopt.instances.msfq.log_converters.times import is_zone
+from schedopt.instances.msfq.log_converters.columns import is_zone
 from schedopt.instances.msfq.log_files import labels_of, names_of
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import one_of
 
 UNIT = one_of("cpus", ("cpus", "nodes"), "cpus or nodes")
+ASKED_FOR = "with the processors asked for, since those used are unknown"
 OPTIONS = {"unit": UNIT}  # what a server is: a processor (fields 5 and 8), or a node (field 21)
 
 BECAME = {
@@ -59,7 +60,7 @@ def read(path: str | Path, *, unit: str = "cpus") -> Raw:
         used, asked = _known(cells[swf.USED], zero=False), _known(cells[swf.ASKED], zero=False)
         needs = np.where(np.isnan(used), asked, used)
         if count := int((np.isnan(used) & ~np.isnan(asked)).sum()):
-            notes.append(f"{count} {swf.ASKED_FOR}")
+            notes.append(f"{count} {ASKED_FOR}")
     numbers = pl.Series(cells[swf.NUMBER]).cast(pl.Int64)
     if count := len(numbers) - numbers.n_unique():
         notes.append(f"{count} of a number that another job has, too")

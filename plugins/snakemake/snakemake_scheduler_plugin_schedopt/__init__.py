@@ -1,7 +1,6 @@
 """Snakemake's own choice of the jobs that start next, proven optimal: ``--scheduler schedopt``."""
 
 # Without `from __future__ import annotations`: Snakemake reads the settings' types as they stand.
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,10 +24,6 @@ class SchedulerSettings(SchedulerSettingsBase):
         default=None,
         metadata={"help": "A JSON file of fair shares by rule, wildcard or resource."},
     )
-    explain: Optional[Path] = field(  # noqa: UP045
-        default=None,
-        metadata={"help": "Write why ready jobs did not start to this file, as JSON lines."},
-    )
 
 
 class Scheduler(SchedulerBase):
@@ -42,11 +37,11 @@ class Scheduler(SchedulerBase):
         self.settings = self.settings or SchedulerSettings()
         self._shares = Shares.read(self.settings.rules, self._warn)
 
-    def _warn(self, message: str, level: int = logging.WARNING) -> None:
+    def _warn(self, message: str) -> None:
         """Say something once."""
         if message not in self._warned:
             self._warned.add(message)
-            self.logger.log(level, f"schedopt: {message}")
+            self.logger.warning(f"schedopt: {message}")
 
     def select_jobs(
         self,
@@ -56,14 +51,11 @@ class Scheduler(SchedulerBase):
         input_sizes: Mapping[Any, int],
     ) -> Sequence[Any] | None:
         """Return the jobs that start; None, the reason in the log, where something is wrong."""
-        from snakemake_scheduler_plugin_schedopt.choosing import Call, unlimited
+        from snakemake_scheduler_plugin_schedopt.choosing import Call
 
         ready = list(selectable_jobs)  # Snakemake's is a set
         try:
             call = Call.of(ready, remaining_jobs, available_resources, input_sizes, self._warn)
-            for name in unlimited(ready, available_resources):
-                told = f"resource {name}: jobs ask for it, and nothing says how much there is"
-                self._warn(f"{told}; it limits none, as in Snakemake", logging.INFO)
             self._shares.look(ready, available_resources, self.dag)
             rows = self._shares.rows(ready)
             chosen, proven = call.choose(rows, self.settings.time_limit)
@@ -75,8 +67,6 @@ class Scheduler(SchedulerBase):
                 self._warn(f"rule {told}; they give way for one job at a time")
             started = [ready[j] for j in chosen]
             self._shares.started(started)
-            if self.settings.explain is not None:
-                call.explain(chosen, rows, self.settings.explain, self.logger)
         except Exception as error:  # noqa: BLE001  a workflow is worth more than its schedule
             self._warn(f"{type(error).__name__}: {error}; Snakemake's greedy scheduler takes over")
             return None

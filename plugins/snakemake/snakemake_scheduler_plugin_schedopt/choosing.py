@@ -16,24 +16,19 @@ Source: `snakemake.scheduling.milp` of Snakemake 9.27.
 from __future__ import annotations
 
 import heapq
-import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from schedopt.instances.ready import room_of, whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.columns.ordered import best_in_order
+from schedopt.solvers.few_row_ip.lexicographic import best_in_order
 
-DERIVED = {"mem_mib", "disk_mib", "runtime"}
-"""Resources that Snakemake adds of its own, or that nothing limits."""
 FINE = 2.0**40
 """Units in the largest weight of what comes after priorities."""
 
@@ -59,8 +54,7 @@ class Call:
 
     Attributes
     ----------
-    names : list of str
-    priority, cores : ndarray of int
+    priority : ndarray of int
     linear : ndarray of float
         What a job is worth beside its priority, in Snakemake's units.
     files : list of File
@@ -71,7 +65,6 @@ class Call:
     resources : list of Row
     """
 
-    names: list[str]
     priority: np.ndarray
     linear: np.ndarray
     files: list[File]
@@ -116,7 +109,6 @@ class Call:
             if _is_number(amount)
         ]
         return cls(
-            names=[str(getattr(job, "name", job)) for job in ready],
             priority=np.array([int(job.priority) for job in ready], dtype=np.int64),
             linear=linear,
             files=shared,
@@ -139,12 +131,12 @@ class Call:
         """
         rows = [*self.resources, *rules]
         uses = np.array([row.use for row in rows], dtype=np.int64).reshape(
-            len(rows), len(self.names)
+            len(rows), len(self.priority)
         )
-        if not len(self.names):
+        if not len(self.priority):
             return [], True
         if not rows:
-            uses = np.zeros((1, len(self.names)), dtype=np.int64)
+            uses = np.zeros((1, len(self.priority)), dtype=np.int64)
         room = np.array([max(row.room, 0) for row in rows] or [0], dtype=np.int64)
         end = now() + (np.inf if seconds is None else seconds)
         chosen, proven = self._searched(uses, room, end)
@@ -152,7 +144,7 @@ class Call:
 
     def best_alone(self, rules: Sequence[Row]) -> list[int]:
         """Return the one job that is worth the most among those that fit alone; none if none."""
-        fits = np.ones(len(self.names), dtype=bool)
+        fits = np.ones(len(self.priority), dtype=bool)
         for row in (*self.resources, *rules):
             fits &= row.use <= row.room
         able = np.flatnonzero(fits).tolist()
@@ -219,21 +211,6 @@ class Call:
         bound += sum(self.files[k].worth for k in whole_)
         return chosen, float(bound), found.proven
 
-    def explain(
-        self, chosen: Sequence[int], rules: Sequence[Row], file: Path, log: logging.Logger
-    ) -> None:
-        """Write why ready jobs do not start: a resource, a rule, or others are worth more."""
-        taken = set(chosen)
-        with Path(file).open("a", encoding="utf-8") as lines:
-            for j, name in enumerate(self.names):
-                if j in taken:
-                    continue
-                lacks = [f"resource {r.name}" for r in self.resources if r.use[j] > r.room]
-                lacks += [f"rule {r.name}" for r in rules if r.use[j] > r.room]
-                reason = lacks[0] if lacks else "outbid"
-                log.debug(f"schedopt: {name} waits: {reason}")
-                lines.write(json.dumps({"job": name, "waits": reason}) + "\n")
-
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -254,17 +231,6 @@ def _amounts(
             warn(f"job {told}: found {name} {amount!r}; expected a number >= 0")
             found[j] = 0
     return np.array(found, dtype=float)
-
-
-def unlimited(ready: Sequence[Any], available: Mapping[str, Any]) -> list[str]:
-    """Return the resources that jobs ask for and of which nothing says how much there is."""
-    asked = [job.scheduler_resources for job in ready]
-    names = set().union(*asked) - available.keys() - DERIVED
-    return [
-        name
-        for name in sorted(names)
-        if not name.startswith("_") and any(_is_number(of.get(name)) and of[name] for of in asked)
-    ]
 
 
 def _row(name: str, free: float, ready: Sequence[Any], warn: Callable[[str], None]) -> Row:

@@ -11,18 +11,30 @@ A file of rules is a list of objects::
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
+from schedopt.instances.declarations import Record, Share
+from schedopt.instances.decoding import decode
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import read_bytes
 from snakemake_scheduler_plugin_schedopt.choosing import Row
 
-KINDS = ("rule", "wildcards.", "resources.")
+
+class Declared(Record, kw_only=True):
+    """A rule as its file writes it."""
+
+    by: Annotated[str, msgspec.Meta(pattern=r"^(rule|wildcards\..+|resources\..+)$")]
+    at_most: Annotated[dict[str, Share], msgspec.Meta(min_length=1)]
+    name: str | None = None
+    of: str = "_cores"
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,26 +82,18 @@ class Shares:
 
     @classmethod
     def read(cls, file: Path | None, warn: Callable[[str], None]) -> Shares:
-        """Read a file of rules; what is wrong with one is said, and the others hold."""
-        rules: list[Rule] = []
+        """Read a file of rules; where one is wrong that is said, and none holds."""
+        listed: tuple[Declared, ...] = ()
         try:
-            listed = json.loads(Path(file).read_text(encoding="utf-8")) if file else []
-            if not isinstance(listed, list):
-                raise ValueError("expected a list of rules")  # noqa: TRY301, TRY004
-        except (OSError, ValueError) as error:
-            warn(f"{file}: {error}; no rule holds")
-            listed = []
-        for i, one in enumerate(listed):
-            wrong = _wrong(one)
-            if wrong:
-                warn(f"{file}: [{i}]: {wrong}; this rule does not hold")
-                continue
-            name = one.get("name", f"[{i}]")
-            of = one.get("of", "_cores")
-            rules += [
-                Rule(name, one["by"], str(group), share, of)
-                for group, share in one["at_most"].items()
-            ]
+            if file is not None:
+                listed = decode(read_bytes(file), tuple[Declared, ...], file=str(file))
+        except InputError as error:
+            warn(f"{error}; no rule holds")
+        rules = [
+            Rule(one.name or f"[{i}]", one.by, group, share, one.of)
+            for i, one in enumerate(listed)
+            for group, share in one.at_most.items()
+        ]
         return cls(rules, warn)
 
     def look(self, ready: Sequence[Any], available: Mapping[str, Any], dag: Any) -> None:
@@ -143,20 +147,3 @@ def _ended(job: Any, dag: Any) -> bool:
 def _use(job: Any, name: str) -> float:
     amount = job.scheduler_resources.get(name, 0)
     return amount if isinstance(amount, int | float) else 0
-
-
-def _wrong(rule: Any) -> str:
-    """Return what is wrong with a rule; nothing where it is right."""
-    if not isinstance(rule, dict):
-        return "expected an object"
-    if unknown := sorted(rule.keys() - {"kind", "name", "by", "at_most", "of"}):
-        return f"found {unknown[0]!r}; expected name, by, at_most and of"
-    if not str(rule.get("by")).startswith(KINDS):
-        return f"found by {rule.get('by')!r}; expected rule, wildcards.NAME or resources.NAME"
-    shares = rule.get("at_most")
-    if not isinstance(shares, dict) or not shares:
-        return "expected at_most, with a share for a group or more"
-    for group, share in shares.items():
-        if not isinstance(share, int | float) or not 0 <= share <= 1:
-            return f"found {share!r} for {group}; expected a share from 0 to 1"
-    return ""

@@ -160,19 +160,24 @@ def play_plainly(  # noqa: PLR0917
     """
     planned = jobs.run if planned is None else planned
     machine = Machine(jobs, servers, planned, half_life, amounts, by)
-    came = 0
-    while came < len(jobs) or machine.waiting:
-        arrival = machine.submit[came] if came < len(jobs) else inf
+    play(machine, rule)
+    return machine
+
+
+def play(machine: Machine, rule: Rule) -> None:
+    """Replay a machine's log from its first job on: the rule is called after each event."""
+    came, count = 0, len(machine.jobs)
+    while came < count or machine.waiting:
+        arrival = machine.submit[came] if came < count else inf
         now = min(arrival, machine.next_end(), machine.alarm)
         if now == inf:
             raise RuntimeError("a rule lets jobs wait for ever")
         machine.alarm = inf
         machine.go_to(now)
-        while came < len(jobs) and machine.submit[came] == now:
+        while came < count and machine.submit[came] == now:
             machine.waiting.append(came)
             came += 1
         rule(machine)
-    return machine
 
 
 def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:

@@ -130,14 +130,7 @@ def run(
     log's unit, ``resamples`` the number of resampled logs to replay as well. `NotApplicableError`
     if there is no log, or it lacks what the policy needs.
     """
-    if queue.log is None:
-        raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
-    policy = LOG_POLICIES[name]
-    by = policy.order(**own).accounts if policy.order is not None else None
-    if by not in (None, "user") and queue.jobs.labels(by) is None:
-        raise NotApplicableError(f"{name} goes by {by}, which this log does not say")
-    if (policy.by_user or by == "user") and queue.jobs.user is None:
-        raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
+    policy = applicable(name, queue, own)
     believed, note = _believed(queue, policy, estimates)
     return replayed(
         queue,
@@ -148,6 +141,22 @@ def run(
         slowdown_bound=slowdown_bound,
         resamples=resamples,
     )
+
+
+def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
+    """Return a policy for logs; `NotApplicableError` if the log lacks what it needs."""
+    if queue.log is None:
+        raise NotApplicableError(f"{name} replays logs: this instance holds classes of jobs")
+    policy = LOG_POLICIES[name]
+    order = policy.order(**own) if policy.order is not None else None
+    by = order.accounts if order is not None else None
+    if order is not None:
+        order.expect_suits(queue)
+    if by not in (None, "user") and queue.jobs.labels(by) is None:
+        raise NotApplicableError(f"{name} goes by {by}, which this log does not say")
+    if (policy.by_user or by == "user") and queue.jobs.user is None:
+        raise NotApplicableError(f"{name} has to know whose the jobs are: this log does not say")
+    return policy
 
 
 def replayed(

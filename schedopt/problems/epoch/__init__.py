@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from schedopt.problems.record import Converter, Problem
+from schedopt.problems.record import Problem
 
 if TYPE_CHECKING:
     from schedopt.solvers.result import Result
@@ -32,7 +32,6 @@ class Epoch(Problem):
         "hybrid": "HYBRID",
         "dp": "DP",
     }
-    converters: ClassVar = {"log": Converter("schedopt.instances.epoch.swf")}
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs; rectangles answer another question."""

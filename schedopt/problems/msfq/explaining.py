@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import checked
-from schedopt.instances.starts import Because
+from schedopt.instances.starts import Because, WrongStart, read_starts
+from schedopt.instances.tables import Source
 from schedopt.problems.summary import ShownTable
 
 MOST_ROWS = 20
@@ -15,6 +18,29 @@ MOST_ROWS = 20
 def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[str, Any]) -> Because:
     """Return why a job waited, as `schedopt.explain_start` says."""
     from schedopt.policies.msfq.logs.explained import explained
+
+    estimates, own = _replay_options(queue, policy, options)
+    return explained(queue, policy, _row(queue, job), estimates, own)
+
+
+def wrong_starts(
+    queue: Instance, starts: Source, policy: str, options: Mapping[str, Any] | None = None
+) -> list[WrongStart]:
+    """Return the first start that is not the policy's, if any is: see `schedopt.check_starts`."""
+    from schedopt.policies.msfq.logs.start_check import first_wrong_start
+
+    estimates, own = _replay_options(queue, policy, options or {})
+    names = queue.jobs.name
+    known = None if names is None else names.tolist()
+    times = read_starts(starts, known, len(queue.jobs), policy)
+    wrong = first_wrong_start(queue, policy, np.array(times), estimates, own)
+    return [] if wrong is None else [wrong]
+
+
+def _replay_options(
+    queue: Instance, policy: str, options: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return which estimates a policy for logs plans with, and its own options."""
     from schedopt.policies.msfq.logs.registration import LOG_POLICIES, OPTIONS
     from schedopt.policies.registry import registered
 
@@ -24,11 +50,13 @@ def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[st
     if policy not in LOG_POLICIES:
         raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
     given = checked(options, known[policy].options, policy)
-    exact = given.pop("estimates", None) == "exact" or not queue.jobs.estimated
-    estimates = "exact" if exact else "given"
+    asked = given.pop("estimates", None)
+    if asked == "given" and not queue.jobs.estimated:
+        raise InputError("a log with estimates", found="none", place="option estimates")
+    exact = asked == "exact" or not queue.jobs.estimated
     beside = known[policy].suits == "beside"  # else its options are of random arrivals
     own = {key: value for key, value in given.items() if beside and key not in OPTIONS}
-    return explained(queue, policy, _row(queue, job), estimates, own)
+    return "exact" if exact else "given", own
 
 
 def _row(queue: Instance, job: str) -> int:

@@ -79,12 +79,12 @@ def _as_it_stands(
 
     Who is in the dump has not ended; who of the others could have ended by then has.
     """
-    from schedopt.instances.msfq.log_converters.sacct import still_open
+    from schedopt.instances.msfq.log_converters.formats import read_open_jobs
 
     if queue.start is None:
         raise InputError("a log with `start`: convert it with option timezone", found="none")
     with placed(file=path):
-        now = still_open(path)
+        now = read_open_jobs(path)
     zero, jobs = Dates.of(queue.start), queue.jobs
 
     def since(seconds: float) -> float:

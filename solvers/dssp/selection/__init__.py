@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp import Season, Selection
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
-    from schedopt.solvers.dssp.selection.binary.second_method import Reduced
-    from schedopt.solvers.dssp.selection.few_rows import FewRows
+    from schedopt.solvers.dssp.selection.few_row_ip import FewRows
     from schedopt.solvers.dssp.selection.shares.reading import Shape
     from schedopt.solvers.result import Limits
 
@@ -29,13 +28,11 @@ WRITTEN, WRITTEN_A_SECOND = 20_000, 50_000
 APART = 11_000
 """Columns of a season whose pairs HiGHS examines in half a second, without looking at the clock."""
 
-TRIED = 10
-"""Open jobs up to which all selections under risk are tried."""
-SUBSETS = 14
-"""Open columns up to which all subsets are tried."""
+SECOND = "scip" if SOLVERS["scip"].available else "tree"
+"""What confirms HiGHS."""
 
 _BINARY = "schedopt.solvers.dssp.selection.binary"
-_COLUMNS = "schedopt.solvers.dssp.selection.few_rows"
+_FEW_ROWS = "schedopt.solvers.dssp.selection.few_row_ip"
 _BRANCHED = f"{_BINARY}.certificate:certify"
 _WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
 
@@ -59,7 +56,7 @@ def few_rows(model: Selection) -> FewRows | None:
     """Return the few rows over many columns that a selection amounts to, if it does."""
     if model.changed:
         return None
-    from schedopt.solvers.dssp.selection.few_rows import few_rows
+    from schedopt.solvers.dssp.selection.few_row_ip import few_rows
 
     return few_rows(model)
 
@@ -111,30 +108,9 @@ def by_itself(model: Selection | Season, limits: Limits) -> bool:
     return model.changed or writable(model, limits)
 
 
-def countable(model: Selection | Season) -> Reduced | None:
-    """Return the rows in whole numbers, where these are small enough for CP-SAT."""
-    from schedopt.solvers.dssp.selection.binary.counted import fits
-    from schedopt.solvers.dssp.selection.binary.second_method import reduced
-
-    if not unchanged_reward(model):
-        return None
-    read = reduced(model)
-    return read if fits(read.arrays) else None
-
-
-def enumerable(model: Selection | Season) -> bool:
-    """Accept columns few enough to try all subsets."""
-    return unchanged_reward(model) and int(model.open.sum()) <= SUBSETS
-
-
 def under_risk(model: Selection) -> Sample | None:
     """Return the scenarios of a selection under risk, as it was declared."""
     return None if model.changed else model.sample
-
-
-def few_at_risk(model: Selection) -> Sample | None:
-    """Return the scenarios of few jobs, all of whose selections can be tried."""
-    return under_risk(model) if int(model.open.sum()) <= TRIED else None
 
 
 def certain(engine: Engine) -> Engine:
@@ -155,7 +131,7 @@ TREE = Engine(
     proves=_WHOLE,
     certificate="branching",
     certify=_BRANCHED,
-    confirmed_by="cp-sat",
+    confirmed_by="highs",
 )
 HIGHS = Engine(
     "highs",
@@ -166,32 +142,7 @@ HIGHS = Engine(
     proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
     certificate="branching",
     certify=_BRANCHED,
-    confirmed_by="cp-sat",
-)
-AGAIN = (
-    Engine(
-        "cp-sat",
-        solve=f"{_BINARY}.second_method:by_cpsat",
-        accepts=countable,
-        worth_trying=never,
-        description="any declared rules whose whole numbers sum to less than 2^60; only by name",
-        proves=_WHOLE,
-        certificate="branching",
-        certify=_BRANCHED,
-        confirmed_by="subsets",
-        needs=("ortools",),
-    ),
-    Engine(
-        "subsets",
-        solve=f"{_BINARY}.second_method:by_subsets",
-        accepts=enumerable,
-        worth_trying=never,
-        description=f"any declared rules, up to {SUBSETS} open columns; only by name",
-        proves=_WHOLE,
-        certificate="branching",
-        certify=_BRANCHED,
-        confirmed_by="tree",
-    ),
+    confirmed_by=SECOND,
 )
 OTHERS = tuple(
     Engine(
@@ -203,7 +154,7 @@ OTHERS = tuple(
         proves="as highs; of a changed model within its tolerances",
         certificate="branching",
         certify=_BRANCHED,
-        confirmed_by="cp-sat",
+        confirmed_by="highs",
         needs=solver.comes_with,
     )
     for name, solver in SOLVERS.items()
@@ -211,7 +162,7 @@ OTHERS = tuple(
 )
 MODEL = Engine(
     "model",
-    solve=f"{_COLUMNS}:as_declared",
+    solve=f"{_FEW_ROWS}:as_declared",
     accepts=anything,
     worth_trying=by_itself,
     description="any linear model, as it stands in Pyomo, native changes too",
@@ -226,14 +177,6 @@ SAMPLED = Engine(
     description="any declared rules under --risk",
     proves="a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
     "up to 10,000 jobs times scenarios, or 100,000 under a limit",
-    confirmed_by="model",
-)
-EVERY = Engine(
-    "every",
-    solve="schedopt.solvers.dssp.selection.sampled:every",
-    accepts=few_at_risk,
-    description=f"any declared rules under --risk, up to {TRIED} open jobs",
-    proves="the optimum, in whole numbers",
     confirmed_by="model",
 )
 CERTAIN = (
@@ -262,7 +205,7 @@ CERTAIN = (
     ),
     Engine(
         "columns",
-        solve=f"{_COLUMNS}:solve",
+        solve=f"{_FEW_ROWS}:solve",
         accepts=few_rows,
         worth_trying=ordered_or_many,
         description="up to 8 rows of resources and caps that bind, objectives in order; "
@@ -276,19 +219,18 @@ CERTAIN = (
     TREE,
     Engine(
         "crossing",
-        solve="schedopt.solvers.dssp.selection.crossing.engine:solve",
+        solve=f"{_BINARY}.lagrangian:solve",
         accepts=unchanged_reward,
         worth_trying=large,
         description=f"any declared rules, unasked from {SMALL + 1} open columns on",
         proves="a bound by prices of all rows, without rounding; highs goes on from there",
         certificate="branching",
         certify=_BRANCHED,
-        confirmed_by="cp-sat",
+        confirmed_by="highs",
     ),
     HIGHS,
-    *AGAIN,
     *OTHERS,
 )
 
-ENGINES = (SAMPLED, EVERY, *map(certain, CERTAIN), MODEL)
-"""Read from the top: the first that accepts a selection, and is worth trying, answers."""
+ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
+"""Read from the top: the first that accepts a selection, and pays, answers."""

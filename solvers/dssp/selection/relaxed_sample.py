@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.sample import Mask, Sample, Served
+from schedopt.formulations.dssp.sample import Sample, Served
 from schedopt.formulations.dssp.selection import Selection
 
 if TYPE_CHECKING:
@@ -95,23 +95,6 @@ class Relaxation:
         earned = (np.where(taken, gain, 0.0).sum(axis=1) + priced.sum(axis=0)) / unit
         return Bound(value, earned, self.room - self.rows @ on, _flat(left_over))
 
-    def served(self, weights: Floats, priced: Floats, rate: float) -> float:
-        """Return a bound that knows the order: a job's room is gone, and that of all before it.
-
-        There is one capacity, and nothing else. In a scenario jobs are served up to some place, be
-        their paths too long or not. That it is the same jobs in all of them has a price for each
-        job in each: `_claims`, at which some may be left out of one, and others taken in.
-        ``priced``, ``rate``: the price of all that there is in each scenario, and by planned times.
-        """
-        order = np.argsort(np.argsort(self.sample.order)[self.at])
-        worth = weights[:, None] * (self.rewards * self.fits) - priced[:, None] * self.asked[0]
-        worth, cost = worth[:, order], rate * self.rows[0][order]
-        claims = _claims(worth, priced > 0, cost)
-        spared = np.maximum(-claims, 0)
-        walk = np.cumsum(np.maximum(worth - claims, 0) - spared, axis=1).max(axis=1)
-        value = priced.sum() + rate * self.room[0] + np.maximum(walk, 0).sum() + spared.sum()
-        return float(value + np.maximum(claims.sum(axis=0) - cost, 0).sum())
-
     def _chance(self, priced: Floats, cost: Floats, fixed: float) -> Bound:
         """Return the bound where each row may be broken in some scenarios, the worst of them."""
         spared = self.sample.count - self.sample.least
@@ -165,21 +148,6 @@ class Relaxation:
         room = 1 / self.tail - found  # what rounding leaves short of 1 goes where no cap is passed
         short = max(0.0, 1 - float(found.sum()))
         return np.asarray(found + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
-
-
-def _claims(worth: Floats, on: Mask, cost: Floats) -> Floats:
-    """Return what jobs are to bring in each scenario for being selected: together their cost.
-
-    Where a job is a burden it is to be carried; what it brings beyond its cost is left to scenarios
-    in which there is a price, ``on``, so that serving goes on there.
-    """
-    gains, burden = np.maximum(worth, 0), np.maximum(-worth, 0).sum(axis=0)
-    dear, rest = gains[on].sum(axis=0), gains[~on].sum(axis=0)
-    tiny = np.finfo(float).tiny
-    with np.errstate(over="ignore"):
-        carried = np.clip((dear + rest - cost) / np.maximum(burden, tiny), 0, 1)
-        part = np.clip((cost + carried * burden - rest) / np.maximum(dear, tiny), 0, 1)
-    return np.where(worth > 0, np.where(on[:, None], part * worth, worth), carried * worth)
 
 
 def _planned(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import product
 
 import msgspec
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.sample import Mask, Sample
 from schedopt.formulations.dssp.selection import Selection
-from schedopt.instances.recipes import stream
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
@@ -26,22 +24,16 @@ from schedopt.solvers.running import Run, make_result
 
 Floats = NDArray[np.float64]
 
-SWEEPS, WIDE = 2, 5e-4
-"""How often the price of each scenario is moved where the order counts, and for which gaps."""
 STEPS, PRICED = 400, 0.5
 """Steps of prices, and the part of a time limit after which there are no more."""
 ROUNDS = 8
 """Knapsacks that are tried, or twice as many under a chance."""
-PASSES = 5
-"""How often prices and selections are improved in turn."""
 NEAR, TURNS = 1e-4, 20
 """How near knapsacks with more than one capacity are solved, and in which part of what is left."""
 PLAIN, MANY = 8, 20_000
 """Rows of planned times that are priced alone at first, and jobs that are looked at in no time."""
 SMALL = 10_000
 """Jobs times scenarios up to which the declared model follows."""
-VAIN = 50
-"""Moves in vain for each of the last jobs, after which there are no more."""
 SLIP = 1e-11
 """Relative error of sums of doubles."""
 
@@ -83,33 +75,6 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
     return result if ended or late or run.interrupted else Partial(result, bound)
 
 
-def every(model: Selection, task: EngineTask) -> Result | Partial:
-    """Try all selections of few jobs, in whole numbers; where none is right others say why."""
-    run, program, open_ = Run(task.limits), model.program(), np.flatnonzero(model.open)
-    best: tuple[float, NDArray[np.intp]] | None = None
-    late = False
-    for taken in product((False, True), repeat=len(open_)):
-        chosen = np.zeros(model.width, dtype=np.bool_)
-        chosen[open_[list(taken)]] = True
-        at = np.flatnonzero(chosen)
-        late = late or left(task.limits, run.began).time_limit == 0
-        if late or program.broken(program.completed(at.tolist())) is not None:
-            continue
-        value = task.reading.value(chosen)
-        if value is not None and (best is None or value > best[0]):
-            best = value, at
-    result = make_result(
-        model,
-        run,
-        solver=task.name,
-        version=plain_version(),
-        stopped="time-limit" if late else "optimal" if best else "completed",
-        solution=None if best is None else model.selected(best[1]),
-        bound=best[0] if best and not late else None,
-    )
-    return result if best or late or task.alone else Partial(result)
-
-
 class Search:
     """Prices and knapsacks in turn."""
 
@@ -133,12 +98,6 @@ class Search:
         self._halted = True
 
     @property
-    def alone(self) -> bool:
-        """Whether one capacity is all that there is."""
-        several = max(len(self.relaxation.room), len(self.relaxation.asked)) > 1
-        return not (self.model.stated or several) and self.model.single_capacity
-
-    @property
     def closed(self) -> bool:
         """Whether the bound is met, up to the gap that is good enough."""
         near = max(self.limits.gap, 1e-9) * abs(self.value)
@@ -155,20 +114,8 @@ class Search:
         candidates = self._chances if chance else self._means
         self._fill()
         self._plain_price()
-        for _ in range(PASSES if self.rounds == ROUNDS else 1):
-            before = self.bound, self.value
-            self._price()
-            if chance:
-                self._try(candidates(self.sample.rewards))
-                self._try(candidates(self._adjusted()))
-            else:
-                self._try(self._means(self.sample.rewards))
-            if not chance and self.rounds == ROUNDS:
-                self._try(self._moved())
-            if chance or self.closed or self._late() or before == (self.bound, self.value):
-                break
-        if self.alone and not chance and not self.model.instance.windowed:
-            self._serve()
+        self._price()
+        self._try(candidates(self.sample.rewards))
         self._branch()
 
     def _branch(self) -> None:
@@ -281,34 +228,6 @@ class Search:
             yield
             part = (part + self._shares(chosen)) / 2
 
-    def _moved(self) -> Iterator[None]:
-        """Take the last jobs in or out, or one for another, as long as that is of use."""
-        relaxed = self.relaxation
-        if self.best is None or self.program.lifting:
-            return
-        chosen, draw, vain = self.best.copy(), stream(self.limits.seed), 0
-        place = relaxed.place
-        tail = self.sample.tail(chosen)
-        jobs = tail.jobs[place[tail.jobs] >= 0]
-        value, used = self.value, relaxed.rows @ chosen[relaxed.at]
-        while len(jobs) > 2 and vain < VAIN * len(jobs) and not self._late():
-            flipped = draw.choice(jobs, int(draw.integers(1, 4)), replace=False)
-            signs = np.where(chosen[flipped], -1, 1)
-            after = used + relaxed.rows[:, place[flipped]] @ signs
-            vain += 1
-            if (after > relaxed.room * (1 + SLIP)).any():
-                continue
-            chosen[flipped] ^= True
-            found = tail.value(chosen)
-            if found > value:
-                value, used, vain = found, after, 0
-            else:
-                chosen[flipped] ^= True
-            if vain % 100 == 0:
-                self._offer(chosen.copy())
-                yield
-        self._offer(chosen)
-
     def _shares(self, chosen: Mask) -> Floats:
         """Return in which part of the scenarios each job is in time, or would be if selected."""
         found = self.sample.fits.copy()
@@ -319,41 +238,21 @@ class Search:
         return np.asarray(self.weights @ found, dtype=np.float64)
 
     def _chances(self, rewards: Floats) -> Iterator[None]:
-        """Look for how far the machine can be filled, then add what still fits."""
+        """Look for how far the machine can be filled, by planned times."""
         allowed = self.model.open.copy()
         allowed[self.relaxation.at] = self.relaxation.possible
         low, high = 0.0, self.model.fill
         fill = high
-        last: Mask | None = None
         for _ in range(2 * self.rounds):
             chosen = self._knapsack(rewards, fill, allowed)
             if self._offer(chosen):
-                low, last = fill, chosen
+                low = fill
             else:
                 high = fill
             yield
             if low == high:
                 break
             fill = (low + high) / 2
-        if last is not None and not self.model.stated:
-            yield from self._added(last, allowed)
-
-    def _added(self, chosen: Mask, allowed: Mask) -> Iterator[None]:
-        """Add jobs by reward for their demand, as long as everyone keeps his chance."""
-        rows, room = self.relaxation.rows, self.relaxation.room
-        place = self.relaxation.place
-        used = rows @ chosen[self.relaxation.at]
-        order = np.argsort(-self.sample.rewards / np.maximum(1e-300, self.model.instance.demands))
-        for j in order[allowed[order] & ~chosen[order]].tolist():
-            if (used + rows[:, place[j]] > room).any():
-                continue
-            chosen = chosen.copy()
-            chosen[j] = True
-            if self._offer(chosen):
-                used = used + rows[:, place[j]]
-            else:
-                chosen[j] = False
-            yield
 
     def _price(self) -> None:
         """Move prices, and the weights of scenarios, until the bound hardly falls."""
@@ -396,47 +295,3 @@ class Search:
                     weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
         self.told(self.value if self.best is not None else None, self.bound)
-
-    def _wide(self) -> bool:
-        return self.bound - self.value > max(self.limits.gap, WIDE) * abs(self.value)
-
-    def _serve(self) -> None:
-        """Look for prices of crowded scenarios that tell more once the order counts."""
-        relaxed, weights = self.relaxation, self.weights
-        if not (len(relaxed.asked) == len(relaxed.room) == 1) or not self._wide():
-            return
-        if self.best is None or self.rounds < ROUNDS:
-            return
-        rate = float(self.prices[0])
-        crowded = (weights > 0) & (relaxed.asked[0] @ self.best[relaxed.at] > 1)
-        slip = SLIP * float(self.sample.rewards.sum())
-        top: tuple[float, Floats, float] = np.inf, np.zeros(len(weights)), rate
-
-        def offer(parts: Floats, left: float) -> None:
-            nonlocal top
-            value = relaxed.served(weights, weights * rate * parts, max(0.0, left)) + slip
-            if value < top[0]:
-                top = value, parts, max(0.0, left)
-            self.bound = min(self.bound, value)
-
-        for part, by in product((0.15, 0.3, 0.45, 0.6), (1.0, 1.1)):
-            if self._late():
-                return
-            offer(np.where(crowded, part, 0.0), rate * (1 - by * part * float(weights @ crowded)))
-        for _ in range(SWEEPS):
-            for s, by in product(np.flatnonzero(crowded).tolist(), (0.7, 0.9, 1.1, 1.4)):
-                if self._late() or not self._wide():
-                    return
-                parts = top[1].copy()
-                parts[s] *= by
-                offer(parts, top[2] - rate * weights[s] * float(parts[s] - top[1][s]))
-
-    def _adjusted(self) -> Floats:
-        """Return rewards less what jobs ask for in the scenarios that are scarce."""
-        relaxed, found = self.relaxation, self.sample.rewards.astype(np.float64)
-        priced = self.prices[len(relaxed.room) :]
-        priced = priced.reshape(len(relaxed.asked), self.sample.count)
-        for price, asked in zip(priced, relaxed.asked, strict=True):
-            mean = price.sum() * asked.mean(axis=0)
-            found[relaxed.at] -= price @ asked - mean
-        return np.maximum(0.0, found)

@@ -31,6 +31,7 @@ from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
 from schedopt.solvers.mip.named import engine_of
 from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.running import Run
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.season import Season
@@ -208,16 +209,24 @@ class Solver:
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
 
+    def bounded(self, bound: Fraction | int) -> None:
+        """Keep a bound, in units, that no selection exceeds, if it is the tightest."""
+        self.known = Fraction(bound) if self.known is None else min(Fraction(bound), self.known)
+
+    def note(self, run: Run) -> None:
+        """Note the incumbent and the bound in a run, and tell whoever watches it."""
+        value = None if self.best is None else float(self.worth(self.best) / self.program.scale)
+        bound = None if self.known is None else float(self.known / self.program.scale)
+        run.note(value, bound)
+        if run.limits.watch:
+            run.limits.watch(now() - run.began, value, bound)
+
     def choose(self, values: Values, seconds: float) -> Termination:
-        """Let the engine choose among free columns alone, near the best; tell why it stopped."""
+        """Let the engine choose among free columns alone, for so long; tell why it stopped."""
         arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
-        if self.best is None or not len(free):
-            return "completed"
         matrix = Scaled.of(arrays).matrix(arrays, values, unit=float(self.unit))
-        start, limits = (
-            (free, self.best[free].astype(float)),
-            replace(self.limits, time_limit=seconds),
-        )
+        limits = replace(self.limits, time_limit=seconds, watch=None)
+        start = None if self.best is None else (free, self.best[free].astype(float))
         answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
         if answer.values is not None:
             point = np.where(values == FREE, answer.values > 0.5, values == 1)
@@ -292,8 +301,6 @@ class Solver:
         decided = self.searched(patience)
         if decided:
             return replace(decided, bound=decided.bound or self.real(bound))
-        if self.best is None and (decided := self._contradictory(patience)):
-            return decided
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
         return self.decided("completed" if limit is None else "time-limit", bound, message)
 
@@ -325,21 +332,6 @@ class Solver:
             used.add(tree.arrays.hopeless[0])
         used.update(tree.arrays.keys[i] for i in tree.used)
         return frozenset(row.name for row in self.program.rows if row.key in used and row.name)
-
-    def _contradictory(self, seconds: float) -> Decided | None:
-        """Ask CP-SAT, which counts in whole numbers, whether nothing keeps the rows."""
-        from schedopt.solvers.dssp.selection.binary.counted import fits, maximized
-
-        if not fits(self.arrays):
-            return None
-        limits = left(self.limits, self.began)
-        seconds = min(seconds, limits.time_limit or seconds)
-        best, done = maximized(self.arrays, self.start, limits, seconds)
-        self.proved_by = "cp-sat" if done else None
-        if best is not None:
-            self.offer(np.flatnonzero(best == 1).tolist(), "cp-sat")
-            return self._proven(best) if done or self.satisfy else None
-        return Decided("infeasible", None, None, proven=True, proved_by="cp-sat") if done else None
 
     def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
         """Return what is known without a proof; the bound is in units."""

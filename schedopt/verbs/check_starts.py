@@ -1,0 +1,87 @@
+"""Check-starts: whether another simulator starts each job of a log when a policy does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import load
+from schedopt.policies import from_file
+from schedopt.problems import problem_of
+from schedopt.verbs.convert import convert
+
+if TYPE_CHECKING:
+    from schedopt.instances.protocol import AnyInstance
+    from schedopt.instances.starts import WrongStart
+    from schedopt.instances.tables import Source
+
+AS_IT_IS = {
+    "as": "jobs",
+    "wide": "refuse",
+    "negative": "refuse",
+    "missing": "refuse",
+    "unordered": "refuse",
+    "zero": "one",
+    "overrun": "keep",
+}
+"""How a plain log is read: no job is left out, so that rows keep their numbers."""
+
+
+def check_starts(
+    queue: AnyInstance,
+    starts: Source,
+    policy: str = "easy",
+    *,
+    options: Mapping[str, Any] | None = None,
+    policy_files: Iterable[str | Path] = (),
+) -> WrongStart | None:
+    """Return the first job in time that does not start when a policy starts it, and why.
+
+    Parameters
+    ----------
+    queue : Instance
+        Of a log.
+    starts : path or frame
+        A table with the columns ``job``, by row from 0 or by name where the log has names, and
+        ``start``, in the log's unit. Instead of the latter it may have one of the policy's name.
+    policy : str
+        One of those that replay logs.
+    options : mapping, optional
+        The policy's own, such as ``estimates``.
+    policy_files : iterable of paths
+        Python files that register policies; they are run.
+
+    Returns
+    -------
+    WrongStart or None
+        None where every start is the policy's, to a millionth of the log's unit.
+
+    Raises
+    ------
+    InputError
+        If the instance has no log, the policy replays none, or a start is missing, not a number, or
+        that of no job.
+    """
+    for path in policy_files:
+        from_file.load(from_file.read(path))
+    wrong = problem_of(queue).wrong_starts(queue, starts, policy, options)
+    return wrong[0] if wrong else None
+
+
+def log_of(
+    path: str | Path, servers: int | None = None, tell: Callable[[str], None] | None = None
+) -> AnyInstance:
+    """Return the instance in a file, or of a plain log (.csv, .swf) and a number of servers.
+
+    A plain log is taken as it is: a job that cannot be replayed is an error, but for run times of
+    0, which are taken to be 1, and estimates that are too short, which are kept.
+    """
+    plain = Path(path).name.lower().removesuffix(".gz").endswith((".csv", ".swf"))
+    if not plain:
+        if servers is not None:
+            raise InputError("none, with an instance", found=str(servers), place="--servers")
+        return load(path)
+    machine = {} if servers is None else {"processors": servers}
+    return convert(path, options=AS_IT_IS | machine, tell=tell)

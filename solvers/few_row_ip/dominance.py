@@ -1,0 +1,128 @@
+"""How often each of many columns can matter: where better ones fill the rows, not at all.
+
+A column dominates another if its objectives are no worse, one after another, and it uses no more of
+any row. Whoever takes the other can take it instead; so a column is of use only if all that
+dominate it fit beside it. What they use is summed in a table over a few levels of the objectives
+and of each row, and a column is held against those on levels that are surely no worse.
+
+Source: G. Ingargiola, J. Korsh, "Reduction algorithm for zero-one single knapsack problems",
+Management Science 20, 1973, for several rows, and for as many as fit.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.solvers.few_row_ip.lagrangian import Integers
+
+Levels = NDArray[np.uint8]
+
+CELLS, LEVELS = 1 << 12, 64
+"""Most cells of a table, and most levels of a row."""
+FEW = 1 << 15
+"""Columns, evenly spread, of which a round asks what they dominate."""
+SAMPLE = 1 << 11
+"""Columns by which levels are chosen."""
+EXACT = 52
+"""Bits of a sum in double precision."""
+LARGEST = 2**61
+"""Upper limit of numbers that compare as objectives do."""
+MOST_ROWS = 8
+"""Rows beyond which a table tells too little."""
+BITS = 16
+"""Bits by which levels are told apart."""
+ENOUGH = 0.7
+"""Part of the columns that a round may leave for another one to be worth its time."""
+
+
+def useful(
+    objectives: Sequence[Integers] | Integers,
+    uses: Sequence[Integers] | Integers,
+    room: Integers,
+    counts: Integers,
+) -> Integers:
+    """Return how often each column is taken at most in some best choice.
+
+    ``objectives``, ``uses``, ``room``, ``counts``: as of `bestin_order`; as many of a column as
+    ``counts`` says fit by themselves.
+    """
+    at, most, before = np.arange(len(counts)), counts, np.inf
+    if not 0 < len(uses) <= MOST_ROWS or not len(at):
+        return counts
+    values = [-in_order(objectives), *uses]
+    while 0 < len(at) <= ENOUGH * before:
+        before, most = len(at), _round(values, room, most, slice(None, None, len(at) // FEW + 1))
+        keep = np.flatnonzero(most)
+        at, most, values = at[keep], most[keep], [value[keep] for value in values]
+    found = np.zeros(len(counts), dtype=np.int64)
+    found[at] = most
+    return found
+
+
+def in_order(objectives: Sequence[Integers] | Integers) -> Integers:
+    """Return numbers that compare as objectives do one after another."""
+    key = np.asarray(objectives[0])
+    for more in objectives[1:]:
+        low = int(more.min(initial=0))
+        width = int(more.max(initial=0)) - low + 1
+        if int(np.abs(key).max(initial=1)) * width >= LARGEST:
+            every = np.array([*objectives]).T
+            return np.unique(every, axis=0, return_inverse=True)[1].reshape(-1)
+        key = key * width + (more - low)
+    return key
+
+
+def _round(values: Sequence[Integers], room: Integers, counts: Integers, some: slice) -> Integers:
+    """Return how often each column may be taken beside ``some`` that dominate it.
+
+    ``values``: what is less in better columns: the objectives' negative, then the uses.
+    """
+    shape = np.ones(len(values), dtype=np.int64)
+    below = np.zeros(len(counts), dtype=np.uint16)  # the greatest cell of which all are no worse
+    above = below[some].copy()  # the least cell of which all are no better
+    for i, value in enumerate(values):
+        width = int((CELLS // shape.prod()) ** (1 / (len(values) - i)) + 1e-9)
+        ends, level = _levels(value, min(max(width - 1, 1), LEVELS))
+        shape[i] = len(ends) + 1
+        below = below * np.uint16(shape[i]) + level
+        on = ends[level[some]] == value[some]
+        above = above * np.uint16(shape[i]) + level[some] + ~on
+    most, those = counts.copy(), counts[some]
+    often, once = int(counts.sum()), bool((counts == 1).all())
+    twins = np.flatnonzero(above == below[some])  # at the corner of a cell, with all that are equal
+    twins = twins[np.argsort(above[twins], kind="stable")]
+    last = np.searchsorted(above[twins], above[twins], side="right") - 1
+    for use, amount in zip(values[1:], room.tolist(), strict=True):
+        shift = max(amount.bit_length() + often.bit_length() - EXACT, 0)
+        asked = (use[some] >> shift) * those
+        table = np.bincount(above, asked, shape.prod()).astype(np.int64).reshape(shape)
+        for axis in range(len(shape)):
+            np.cumsum(table, axis=axis, out=table)
+        taken = table.ravel()[below]
+        so_far = np.cumsum(asked[twins])
+        taken[some][twins] -= so_far[last] - so_far + asked[twins]
+        left = amount - (taken << shift)
+        most[left < use] = 0
+        if not once:
+            part = np.flatnonzero((left >= 0) & (left < use * most))
+            most[part] = left[part] // use[part]
+    return most
+
+
+def _levels(value: Integers, width: int) -> tuple[Integers, Levels]:
+    """Return ends of levels, the more of them the better, and the last that a value reaches."""
+    sample = np.sort(value[:: len(value) // SAMPLE + 1])
+    ends = sample[np.diff(sample, prepend=sample[0] - 1) > 0]
+    if len(ends) > width:
+        share = np.linspace(0, 1, width, endpoint=False) ** 2
+        ends = np.unique(sample[(share * len(sample)).astype(np.intp)])
+    low, ends = int(value.min()), ends[1:]
+    if not len(ends):
+        return np.array([low]), np.zeros(len(value), dtype=np.uint8)
+    shift = max(int(ends[-1] - ends[0]).bit_length() - BITS, 0)
+    at = np.unique((ends - ends[0]) >> shift)
+    reached = np.zeros(at[-1] + 2, dtype=np.uint8)
+    reached[at + 1] = 1
+    place = np.clip((value - ends[0]) >> shift, -1, at[-1]) + 1
+    return np.append(low, ends[0] + (at << shift)), np.cumsum(reached, dtype=np.uint8)[place]

@@ -1,0 +1,180 @@
+"""The best choice by several objectives, one after another, under a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.instances.alike import alike
+from schedopt.instances.arithmetic import summed
+from schedopt.solvers.clock import now
+from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrowed
+from schedopt.solvers.few_row_ip.dominance import useful
+from schedopt.solvers.few_row_ip.greedy import filled
+from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
+from schedopt.solvers.few_row_ip.relaxation import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The best by several objectives in order."""
+
+    x: Integers  # how often each column is taken; shape (columns,)
+    # values, bounds: of each objective: what it comes to, and what is the most with the earlier
+    # ones as they are.
+    values: list[int]
+    bounds: list[int]
+    proven: bool  # whether all bounds are met
+    prices: list[Floats]  # of the rows, for each objective; then of the earlier objectives
+
+
+def best_in_order(
+    objectives: Sequence[Integers] | Integers,
+    uses: Sequence[Integers] | Integers,
+    room: Integers,
+    counts: Integers,
+    *,
+    until: float = inf,
+    start: Sequence[Floats] = (),
+) -> Chosen:
+    """Choose the best by the first objective, of these the best by the second, and so on.
+
+    Parameters
+    ----------
+    objectives, uses : ndarray of int64, shape (objectives or resources, columns), or their rows
+        Uses are at least 0.
+    room : ndarray of int64, shape (resources,)
+    counts : ndarray of int64, shape (columns,)
+        How many there are of each column.
+    until : float, optional
+        When to give up, by the clock of `now`: then the best is returned that was found.
+    start : sequence of ndarray, optional
+        Prices that are near those looked for, such as those of a problem much like it.
+    """
+    most = counts.copy()
+    for row, amount in zip(uses, room.tolist(), strict=True):
+        most[row > amount] = 0
+        often = np.flatnonzero(row * most > amount)
+        most[often] = amount // row[often]
+    x = np.zeros(len(counts), dtype=np.int64)
+    at = np.flatnonzero(most)
+    goals, asked = [row[at] for row in objectives], [row[at] for row in uses]
+    most = most[at]
+    if len(at) > 2 * NEAR:
+        most = useful(goals, asked, room, most)
+    keep = np.flatnonzero(most)
+    at, most = at[keep], most[keep]
+    goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]
+    kinds = alike([*goals, *asked])
+    if kinds is None:
+        found = _best(_Open.of(goals, asked, room, most), until, start)
+        x[at] = found.x
+        return replace(found, x=x)
+    first, kind = kinds
+    every = np.bincount(kind, weights=most, minlength=len(first)).astype(np.int64)
+    goals, asked = [row[first] for row in goals], [row[first] for row in asked]
+    found = _best(_Open.of(goals, asked, room, every), until, start)
+    order = np.argsort(kind, kind="stable")
+    before = np.cumsum(most[order]) - most[order]
+    before -= before[np.searchsorted(kind[order], kind[order])]
+    x[at[order]] = np.clip(found.x[kind[order]] - before, 0, most[order])
+    return replace(found, x=x)
+
+
+def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
+    """Choose the best, of columns that differ."""
+    objectives = open_.goals
+    open_.x = filled(objectives, open_.rows, open_.free, open_.most)
+    values: list[int] = []
+    bounds: list[int] = []
+    prices: list[Floats] = []
+    for k in range(len(objectives)):
+        if k and now() >= until:
+            values.append(int(objectives[k] @ open_.base + open_.goals[k] @ open_.x))
+            rest = summed(np.maximum(open_.goals[k], 0) * open_.most)
+            bounds.append(int(objectives[k] @ open_.base) + rest)
+            continue
+        look, known = True, None
+        if len(open_.at) > 2 * NEAR:
+            columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
+            near = start[k] if k < len(start) else None
+            bound, x, look = narrowed(columns, open_.x, start=near, until=until)
+            open_.x, known = x, bound.prices / bound.scale
+            open_.settle(bound, bound.spare(columns.worth(x)))
+        step = int(np.gcd.reduce(open_.goals[k])) or 1
+        columns, common = open_.columns(k, step)
+        search = BranchAndBound(columns, open_.x, until)
+        if known is not None:
+            known = known * common / step
+        root = search.run(start=known, look=look)
+        open_.x = search.x
+        before = int(objectives[k] @ open_.base)
+        values.append(before + step * search.value)
+        bounds.append(before + step * search.bound)
+        prices.append(root.prices / root.scale / common * step)
+        if k == len(objectives) - 1:
+            break
+        open_.hold(k, root, step * search.value, root.spare(search.value))
+    x = open_.base.copy()
+    x[open_.at] += open_.x
+    return Chosen(x, values, bounds, values == bounds, prices)
+
+
+@dataclass
+class _Open:
+    """The open columns, and what the others leave of the rows.
+
+    ``at``: their positions; ``rows``, ``free``, ``most``, ``goals``: of them: uses and what is
+    held, what is left of each row, counts, and the objectives; ``x``: the best that is known;
+    ``base``: what all columns are for sure.
+    """
+
+    at: NDArray[np.intp]
+    rows: Integers
+    free: Integers
+    most: Integers
+    goals: Integers
+    x: Integers
+    base: Integers
+
+    @classmethod
+    def of(
+        cls,
+        goals: Sequence[Integers],
+        uses: Sequence[Integers],
+        room: Integers,
+        most: Integers,
+    ) -> _Open:
+        """Open every column."""
+        count = len(most)
+        rows = np.array(uses, dtype=np.int64).reshape(len(uses), count)
+        nothing = np.zeros(count, dtype=np.int64)
+        return cls(
+            np.arange(count), rows, room.copy(), most, np.array(goals), nothing, nothing.copy()
+        )
+
+    def columns(self, k: int, step: int) -> tuple[Columns, Integers]:
+        """Return the columns with an objective, in units of ``step``, and each row's divisor."""
+        common = np.maximum(np.gcd.reduce(self.rows, axis=1), 1)
+        goal = self.goals[k] // step
+        return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
+
+    def settle(self, bound: Bound, spare: int) -> None:
+        """Close the columns whose change would lose more than the slack of the bound."""
+        loose = np.abs(bound.reduced) <= spare
+        settled = np.flatnonzero(~loose & (bound.reduced > 0))
+        self.free = self.free - self.rows[:, settled] @ self.most[settled]
+        self.base[self.at[settled]] += self.most[settled]
+        keep = np.flatnonzero(loose)
+        self.at, self.most, self.x = self.at[keep], self.most[keep], self.x[keep]
+        self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
+
+    def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
+        """Hold an objective at its value, and close the columns that this fixes."""
+        self.rows = np.vstack([self.rows, -self.goals[k]])
+        self.free = np.append(self.free, -value)
+        self.settle(bound, spare)

@@ -1,0 +1,357 @@
+"""Logs of other formats (SWF, sacct, CSV): what is taken, and what is left out, counted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.effort import tried
+from builders.refusals import refusal
+from builders.swf import LINES, line, said, saved
+from hypothesis import strategies as st
+
+import schedopt
+from schedopt.instances import files
+from schedopt.instances.dssp import swf as nights
+from schedopt.instances.errors import InputError
+from schedopt.instances.files import dump, load
+from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import swf as queues
+from schedopt.instances.msfq.log_converters import convert
+from schedopt.instances.msfq.traces import read_trace
+
+REAL = Path(files.__file__).resolve().parents[1].parent / "shared" / "data" / "swf"
+
+
+def accounted(queue: Instance, lines: int) -> list[str]:
+    """Return the notes of a description which accounts for every line of a log."""
+    kept, _, of = (queue.description or "").split(" jobs")[0].split(" ")
+    gone = sum(int(note.split()[0]) for note in said(queue) if " left out, " in note)
+    assert (int(kept), int(of), int(kept) + gone) == (len(queue.jobs), lines, lines)
+    return said(queue)
+
+
+# --- the Standard Workload Format -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["toy.swf.gz", "TOY.SWF"])
+def test_jobs_that_ran_are_taken_and_the_others_counted(tmp_path: Path, name: str) -> None:
+    queue = convert(saved(tmp_path, *LINES, name=name))
+    jobs = queue.jobs
+    assert (queue.name, queue.servers) == (name.split(".", maxsplit=1)[0], 8)
+    assert jobs.name.tolist() == ["1", "2", "6", "7"]
+    assert (jobs.submit.tolist(), jobs.run.tolist()) == ([0, 10, 40, 100], [60, 30, 25, 10])
+    assert (jobs.need.tolist(), jobs.planned().tolist()) == ([2, 4, 3, 2], [100, 30, 25, 10])
+    assert (jobs.user.names, jobs.user.codes.tolist()) == (("3", "4"), [0, 1, 0, 1])
+    assert (jobs.group.codes.tolist(), jobs.queue) == ([0, 0, 1, -1], None)
+    assert (queue.description or "").startswith(f"4 of 8 jobs of {queue.name} (Toy); ")
+    assert accounted(queue, 8) == [
+        "1 left out, a part of another",
+        "1 with the processors asked for, since those used are unknown",
+        "1 left out, of unknown run time",
+        "1 left out, of unknown processors",
+        "1 left out, of no run time",
+        "2 of unknown estimate",
+        "1 that ran longer than their estimate, which was raised",
+    ]
+    dump(queue, tmp_path / "toy.json")
+    assert load(tmp_path / "toy.json").jobs.run.tolist() == [60, 30, 25, 10]
+
+
+@pytest.mark.parametrize("ending", [b"\r\n", b"\r"])
+def test_lines_may_end_as_on_other_machines(tmp_path: Path, ending: bytes) -> None:
+    path = saved(tmp_path, *LINES)
+    plain = convert(path)
+    path.write_bytes(path.read_bytes().replace(b"\n", ending))
+    assert convert(path) == plain
+
+
+def test_the_longer_form_tells_of_nodes(tmp_path: Path) -> None:
+    lines = [line(1, 0, 10, 8, nodes=2), line(2, 1, 10, 4, nodes=1)]
+    assert convert(saved(tmp_path, *lines)).jobs.need.tolist() == [8, 4]
+    queue = convert(saved(tmp_path, *lines), unit="nodes")
+    assert (queue.servers, queue.jobs.need.tolist()) == (4, [2, 1])
+    with pytest.raises(InputError, match="a log of 21 fields, the last of which is nodes"):
+        convert(saved(tmp_path, line(1, 0, 10)), unit="nodes")
+
+
+@pytest.mark.parametrize(
+    ("bad", "found", "expected"),
+    [
+        ("1 2 3", "3: '1 2 3'", "the 18 fields"),
+        (LINES[1] + " 7", "19: ", "the 18 fields"),
+        (line(1, 0, 1).replace("1", "x", 1), "'x'", "a number (field 1)"),
+        (line(1, 0, 1) + "e", "'-1e'", "a number (field 18)"),
+        *[
+            (line(1, 0, 1).replace(" -1", f" {text}", 1), f"'{text}'", "a number (field 3)")
+            for text in ("nan", "inf", "1e999", "1_0", "1e")
+        ],
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, bad: str, found: str, expected: str) -> None:
+    path = saved(tmp_path, LINES[0], bad)
+    error = refusal(convert, path)
+    assert (error.file, error.place) == (str(path), "line 7")
+    assert (error.found or "").startswith(found)
+    assert expected in error.expected
+
+
+def test_a_log_of_no_usable_job_says_why(tmp_path: Path) -> None:
+    path = saved(tmp_path, line(1, 0, -1), line(2, 5, 10, 9), line(3, -4, 1))
+    error = refusal(convert, path)
+    assert str(error) == (
+        f"{path}: found none of 3: 1 left out, of unknown run time; 1 left out, of a submit time "
+        "below 0; 1 left out, wider than the machine's 8 processors; expected a job or more that "
+        "can be replayed"
+    )
+
+
+def test_a_machine_that_nobody_tells_of(tmp_path: Path) -> None:
+    path = tmp_path / "bare.swf"
+    path.write_text("; MaxProcs: many\n" + line(1, 0, 5) + "\n")
+    assert "option 'processors'" in str(refusal(convert, path))
+    assert convert(path, processors=2).servers == 2
+
+
+# --- rules ------------------------------------------------------------------------------------
+
+CLOCK = "1 submitted before a job above (1 times the log goes back by an hour or less, as clocks "
+RULES: list[tuple[dict[str, Any], list[float], list[float], list[float], str]] = [
+    ({}, [5, 8], [2, 1], [9, 4], "1 left out, wider than the machine's 8 processors"),
+    ({"wide": "clip"}, [4, 5, 8], [8, 2, 1], [3, 9, 4], "taken to need all of them"),
+    ({}, [5, 8], [2, 1], [9, 4], f"{CLOCK}may in autumn), put in order"),
+    ({"zero": "one"}, [5, 8, 9], [2, 1, 1], [9, 4, 1], "1 of no run time, taken to be 1"),
+    ({"overrun": "clip"}, [5, 8], [2, 1], [9, 3], "longer than their estimate, cut off there"),
+    ({"overrun": "keep"}, [5, 8], [2, 1], [9, 4], "1 that ran longer than their estimate"),
+    ({"unestimated": "run"}, [5, 8], [2, 1], [9, 4], "taken to be the run time"),
+    ({"jobs": 1}, [5], [2], [9], "1 left out, of a run time below 0"),
+    ({"start": 6, "end": 9}, [8], [1], [4], "1 left out, wider"),
+    ({"processors": 9}, [4, 5, 8], [9, 2, 1], [3, 9, 4], "1 left out, of a run time below 0"),
+]
+
+
+@pytest.mark.parametrize(("options", "submit", "need", "run", "words"), RULES)
+def test_a_rule_does_what_it_says(  # noqa: PLR0917
+    tmp_path: Path,
+    options: dict[str, Any],
+    submit: list[float],
+    need: list[float],
+    run: list[float],
+    words: str,
+) -> None:
+    rows = ["submit,need,run,estimate", "8,1,4,3", "4,9,3,3", "5,2,9,", "9,1,0,1", "7,1,-4,1"]
+    if "start" in options:
+        rows[2] = "8,9,3,3"
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows))
+    queue = convert(path, **{"processors": 8, "log": "other.csv"} | options)
+    assert queue.jobs.submit.tolist() == submit
+    assert queue.jobs.need.tolist() == need
+    assert queue.jobs.run.tolist() == run
+    assert any(words in note for note in said(queue)), said(queue)
+
+
+@tried(60, st.lists(st.tuples(*[st.integers(-2, 9)] * 4), min_size=1, max_size=12))
+def test_every_job_is_taken_or_counted(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int, int, int]]
+) -> None:
+    lines = [
+        line(i, submit, run, used, planned=planned)
+        for i, (submit, run, used, planned) in enumerate(rows)
+    ]
+    path = saved(tmp_path_factory.mktemp("log"), *lines)
+    try:
+        queue = convert(path)
+        taken, notes = len(queue.jobs), said(queue)
+    except InputError as error:
+        taken, notes = 0, str(error).partition("none of ")[2].partition(": ")[2].split("; ")[:-1]
+    left = sum(int(note.split(" ")[0]) for note in notes if "left out" in note)
+    assert taken + left == len(rows)
+
+
+# --- sacct ------------------------------------------------------------------------------------
+
+DUMPED = (
+    "JobID|JobName|User|Account|Partition|State|Submit|Start|Elapsed|AllocCPUS|NNodes|Timelimit"
+)
+SACCT = f"""{DUMPED}|ReqTRES|AllocTRES
+10|a|ann|phys|cpu|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:00:05|01:00:00|16|1|02:00:00||cpu=16,mem=16G,node=1
+10.batch|batch||phys||COMPLETED|2024-03-01T10:00:05|2024-03-01T10:00:05|01:00:00|16|1|||cpu=16,mem=16G
+11_1|b|bob|chem|gpu|CANCELLED by 7|2024-03-01T10:00:10|2024-03-01T10:01:00|2-00:00:01|8|1|UNLIMITED||cpu=8,gres/gpu:a100=2,gres/gpu=2,mem=1536M
+11_[2-9]|b|bob|chem|gpu|PENDING|2024-03-01T10:00:10|Unknown|00:00:00|0|1|UNLIMITED||
+12|c|bob|chem|cpu|RUNNING|2024-03-01T10:00:12|2024-03-01T10:01:00|00:10:00|8|1|10:00||cpu=8
+13|d|cy|chem|cpu|CANCELLED|2024-03-01T10:00:20|Unknown|00:00:00|0|1|10:00||
+14|e|x|cy|chem|cpu|COMPLETED|2024-03-01T10:00:20|2024-03-01T10:00:20|00:00:05|1|1|10:00||
+15+0|f|cy|chem|gpu|TIMEOUT|2024-03-01T10:00:30|2024-03-01T10:00:30|10:01.500|0|2|10:00|cpu=4,gres/gpu=1,mem=3G|
+16|g|cy|chem|debug|TIMEOUT|2024-03-01T10:00:31|2024-03-01T10:00:31|00:01:00|2|1|10:00||cpu=2,mem=1G
+17|h|cy|chem|cpu|COMPLETED|2024-03-01T10:00:32|2024-03-01T10:00:32|00:01:00|64|1|10:00||cpu=64,mem=1G
+18|i|cy|chem|gpu|NODE_FAIL|2024-03-01T10:00:33|2024-03-01T10:00:33|00:01:00|4|1|10:00||cpu=4,gres/gpu=9,mem=1G
+19|j|cy|chem|cpu|COMPLETED|Unknown|2024-03-01T10:00:33|00:01:00|4|1|10:00||cpu=4,mem=2T
+"""  # noqa: E501
+
+
+def test_every_line_of_a_dump_of_sacct_is_accounted_for(tmp_path: Path) -> None:
+    path, told = tmp_path / "dump.txt", list[str]()
+    path.write_text(SACCT)
+    parts = {"partition:cpu": "32,memory=65536", "partition:gpu": "16,memory=65536,gpu=8"}
+    queue = convert(path, told.append, **parts)
+    jobs = queue.jobs
+    assert accounted(queue, 12) == [
+        "1 left out, of another number of cells than the header's 14 (first: line 8)",
+        "1 left out, a step of a job",
+        "1 left out, of an array that has not begun",
+        "1 components of heterogeneous jobs, each taken as a job",
+        "1 left out, that had not ended",
+        "1 left out, that never ran",
+        "times shifted: 0 is 2024-03-01T10:00:00 on the local clock",
+        "columns not taken: jobname, nnodes",
+        "1 left out, of unknown submit time",
+        "1 left out, of no partition of the machine",
+        "1 left out, wider than its partition's processors",
+        "needs not taken, for want of resource:NAME=AMOUNT: gpu:a100",
+        "1 left out, in need of more gpu than its partition's",
+        "1 of unknown estimate",
+        "1 that ran longer than their estimate, which was raised",
+    ]
+    assert told[0] == queue.description
+    for words in ("alloctres: need:memory, need:gpu:a100, need:gpu", "partition: queue, partition"):
+        assert words in told[1]
+    assert jobs.name.tolist() == ["10", "11_1", "15+0"]
+    assert jobs.submit.tolist() == [0, 10, 30]
+    assert jobs.run.tolist() == [3600, 2 * 86400 + 1, 601.5]
+    assert (jobs.need.tolist(), jobs.planned().tolist()) == ([16, 8, 4], [7200, 172801, 601.5])
+    assert (jobs.user.names, jobs.group.names) == (("ann", "bob", "cy"), ("phys", "chem"))
+    needs = dict(zip(jobs.needs.names, jobs.needs.amounts.T.tolist(), strict=True))
+    assert needs == {"gpu": [0, 2, 1], "memory": [16384, 1536, 3072]}
+    assert [part.name for part in queue.parts()] == ["cpu", "gpu"]
+    dump(queue, tmp_path / "dump.json")
+    again = load(tmp_path / "dump.json")
+    assert again.jobs.needs.amounts.tolist() == jobs.needs.amounts.tolist()
+    assert again.partitions == queue.partitions
+    plain = convert(path, processors=64, unit="nodes")  # without a word of partitions
+    assert (plain.jobs.needs, plain.jobs.partition, plain.jobs.need.max()) == (None, None, 2)
+    words = "needs not taken, for want of resource:NAME=AMOUNT: memory, gpu:a100, gpu"
+    assert words in accounted(plain, 12)
+
+
+def test_minutes_of_a_raw_limit_and_the_epoch(tmp_path: Path) -> None:
+    path = tmp_path / "dump"
+    path.write_text("JobIDRaw|Submit|ElapsedRaw|ReqCPUS|TimelimitRaw\n1|1709287200|60|2|30\n")
+    jobs = convert(path, processors=4, format="sacct").jobs
+    assert (jobs.submit[0], jobs.run[0], jobs.planned()[0]) == (1709287200, 60, 1800)
+
+
+def test_clocks_that_change_are_counted(tmp_path: Path) -> None:
+    times = ("2024-03-31T01:30:00", "2024-03-31T02:30:00", "2024-03-31T03:30:00")
+    times += ("2024-10-27T02:30:00", "2024-10-27T03:30:00")
+    path = tmp_path / "dump.txt"
+    path.write_text("\n".join(["Submit|ElapsedRaw|NCPUS", *(f"{time}|60|1" for time in times)]))
+    assert convert(path, processors=4).jobs.submit.tolist()[:3] == [0, 3600, 7200]
+    placed = convert(path, processors=4, timezone="Europe/Stockholm")
+    # 01:30 winter time; 02:30, which there was not, is 03:30 summer time; so is 03:30.
+    assert placed.jobs.submit.tolist()[:3] == [0, 3600, 3600]
+    assert placed.jobs.submit[4] - placed.jobs.submit[3] == 7200
+    assert said(placed) == [
+        "1 submit times in an hour that the clock skips in spring, taken to be the hour after",
+        "1 submit times in an hour that the clock has twice in autumn, taken to be its first",
+        "times shifted: 0 is 2024-03-31T00:30:00 UTC",
+        "no estimates",
+    ]
+
+
+# --- any CSV ----------------------------------------------------------------------------------
+
+NAMED = {"submit": "When", "need": "Cores", "began": "From", "ended": "To", "user": "Who"}
+
+
+def test_columns_are_named_by_options(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(
+        'Id;When;Cores;From;To;Who\n7;2024-01-01 00:00:00Z;4;10;30.5;"a;b"\n'
+        "8;2024-01-01T01:00:01+01:00;1;12;13;c\n"
+    )
+    queue = convert(path, processors=4, job="Id", **NAMED)
+    assert queue.jobs.submit.tolist() == [0, 1]
+    assert queue.jobs.run.tolist() == [20.5, 1]
+    assert queue.jobs.user.names == ("a;b", "c")
+    assert queue.jobs.name.tolist() == ["7", "8"]
+    shifted = "times shifted: 0 is 2024-01-01T00:00:00 on its own clock"
+    assert said(queue) == [shifted, "no estimates"]
+    for options, words in (
+        ({"submit": "Wen"}, "option submit: found 'Wen'; expected the title of a column"),
+        ({"need": None}, "or option need=TITLE"),
+        ({"began": None}, "'run' (or began and ended)"),
+        ({"user": "Id", "queu": "Id"}, "option"),
+        ({"run": "Who"}, "line 2, column 'Who': found 'a;b', and 1 more like it"),
+    ):
+        given = {key: title for key, title in (NAMED | options).items() if title}
+        assert words in str(refusal(convert, path, processors=4, **given))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "this log does not say what the machine has"),
+        ({"processors": 0}, "a whole number from 1"),
+        ({"processors": 4, "wide": "maybe"}, "one of drop, clip"),
+        ({"processors": 4, "log": "jobs.csv"}, "another name than the log's own"),
+        ({"processors": 4, "log": "x.xls"}, "a name that ends in .parquet"),
+        ({"processors": 4, "timezone": "Mars/North"}, "a time zone"),
+        ({"processors": 4, "unit": "nodes"}, "an option of convert of csv to jobs"),
+        ({"partition:a": "4,gpu"}, "option partition:a"),
+        ({"processors": 4, "text": "submit,need,run\n1,2,3\nx,1,1\n"}, "line 3, column 'submit'"),
+    ],
+)
+def test_options_are_checked(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(options.pop("text", "submit,need,run\n0,1,1\n"))
+    with pytest.raises(InputError, match=words):
+        convert(path, **options)
+
+
+def test_a_table_and_a_log_with_memory(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(
+        "submit,need,run,need:gpu,GB,partition\n0,1,5,2,1.5,a\n1,2,5,,1,b\n2,1,5,9,1,a\n"
+    )
+    given = {"processors": 4, "resource:gpu": 8, "resource:memory": 4, "need:memory": "GB"}
+    queue = convert(path, log="other.parquet", **given)
+    assert queue.jobs.needs.amounts.tolist() == [[2, 2], [0, 1]]
+    assert queue.jobs.partition.names == ("a", "b")
+    notes = accounted(queue, 3)
+    assert "1 of unknown gpu, taken to need none" in notes
+    assert "1 in need of a part of a memory, taken to need all of it" in notes
+    clipped = convert(path, log="other.parquet", wide="clip", **given)
+    assert clipped.jobs.needs.amounts[:, 0].tolist() == [2, 0, 8]
+    with pytest.raises(InputError, match="disk"):
+        convert(path, log="other.parquet", **given | {"resource:disk": 1})
+    more = {"asked": 4, "memory": 1000, "partition": 2}
+    swf_path = saved(tmp_path, line(1, 0, 60, 2, **more), line(2, 0, 60, 2, **more), name="m.swf")
+    from_swf = convert(swf_path, **{"partition:2": "8,memory=4000"})
+    assert from_swf.jobs.needs.amounts.tolist() == [[4000], [4000]]
+    assert from_swf.partitions["2"].resources == {"memory": 4000}
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the archive's logs are not here")
+def test_real_logs(tmp_path: Path) -> None:
+    nasa, hpc2n = REAL / "nasa-ipsc-1993.swf.gz", REAL / "hpc2n-2002-part.swf.gz"
+    queue = convert(hpc2n)
+    assert (len(queue.jobs), queue.servers) == (3145, 240)
+    assert said(queue) == [
+        "25 left out, of unknown run time",
+        "needs not taken, for want of resource:NAME=AMOUNT: memory",
+        "320 that ran longer than their estimate, which was raised",
+    ]
+    queue = convert(nasa)
+    assert (len(queue.jobs), queue.servers, queue.jobs.estimated) == (18_066, 128, False)
+    dump(queue, tmp_path / "nasa.json")
+    assert len(load(tmp_path / "nasa.json").jobs) == 18_066
+    trace = tmp_path / "nasa.csv"
+    classes = queues.convert(nasa, trace=str(trace))
+    assert [job.need for job in classes.classes] == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert "173 left out, of no run time" in (classes.description or "")
+    assert read_trace(trace, classes).times.size == 18_239 - 173
+    assert 0.4 < classes.load < 0.6
+    night = nights.convert(hpc2n, start=0, end=86_400, deadline=86_400, predicted=True)
+    result = schedopt.solve(night)
+    assert result.termination == "optimal"
+    assert result.solution.demand <= night.capacity()
