@@ -142,6 +142,10 @@ class Annealing:
         for each in self._tried[: WHEELS * self.trials.orders]:
             yield from self._pushed(each.jobs, each.order)
 
+    def probe(self) -> None:
+        """Dispatch all jobs once, whatever the bound: what beats it refutes it."""
+        self._try(Incumbent(0.0, self.trials.able, 0), 0.0)
+
     def first(self, starts: Iterable[Mask]) -> None:
         """Dispatch starting sets, one by one, until some jobs of one are in time."""
         for start in starts:
@@ -276,6 +280,7 @@ def search(
         try:
             annealing = Annealing(trials, caps, keeps, seed, starts)
             made.append(annealing)
+            annealing.probe()
             while annealing.fruitless < patience and not stop.is_set() and now() < until:
                 best = annealing.best
                 if best and target is not None and best.worth >= target * (1 - 1e-12):

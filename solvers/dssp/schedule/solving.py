@@ -15,6 +15,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.binary.arrays import Arrays
@@ -57,8 +58,13 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     """
     began, limits = now(), task.limits
     relaxed = relaxed_of(model, limits)
-    if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
-        result = told(model, limits, None, None, "infeasible")
+    if relaxed.termination == "infeasible":  # then schedules are too, unless one refutes it
+        best, _ = searched(model, limits, relaxed, seconds=None, patience=0, target=None)
+        result = msgspec.structs.replace(relaxed, proved_by="selection")
+        what = alarm(_result(model, limits, best, None, "completed"), result)
+        result = _result(model, limits, best if what else None, None, "infeasible")
+        if what:
+            return raised(result, what)
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
     tasks = len(model.instance.tasks.lengths)
     few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
@@ -70,7 +76,9 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
         patience=min(8_000, max(200, 40 * tasks)) if few else 10**9,
         target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
     )
-    result = told(model, limits, best, relaxed.bound, "completed")
+    result = _result(model, limits, best, relaxed.bound, "completed")
+    if what := alarm(result, result):
+        return raised(result, what)
     enough = result.gap is not None and result.gap <= limits.gap
     late = limits.time_limit is not None and now() - began >= limits.time_limit
     if enough or interrupted:
@@ -106,15 +114,15 @@ def certify(
     return branched(Selection(night).add(*added), result, limits, holds)
 
 
-def told(
+def _result(
     model: Schedule,
     limits: Limits,
     best: Scheduled | None,
     bound: float | None,
     stopped: Termination,
 ) -> Result:
-    """Return the result of a search."""
-    return make_result(
+    """Return the result of a search, whose bound is the selection's."""
+    result: Result = make_result(
         model,
         Run(limits),
         solver="search",
@@ -127,6 +135,11 @@ def told(
             "deterministic": threads(limits) == 1,
             "relaxation": bound,
         },
+    )
+    return msgspec.structs.replace(
+        result,
+        found_by=None if best is None else "search",
+        bounded_by=None if bound is None else "selection",
     )
 
 
