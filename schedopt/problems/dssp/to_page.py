@@ -59,10 +59,6 @@ PLAN_BY_NIGHT = PLAN | {
     "start, end": "When its first task starts and its last one ends, from the start of its night, "
     "in the file's unit of time.",
 }
-TIMELINE_BY_NIGHT = {
-    "processors at work": "How many are busy at each time, by group; nights stand one after the "
-    "other, each from its start to its deadline, or to its last task's end if that is later.",
-}
 
 
 def sections(
@@ -114,8 +110,7 @@ def _when(
             "What is chosen says which jobs and which night, not when: here each night is "
             f"{run.message}.{told}"
         )
-        picture = "Processors at work", lambda: to_figure.at_work(instance, made)
-        return Section("When it runs", words, pictures=(picture,), terms=TIMELINE_BY_NIGHT)
+        return Section("When it runs", words)
     words = f"{in_time(instance, made)}." + f" Late: {', '.join(names)}." * bool(late)
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
