@@ -78,7 +78,7 @@ archive-solve: $(READY) ## solve again what is open in the archive, or believed,
 	$(BIN)/python -m benchmarks.archive
 
 archive-file: $(READY) ## the archive as one file for a release, build/schedopt-archive.zip
-	$(BIN)/python -c "from pathlib import Path; from schedopt.verbs.fetching import pack; pack(Path('build/schedopt-archive.zip'))"
+	mkdir -p build && cd archive && ../$(BIN)/python -m zipfile -c ../build/schedopt-archive.zip README.md */
 
 schema: $(READY) ## write the JSON Schemas anew from the record types
 	$(BIN)/python -m instances.schema

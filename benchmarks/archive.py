@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from schedopt.archive.entries import Entry, entries
-from schedopt.archive.judging import Judged, submit
+from schedopt.archive.judging import Judgement, submit
 from schedopt.instances.archived import folder_of, groups, instance_path
 from schedopt.instances.files import dump, encode, load, write_bytes
 from schedopt.instances.msfq import Instance
@@ -40,7 +40,7 @@ def log(jobs: int, servers: int, load: float, seed: int) -> Instance:
     return Instance(name=name, servers=servers, log=f"{name}.parquet").with_jobs(jobs_of_log)
 
 
-def again(group: str, entry: Entry) -> Judged:
+def again(group: str, entry: Entry) -> Judgement:
     """Solve an instance once more, and judge the answer as anybody's."""
     path = instance_path(f"{group}/{entry.name}")
     result = solve(

@@ -35,7 +35,7 @@ def main() -> None:
     show("And what do dispatchers complete by the deadline, with and without selection?")
     dispatching = ("--policy", DISPATCHERS, "--option", "fill=0.9")
     run("bench", nights, *dispatching, "--report", REPORT)
-    show(f"The whole comparison as a page, pictures and all: open {REPORT} in a browser.")
+    show(f"The whole comparison as a page: open {REPORT} in a browser.")
 
 
 def run(*words: object) -> None:

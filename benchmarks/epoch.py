@@ -1,4 +1,4 @@
-"""Partitions into epochs: our default beside the direct model, the search and the DP.
+"""Partitions into epochs: our default beside the direct model and the search.
 
 ``python -m benchmarks.epoch [TABLE ...]``: planted, tight, rectangles and uniform, or some of them.
 """
@@ -186,7 +186,6 @@ def _policy(name: str, instance: Any) -> float | None:
 OTHERS = {
     "direct": _direct,
     "search": partial(_policy, "paper-search"),
-    "DP": partial(_policy, "dp"),
 }
 
 

@@ -6,6 +6,7 @@
 import multiprocessing
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Table
 from schedopt.instances.hesrpt.generators import GENERATORS
+from schedopt.instances.hesrpt.speedups import fit
 from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total
 from schedopt.solvers.hesrpt.programs import solve_program
 from schedopt.verbs.bench import bench
@@ -55,6 +57,16 @@ FEW_SEEDS, FEW_SECONDS, MOST_GAP = (1, 2), 10.0, 0.01
 ONLINE = ("hesrpt", "equi", "srpt", "hell", "knee", "replan")
 """KNEE with the alpha that is best for the instance, which nobody online would know."""
 ARRIVING, INSTANCES = 8, 10
+
+SHARING = ("smartfill", "hesrpt", "wham", "fw-cam", "equi", "knee", "hell", "srpt")
+COMMON = {
+    "k^0.5": Power(p=0.5),
+    "Amdahl's law, 0.95": Amdahl(parallel=0.95),
+    "saturating at 32": Table(points=((32.0, 32.0),)),
+    "measured": Table(points=((1.0, 1.0), (4.0, 3.4), (16.0, 9.0), (64.0, 16.0), (100.0, 17.0))),
+    "unlike": None,
+}
+"""Families of speedups, of all jobs but in the last, where they have their own and weights."""
 
 
 def weighted(
@@ -225,5 +237,34 @@ def regret() -> Measured:
     yield all_of(f"{ARRIVING} jobs with arrivals proven in {LIMIT:.0f} s", proven, 6 * INSTANCES)
 
 
+@measurement
+def sharing(sizes: Sequence[int] = (8, 16, 60, 500)) -> Measured:
+    """Print how far policies are above the bound on all orders, in the mean and at worst.
+
+    heSRPT takes the power that is closest to a speedup at 1, 2, 4, ... servers.
+    """
+    yield f"(h5) N = {SERVERS}, all there at time 0: gaps to the bound on all orders, mean (worst)"
+    for (family, speedup), jobs in product(COMMON.items(), sizes):
+        gaps: dict[str, list[float]] = {name: [] for name in SHARING}
+        proven = 0
+        seeds = SEEDS if jobs < 500 else FEW_SEEDS
+        for seed in seeds:
+            night = unlike(jobs, "mixed", seed)
+            if speedup:
+                same = {"weight": 1.0, "speedup": speedup}
+                made = tuple(msgspec.structs.replace(job, **same) for job in night.jobs)
+                night = msgspec.structs.replace(night, jobs=made)
+            k = np.array([1.0, 2, 4, 8, 16, 32, 64])
+            average = np.mean([job.speedup.at(k) for job in night.jobs], axis=0)
+            options = {"p": fit(list(zip(k, average, strict=True))).speedup.p}
+            rows = bench([night], policies=SHARING, options=options, time_limit=FEW_SECONDS)
+            proven += rows[0].reference_proven
+            for one in rows:
+                if one.objective is not None:
+                    gaps[one.policy].append(one.objective / one.reference_bound - 1.0)
+        told = {n: f"{np.mean(g):.2%} ({max(g):.2%})" if g else "-" for n, g in gaps.items()}
+        yield row(f"{family}, {jobs} jobs", proven, f"of {len(seeds)} proven", **told)
+
+
 if __name__ == "__main__":
-    run(closed_form, program, unequal, gaps, regret)
+    run(closed_form, program, unequal, gaps, regret, sharing)

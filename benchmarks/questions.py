@@ -31,7 +31,7 @@ from schedopt.instances.protocol import identity
 from schedopt.problems import problem
 from schedopt.solvers.result import Document, as_document, gap
 from schedopt.validation.report import Report
-from schedopt.verbs.check import differences
+from schedopt.verbs.check import question_differences
 
 SAME = {"allocation": 1e-5, "optimal-policy": 3e-4, "threshold": 2e-4}
 """Relative: what two ways to an optimum, or its checker, may be off by; 1e-9 elsewhere."""
@@ -215,7 +215,7 @@ def judged(forgery: Forgery) -> str:
     if document.termination == "infeasible":
         return "believed"
     every = [truth(forgery.instance, document, report)]
-    if not differences(report) and document.formulation:
+    if not question_differences(report) and document.formulation:
         best = optimum(forgery.instance, document.formulation, {}, ())
         every.append(_held(document, report, document.formulation, {}, best))
     return min(every, key=("passes", "believed", "true").index)

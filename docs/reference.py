@@ -231,11 +231,8 @@ def policies() -> str:
         text.append(f"## {row.name}\n\n")
         text.append(
             table(
-                (*ROWS_OF_POLICIES, "in papers"),
-                (
-                    (f"`{p.name}`", plain(p.summary), plain(p.source), row.printed.get(p.name, ""))
-                    for p in known
-                ),
+                ROWS_OF_POLICIES,
+                ((f"`{p.name}`", plain(p.summary), plain(p.source)) for p in known),
             )
         )
         text.append(
@@ -312,9 +309,9 @@ def archive() -> str:
     from schedopt.archive.entries import group
     from schedopt.formats import number, percent
     from schedopt.instances.archived import groups
-    from schedopt.verbs.archive import listed, ranked
+    from schedopt.verbs.archive import list_groups, open_entries
 
-    lines = listed()
+    lines = list_groups()
     total = {key: sum(line[key] for line in lines) for key in ("instances", "proven", "certified")}
     text = [
         f"# What the archive holds\n\n{total['instances']} instances, {total['proven']} of them "
@@ -361,7 +358,7 @@ def archive() -> str:
                     e.objective_by.by,
                     e.objective_by.date,
                 )
-                for name, e in ranked()
+                for name, e in open_entries()
             ),
         )
     )

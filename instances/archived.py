@@ -15,23 +15,14 @@ def home() -> Path:
     """Return the folder of the archive; `InputError` if it is not there."""
     given = os.environ.get(PLACE)
     folder = Path(given) if given else Path(__file__).resolve().parent.parent / "archive"
-    if not given and not folder.is_dir():
-        folder = fetched_home()
     if not folder.is_dir() or not any(folder.glob("*/entries.jsonl")):
         raise InputError(
             "the archive, which comes with a clone of the repository and not with the package: "
-            f"`schedopt archive fetch FILE` has a release's; {PLACE} may say where it is",
+            f"unpack a release's schedopt-archive.zip, and say where it is in {PLACE}",
             found="none",
             file=str(folder),
         )
     return folder
-
-
-def fetched_home() -> Path:
-    """Return the folder into which `archive fetch` puts it."""
-    from platformdirs import user_data_path
-
-    return user_data_path("schedopt", appauthor=False) / "archive"
 
 
 def groups() -> list[str]:

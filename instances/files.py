@@ -301,11 +301,24 @@ def encode(record: Any, *, indent: int = 0) -> bytes:
 
 
 def dump(record: Any, path: str | Path, *, indent: int = 0) -> None:
-    """Write a record as JSON (gzipped if the name ends in .gz), whole or not at all.
+    """Write an instance or a result as JSON, whole or not at all.
 
     What an instance has beside its file is written there first.
+
+    Parameters
+    ----------
+    record : Instance, Result, or any other record
+    path : str or Path
+        Compressed where it ends in ``.gz``.
+    indent : int
+        Spaces a level; 0 puts all on one line.
+
+    Raises
+    ------
+    InputError
+        If the place cannot be written to.
     """
-    data = encode(record, indent=indent)
+    data = encode(record.written() if hasattr(record, "written") else record, indent=indent)
     if hasattr(record, "write_beside"):
         record.write_beside(path)
     # No time stamp and no file name inside: the same record is the same file.

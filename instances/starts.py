@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, isfinite
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from schedopt.instances.declarations import Record
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.tables import Column, Source, Table
+from schedopt.instances.times import NUMBER
 
 COLUMNS = ("job", "earliest", "median", "latest", "requested")
 
@@ -111,7 +113,7 @@ def read_starts(
     """
     with placed(file=source if isinstance(source, str | Path) else None):
         table = Table.read(source)
-        start = Column("start" if "start" in table.titles else column, "number", None, needed=True)
+        start = Column("start" if "start" in table.titles else column, needed=True)
         given = list(table.declared((Column("job", needed=True), start), "starts", others=True))
         rows = [str(row) for row in range(count)]
         told = {row.text("job") for row in given}
@@ -126,7 +128,10 @@ def read_starts(
                 )
             if job in starts:
                 raise row.wrong("job", "each job once")
-            starts[job] = row.value(start)
+            text = row.text(start.name)  # with as many digits as simulators like to print
+            starts[job] = float(text) if NUMBER.fullmatch(text) else inf
+            if not isfinite(starts[job]):
+                raise row.wrong(start.name, "a finite number")
         if missing := [job for job, row in known.items() if row not in starts]:
             found = f"{len(starts)}, without job {shown(missing[0])}"
             raise InputError(f"a start of each of {count} jobs", found=found, place="column 'job'")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
         Together,
     )
     from schedopt.instances.errors import InputError
-    from schedopt.instances.files import example
+    from schedopt.instances.files import dump, example
     from schedopt.problems.dssp import api as dssp
     from schedopt.problems.epoch import api as epoch
     from schedopt.problems.hesrpt import api as hesrpt
@@ -42,10 +42,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.carry import carry
     from schedopt.verbs.check import check
     from schedopt.verbs.check_starts import check_starts
-    from schedopt.verbs.compare import compare
     from schedopt.verbs.contents import list_policies
     from schedopt.verbs.convert import convert
-    from schedopt.verbs.dump import dump
     from schedopt.verbs.evaluate import evaluate
     from schedopt.verbs.explain import explain
     from schedopt.verbs.generate import generate
@@ -58,9 +56,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time see `__getattr__
     from schedopt.verbs.script import script
     from schedopt.verbs.solve import solve
     from schedopt.verbs.start_times import explain_start, start_times
-    from schedopt.verbs.warm import warm
     from schedopt.verbs.whatif import whatif
-    from schedopt.verbs.write import write
 
     @overload
     def load(path: str | Path, *, problem: Literal["dssp"]) -> dssp.Instance: ...
@@ -98,7 +94,6 @@ __all__ = [
     "carry",
     "check",
     "check_starts",
-    "compare",
     "convert",
     "dssp",
     "dump",
@@ -123,9 +118,7 @@ __all__ = [
     "solve",
     "start_times",
     "summary",
-    "warm",
     "whatif",
-    "write",
 ]
 
 __version__ = "0.2.0"
@@ -135,12 +128,20 @@ _HOMES = {
     "Ready": "schedopt.verbs.ready",
     "Replanned": "schedopt.problems.summary",
     "Result": "schedopt.solvers.result",
+    "dump": "schedopt.instances.files",
     "example": "schedopt.instances.files",
     "explain_start": "schedopt.verbs.start_times",
     "list_policies": "schedopt.verbs.contents",
     "summary": "schedopt.analysis.summary",
 }
 """Modules of the names that are neither verbs nor side constraints."""
+
+_GONE = {
+    "compare": "schedopt.analysis.pairs.paired",
+    "warm": "schedopt.verbs.doctor.doctor(warm=True)",
+    "write": "schedopt.verbs.model_files.write",
+}
+"""What does the same as functions that are no more."""
 
 
 def __getattr__(name: str) -> Any:
@@ -152,6 +153,8 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         home = f"schedopt.verbs.{name}" if name.islower() else "schedopt.instances.constraints"
         return getattr(import_module(_HOMES.get(name, home)), name)
+    if name in _GONE:
+        raise AttributeError(f"schedopt.{name} is gone: {_GONE[name]} does the same")
     raise AttributeError(f"module 'schedopt' has no attribute {name!r}")
 
 

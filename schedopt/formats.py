@@ -35,6 +35,11 @@ def signed(value: float) -> str:
     return f"+{percent(value)}" if value > ROUNDING else percent(value)
 
 
+def between(low: float | None, high: float | None) -> str:
+    """Return an interval of fractions as percentages, empty where there is none."""
+    return "" if low is None or high is None else f"{percent(low)[:-1]} to {percent(high)}"
+
+
 def duration(seconds: float) -> str:
     """Return a time of three significant digits in the unit that suits it."""
     if seconds >= 7200:

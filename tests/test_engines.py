@@ -11,7 +11,8 @@ from builders.cli import process
 from builders.refusals import raising
 from ortools.sat.python import cp_model
 
-from schedopt.verbs.doctor import ENGINES, examine
+from schedopt.problems import problem
+from schedopt.verbs.doctor import ENGINES, doctor
 
 SOLVED = """
 from schedopt.verbs.doctor import ENGINES
@@ -39,7 +40,7 @@ def test_engines_live_together_in_every_order(order: tuple[str, ...]) -> None:
 
 
 def test_doctor_finds_every_engine_well() -> None:
-    findings = {finding.name: finding for finding in examine()}
+    findings = {finding.name: finding for finding in doctor()}
     assert False not in [finding.ok for finding in findings.values()]
     assert {f"engine {name}" for name in ENGINES} <= findings.keys()
 
@@ -48,10 +49,20 @@ def test_doctor_says_what_is_ill(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(ENGINES, "highs", raising(ImportError("no such engine")))
     monkeypatch.setitem(ENGINES, "core", lambda: 5.0)
-    findings = {finding.name: finding for finding in examine()}
+    findings = {finding.name: finding for finding in doctor()}
     assert not findings["engine highs"].ok
     assert "no such engine" in findings["engine highs"].detail
     assert not findings["engine core"].ok
+
+
+def test_kernels_are_compiled_by_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    epoch, told = problem("epoch"), []
+    monkeypatch.setattr("schedopt.verbs.doctor.problems", lambda: [epoch])
+    monkeypatch.setattr("schedopt.verbs.doctor.solve", lambda *_, **__: None)
+    *_, found = doctor(warm=True, progress=lambda done, total: told.append((done, total)))
+    runs = len(epoch.policies()) + len(epoch.formulation_homes)
+    assert found.name == "kernels of epoch"
+    assert told[-1][0] == told[-1][1] > runs
 
 
 Rows = list[tuple[float, float, dict[int, float]]]

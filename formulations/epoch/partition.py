@@ -10,20 +10,13 @@ from schedopt.formulations.protocol import Hints, Settings, Value
 from schedopt.instances.constraints import Apart, Constraint, Together
 from schedopt.instances.epoch import Epoch, Instance, Partitioned, partitioned
 from schedopt.instances.errors import InputError
-from schedopt.instances.options import Option, checked
+from schedopt.instances.options import Option
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar
 
 Epochs = list[list[int]]
 """For each epoch the positions of its jobs."""
-
-MODEL = Option(
-    default="auto",
-    expected="auto, or direct: by CP-SAT on this model, without a search of our own",
-    accepts=lambda value: value in ("auto", "direct"),
-    asks=False,
-)
 
 
 @runtime_checkable
@@ -42,8 +35,6 @@ class Partition(WholeModel):
     ----------
     instance : Instance
         Nodes, inequity, jobs; its side constraints are taken over.
-    model : {"auto", "direct"}
-        Whether any engine may answer, or CP-SAT alone, on this model.
 
     Attributes
     ----------
@@ -55,7 +46,7 @@ class Partition(WholeModel):
     Raises
     ------
     InputError
-        If ``model`` is not right, or a side constraint of a kind that a partition cannot take.
+        If there is a side constraint of a kind that a partition cannot take.
 
     Notes
     -----
@@ -66,21 +57,15 @@ class Partition(WholeModel):
     problem: ClassVar[str] = "epoch"
     name: ClassVar[str] = "partition"
     sense: ClassVar[Literal["maximize", "minimize"]] = "minimize"
-    known_options: ClassVar[Mapping[str, Option]] = {"model": MODEL}
+    known_options: ClassVar[Mapping[str, Option]] = {}
 
-    def __init__(self, instance: Instance, *, model: str = "auto") -> None:
-        checked({"model": model}, self.known_options, "partition")
+    def __init__(self, instance: Instance) -> None:
         super().__init__(instance)
-        self.wanted = model
+        self.options: Settings = {}
         self._x: dict[tuple[int, int], IntVar] = {}
         self._nodes: dict[tuple[int, int], IntVar] = {}
         for name, rule in self.rules.items():
             self._take(rule, name)
-
-    @property
-    def options(self) -> Settings:
-        """The engines that were asked for."""
-        return {"model": self.wanted}
 
     @property
     def x(self) -> dict[tuple[str, str], IntVar]:

@@ -1,8 +1,8 @@
-"""epoch policies: what the 1994 paper proposes, and an exact method. Importing registers them."""
+"""epoch policies: what the 1994 paper proposes. Importing registers them."""
 
 from schedopt.policies import registry
-from schedopt.policies.epoch import dynamic, heuristics
+from schedopt.policies.epoch import heuristics
 
-__all__ = ["dynamic", "heuristics"]
+__all__ = ["heuristics"]
 
 registry.settle("epoch")

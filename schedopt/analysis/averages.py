@@ -1,30 +1,13 @@
 """Averages over instances, with intervals for other instances."""
 
-from collections.abc import Iterable, Sequence
-from math import expm1, fsum, log1p
+from collections.abc import Sequence
+from math import fsum
 
 LEVEL = 0.95  # the coverage that an interval aims at, unless told otherwise
 FEW = 10  # instances below which a bootstrap interval is rough: it then covers less than it aims at
 MANY = 2_500  # instances from which on resampling is replaced by its limit, the normal interval
 
 RESAMPLES = 2_000
-
-SHIFT_GAP = 0.01  # the shift for gaps: one percent of the reference
-SHIFT_SECONDS = 0.001  # the shift for the times of policies: a millisecond
-
-
-def shifted_geometric_mean(values: Iterable[float], shift: float) -> float | None:
-    """Return the shifted geometric mean of values v_1, ..., v_n, None where one is at most -s.
-
-    It is exp(mean of log(v_i + s)) - s. Where a geometric mean is ruled by the smallest values, and
-    an arithmetic mean by the largest, this one is ruled by neither; the shift s > 0 says what is
-    small (Achterberg, Constraint Integer Programming, PhD thesis, TU Berlin, 2007, appendix A).
-    """
-    found = list(values)
-    if not found or min(found) <= -shift:
-        return None
-    # log(1 + v/s), that values far below the shift keep their digits.
-    return shift * expm1(fsum(log1p(value / shift) for value in found) / len(found))
 
 
 def interval(

@@ -11,7 +11,6 @@ from schedopt.sweep.rows import Row
 
 SAME = 1e-9  # numbers that differ by less than this, relatively, are the same
 
-Measure = Literal["objective", "seconds"]
 Counts = Callable[[Row], bool]
 
 
@@ -54,10 +53,8 @@ def counts(row: Row) -> bool:
     return row.objective is not None and not row.violations and asked
 
 
-def sign_of(problem: str, measure: Measure) -> float:
+def sign_of(problem: str) -> float:
     """Return 1 where more is better, -1 where less is."""
-    if measure == "seconds":
-        return -1.0
     return 1.0 if record_of(problem).sense == "maximize" else -1.0
 
 
@@ -79,7 +76,6 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of a problem's contenders on each instance: means over seeds."""
 
     problem: str
-    measure: Measure
     sign: float  # 1 where more is better, -1 where less is
     of: Mapping[str, Mapping[str, float]]
     runs: Mapping[str, Mapping[str, Mapping[int, float | None]]]  # by contender, file and seed
@@ -90,13 +86,12 @@ def scored(
     problem: str,
     rows: Sequence[Row],
     who: Mapping[str, str],
-    measure: Measure = "objective",
     counts: Counts = counts,
 ) -> Scores:
     """Return the scores of one problem's rows, whose contenders ``who`` names by their keys."""
     runs: dict[str, dict[str, dict[int, float | None]]] = {}
     for row in rows:
-        value = getattr(row, measure) if counts(row) else None
+        value = row.objective if counts(row) else None
         runs.setdefault(who[row.key], {}).setdefault(row.file, {})[row.seed] = value
     of = {
         name: {
@@ -106,23 +101,21 @@ def scored(
         }
         for name, files in runs.items()
     }
-    sign = sign_of(problem, measure)
+    sign = sign_of(problem)
     best: dict[str, float] = {}
     for scores in of.values():
         for file, value in scores.items():
             if file not in best or sign * value > sign * best[file]:
                 best[file] = value
-    return Scores(problem=problem, measure=measure, sign=sign, of=of, runs=runs, best=best)
+    return Scores(problem=problem, sign=sign, of=of, runs=runs, best=best)
 
 
-def all_scores(
-    rows: Iterable[Row], measure: Measure = "objective"
-) -> list[tuple[Scores, list[Row], dict[str, str]]]:
+def all_scores(rows: Iterable[Row]) -> list[tuple[Scores, list[Row], dict[str, str]]]:
     """Return each problem's scores, with its rows and the contender of each row by its key."""
     rows = list(rows)
     who = contenders(rows)
     found = []
     for problem, mine in grouped(rows, "problem").items():
         names = {row.key: who[row.key] for row in mine}
-        found.append((scored(problem, mine, names, measure), mine, names))
+        found.append((scored(problem, mine, names), mine, names))
     return found

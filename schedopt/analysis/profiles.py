@@ -5,7 +5,7 @@ from math import inf, isfinite
 
 import msgspec
 
-from schedopt.analysis.contenders import SAME, Measure, all_scores, better
+from schedopt.analysis.contenders import SAME, all_scores, better
 from schedopt.sweep.rows import Row
 
 TAUS = (1.0, 1.001, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0)
@@ -22,7 +22,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     problem: str
     contender: str
-    measure: Measure
     instances: int  # |P|: instances on which any contender has a score
     ratios: tuple[float, ...]  # r_ps for each instance on which this one has a score, ascending
 
@@ -41,19 +40,18 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         return steps, shares
 
 
-def profiles(rows: Iterable[Row], *, measure: Measure = "objective") -> list[Profile]:
+def profiles(rows: Iterable[Row]) -> list[Profile]:
     """Return the performance profile of each contender, by problem."""
     return [
         Profile(
             problem=scores.problem,
             contender=name,
-            measure=measure,
             instances=len(scores.best),
             ratios=tuple(
                 sorted(ratio(value, scores.best[file], scores.sign) for file, value in of.items())
             ),
         )
-        for scores, _, _ in all_scores(rows, measure)
+        for scores, _, _ in all_scores(rows)
         if scores.best
         for name, of in scores.of.items()
     ]

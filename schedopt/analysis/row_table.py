@@ -5,27 +5,22 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from schedopt.analysis.markup import html
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import standings
 from schedopt.formats import counted
 from schedopt.instances.showing import Framed
 from schedopt.sweep.rows import Row, table
+from schedopt.tables import to_html
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from schedopt.sweep.plan import Sweep
 
 
 class RowTable(Framed, list[Row]):
     """A list of the rows of a bench that is shown as a summary.
 
-    In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame. ``sweep``
-    says what was done with each instance, where that is known.
+    In a notebook it is the summary's tables; `to_polars` and `to_pandas` return a frame.
     """
-
-    sweep: Sweep | None = None
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a frame of polars: a column for each field, options as JSON."""
@@ -40,4 +35,4 @@ class RowTable(Framed, list[Row]):
 
     def _repr_html_(self) -> str:
         tables = standings(summary(self), overview(self))
-        return "\n".join(html(shown, caption=True) for _, shown in tables)
+        return "\n".join(to_html(shown, caption=True) for _, shown in tables)

@@ -7,13 +7,7 @@ from statistics import fmean, median
 
 import msgspec
 
-from schedopt.analysis.averages import (
-    FEW,
-    SHIFT_GAP,
-    SHIFT_SECONDS,
-    interval,
-    shifted_geometric_mean,
-)
+from schedopt.analysis.averages import FEW, interval
 from schedopt.analysis.contenders import (
     SAME,
     Scores,
@@ -43,9 +37,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     # independent; 0 where none was simulated.
     noise: float
     difference: float | None  # of references that are 0: the mean difference from these
-    # The shifted geometric mean of the gaps, with a shift of 1%; None where a gap is -1% or below,
-    # which can be where references are not proven.
-    shifted_gap: float | None
     worst: float | None  # the largest gap, and the instance that shows it
     worst_instance: str | None
     worst_file: str | None
@@ -54,9 +45,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     wins: int  # on which none has a better score; several can be the best of one instance
     at_optimum: int  # runs that meet a proven optimum; simulated ones, which are inexact, do not
     proven: float  # the share of its runs whose reference is proven
-    seconds: float  # its own time: mean, sum, and shifted geometric mean with a shift of 1 ms
+    seconds: float  # its own time: mean and sum
     total_seconds: float
-    shifted_seconds: float
     # Why rows have no gap: ``violations``, ``no reference``, ``not comparable`` where the policy
     # answers another question, ``reference 0``, or the run's end: ``time-limit``, ...
     endings: Mapping[str, int]
@@ -126,7 +116,6 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         high=high,
         noise=_noise([row for _, row in gaps]),
         difference=fmean(differences) if differences else None,
-        shifted_gap=shifted_geometric_mean(values, SHIFT_GAP),
         worst=worst.gap if worst else None,
         worst_instance=worst.instance if worst else None,
         worst_file=worst.file if worst else None,
@@ -139,7 +128,6 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
         proven=sum(row.reference_proven for row in rows) / len(rows),
         seconds=fmean(row.seconds for row in rows),
         total_seconds=sum(row.seconds for row in rows),
-        shifted_seconds=shifted_geometric_mean([r.seconds for r in rows], SHIFT_SECONDS) or 0.0,
         endings=dict(Counter(_why(row) for row in rows if row.gap is None)),
     )
 

@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 
-from msgspec import UNSET, structs, to_builtins
+from msgspec import UNSET, structs
 
 from schedopt.archive.entries import (
     Entry,
@@ -27,14 +25,13 @@ from schedopt.problems import problem as record_of
 from schedopt.solvers.result import Document, gap, snap_bound
 from schedopt.validation.documents import as_record, check
 
-_OUTCOME = attrgetter("solver", "policy", "found_by", "bounded_by", "proved_by", "version")
 NEEDS_NONE = "none needed"  # the proof named by an entry whose bound the checker finds by itself
 NO_POLICIES = ("job", "best_wait", "best_makespan")  # columns of a table of starts
 CLOSER = 1e-9  # relative margin by which a claim must improve on what is known
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """What became of a claimed improvement."""
 
     group: str
@@ -65,12 +62,12 @@ def verify(group: str, entry: Entry) -> Verdict:
             if digest(path) != told:
                 wrong.append(f"the {what} is not that of the entry: {path.name} has another digest")
         result = document(group, entry)
-        as_entry(entry, result, result_path(name).name)
+        expect_solution_of(entry, result, result_path(name).name)
         report = check(archived(group, entry), result)
         wrong += [*report.violations, *report.unjudged]
         wrong += [f"question: {what}" for what in report.differences]
         bound = report.bound
-        wrong += [*_compared(entry, result, bound), *_wrong_starts(group, entry)]
+        wrong += [*_differences(entry, result, bound), *_wrong_starts(group, entry)]
     except InputError as error:
         wrong.append(str(error))
     believed = entry.status == "proven" and bound != "re-proved"
@@ -88,7 +85,7 @@ def _wrong_starts(group: str, entry: Entry) -> Iterator[str]:
             yield f"{path.name}: {one.told()}"
 
 
-def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
+def _differences(entry: Entry, result: Document, bound: str) -> list[str]:
     """Return the fields in which an entry differs from its result."""
     told = (
         ("objective", entry.objective, result.objective),
@@ -104,27 +101,12 @@ def _compared(entry: Entry, result: Document, bound: str) -> list[str]:
         if ours != theirs
     ]
     wrong += [f"question: {what}" for what in _other_question(entry, result)]
-    wrong += [
-        f"{shown(word)} has characters that do not print"
-        for word in _words([to_builtins(entry), _OUTCOME(result)])
-        if not word.isprintable()
-    ]
     kind = str((result.certificate or {}).get("kind", NEEDS_NONE))
     if entry.certificate not in ("", kind):
         wrong.append(f"certificate: {entry.certificate}, where the result has {kind}")
     if entry.certificate and bound != "re-proved":
         wrong.append(f"certificate: {entry.certificate}, where the bound is {bound or 'not given'}")
     return wrong
-
-
-def _words(node: object) -> Iterator[str]:
-    """Yield all texts in something that JSON could hold."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, Mapping):
-        yield from chain(_words(list(node)), _words(list(node.values())))
-    elif isinstance(node, list | tuple):
-        yield from chain.from_iterable(map(_words, node))
 
 
 def _other_question(entry: Entry, result: Document) -> list[str]:
@@ -141,7 +123,7 @@ def _other_question(entry: Entry, result: Document) -> list[str]:
     return other
 
 
-def submit(file: Path, result_file: Path, by: str) -> Judged:
+def submit(file: Path, result_file: Path, by: str) -> Judgement:
     """Judge a claimed improvement of an instance of the archive."""
     if not by.isprintable():
         raise InputError("a name of characters that print", found=shown(by), place="by")
@@ -150,19 +132,19 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
     instance = load(file)
     report = check(instance, result)
     if not report.whole:
-        return Judged(group, None, None, [*report.violations, *report.unjudged])
-    as_entry(entry, result, str(result_file))
+        return Judgement(group, None, None, [*report.violations, *report.unjudged])
+    expect_solution_of(entry, result, str(result_file))
     other = [*_other_question(entry, result), *report.differences]
     if other:
-        return Judged(group, None, None, [f"another question: {what}" for what in other])
-    better = _better(entry, result, report.bound)
+        return Judgement(group, None, None, [f"another question: {what}" for what in other])
+    better = _improvements(entry, result, report.bound)
     if not better:
         why = "no better than what is known, in objective or re-proved bound"
-        return Judged(group, None, None, [why])
-    joined = _joined(document(group, entry), result, better)
+        return Judgement(group, None, None, [why])
+    joined = _merge(document(group, entry), result, better)
     again = check(instance, joined)
     if not again.whole:
-        return Judged(group, None, None, [*again.violations, *again.unjudged])
+        return Judgement(group, None, None, [*again.violations, *again.unjudged])
     found = Provenance(by=by, date=datetime.now(UTC).date().isoformat(), version=result.version)
     proof = ""
     if again.bound == "re-proved":
@@ -180,10 +162,10 @@ def submit(file: Path, result_file: Path, by: str) -> Judged:
         objective_by=found if "objective" in better else entry.objective_by,
         bound_by=found if "bound" in better else entry.bound_by,
     )
-    return Judged(group, improved, joined, list(better.values()))
+    return Judgement(group, improved, joined, list(better.values()))
 
 
-def as_entry(entry: Entry, result: Document, file: str) -> None:
+def expect_solution_of(entry: Entry, result: Document, file: str) -> None:
     """Raise `InputError` unless a result's solution is one of the entry's formulation."""
     if (result.formulation or "") not in ("", entry.formulation):
         expected = f"a result of formulation {entry.formulation}"
@@ -195,7 +177,7 @@ def as_entry(entry: Entry, result: Document, file: str) -> None:
         raise InputError(expected, found=f"{error.place}: {error.found}", file=file) from None
 
 
-def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Document:
+def _merge(known: Document, result: Document, better: Mapping[str, str]) -> Document:
     """Return the better solution with the better bound, and what that bound is proved from."""
     best = result if "objective" in better else known
     sure = result if "bound" in better else known
@@ -219,7 +201,7 @@ def _joined(known: Document, result: Document, better: Mapping[str, str]) -> Doc
     )
 
 
-def _better(entry: Entry, result: Document, bound: str) -> dict[str, str]:
+def _improvements(entry: Entry, result: Document, bound: str) -> dict[str, str]:
     """Return what a result is better in, and how."""
     found = {}
     upward = entry.sense == "maximize"

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import typer
 
-from schedopt.cli.common import DOCUMENTS, FAILED, FOUND, app, print_json, say, tell, verb, writable
+from schedopt.cli.common import (
+    DOCUMENTS,
+    FAILED,
+    FOUND,
+    app,
+    print_json,
+    say,
+    show_or_print,
+    verb,
+    writable,
+)
 
 archive = typer.Typer(
     help="Frozen sets of instances with best known values: list, show, verify, submit.",
@@ -15,27 +25,17 @@ archive = typer.Typer(
 app.add_typer(archive, name="archive")
 
 
-def _names(incomplete: str) -> list[str]:
-    from schedopt.instances.archived import groups
-    from schedopt.instances.errors import InputError
-
-    try:
-        return [name for name in groups() if name.startswith(incomplete)]
-    except InputError:
-        return []
-
-
 @verb("schedopt archive list", of=archive, name="list")
 def list_(*, json: bool = False) -> None:
     """List the groups: how many instances are proven, and how many are open."""
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import listed
+    from schedopt.verbs.archive import list_groups
 
-    found = listed()
-    tell(found, json, listings.groups)
+    found = list_groups()
+    show_or_print(found, json, listings.groups)
 
 
-@verb("schedopt archive show epoch-planted-16x4", of=archive, complete={"name": _names})
+@verb("schedopt archive show epoch-planted-16x4", of=archive)
 def show(name: str, *, json: bool = False) -> None:
     """Show a group's instances with what is known of each, or all that is known of one.
 
@@ -44,13 +44,13 @@ def show(name: str, *, json: bool = False) -> None:
     name : A group, or an instance as GROUP/NAME.
     """
     from schedopt.terminal import listings
-    from schedopt.verbs.archive import shown
+    from schedopt.verbs.archive import describe
 
-    found = shown(name)
-    tell(found, json, listings.known)
+    found = describe(name)
+    show_or_print(found, json, listings.known)
 
 
-@verb("schedopt archive verify hesrpt-unequal-8", of=archive, complete={"names": _names})
+@verb("schedopt archive verify hesrpt-unequal-8", of=archive)
 def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     """Recompute solutions and re-prove bounds from the files, without any solver.
 
@@ -62,35 +62,12 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
     """
     from schedopt.terminal import listings
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.archive import verified
+    from schedopt.verbs.archive import verify_entries
 
     with bar("entries") as progress:
-        found = list(verified(names or (), progress))
-    tell(found, json, listings.verdicts)
+        found = list(verify_entries(names or (), progress))
+    show_or_print(found, json, listings.verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
-
-
-@verb("schedopt archive fetch schedopt-archive.zip", of=archive)
-def fetch(source: str, *, json: bool = False) -> None:
-    """Install the archive from a release's file or its https address, once all of it is verified.
-
-    Exit status: 0 it is there, 1 an entry does not hold and nothing was changed, 2 bad input.
-
-    Parameters
-    ----------
-    source : The file, schedopt-archive.zip, or its address.
-    """
-    from schedopt.terminal import listings
-    from schedopt.terminal.progress import bar
-    from schedopt.verbs.fetching import fetch as run
-
-    with bar("entries") as progress:
-        target, found = run(source, progress)
-    wrong = [verdict for verdict in found if verdict.wrong]
-    tell(wrong or found, json, listings.verdicts)
-    if wrong:
-        raise typer.Exit(FAILED)
-    say(f"the archive is in {target}")
 
 
 @verb('schedopt archive submit archive:GROUP/NAME result.json --by "me"', of=archive)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,58 +13,48 @@ from schedopt.cli.common import (
     FOUND,
     INTERRUPTED,
     NOTHING,
-    constraints_of_any,
-    declared,
-    named_in,
+    files_in,
     print_json,
     say,
-    split,
     verb,
     writable,
 )
 from schedopt.instances.errors import InputError
+from schedopt.verbs import bench as benching
+from schedopt.verbs import carry as carrying
+from schedopt.verbs import whatif as varying
 
 if TYPE_CHECKING:
-    from schedopt.analysis.contenders import Measure
     from schedopt.sweep.rows import Row
 
-GRACE = 60.0
 MOST_SAID = 5  # most failed runs that are reported one by one
 MOST_FAILURES = 20  # most lines about failures that are printed; further ones are counted
 
 
-@verb("schedopt bench nights/ --jobs 4 --output results.parquet")
+@verb("schedopt bench nights/ --jobs 4 --output results.parquet", benching.bench)
 def bench(
     paths: list[Path] | None = None,
     *,
     generate: list[str] | None = None,
     policy: list[str] | None = None,
-    policy_file: list[Path] | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
     seed: list[str] | None = None,
-    option: list[str] | None = None,
-    constraints: list[Path] | None = None,
-    time_limit: float | None = None,
-    certificate: bool = False,
-    grace: float | None = None,
+    grace: float = 60.0,
     json: bool = False,
     output: Path | None = None,
     report: Path | None = None,
-    pictures: int = 12,
+    **given: Any,
 ) -> None:
     """Compare policies with the proven optimum (or bound) on many instances.
 
     Run again with the same output after an interruption: what is there is not computed again.
-    A sweep.toml says what the flags say; flags beside it win. A policy file is run on every
-    process and worker; what it imports has to be installed there.
+    A policy file is run on every process and worker; what it imports has to be installed there.
 
     Exit status: 0 it is done, 1 a policy ended with an error (its row says which), 2 bad input, or
     an instance that cannot be used, 130 interrupted.
 
     Parameters
     ----------
-    paths : Instance files, and folders of them; or one sweep.toml.
+    paths : Instance files, and folders of them.
     generate : Such as dssp/uncorrelated,seeds=1-20,jobs=100; repeatable.
     policy : Names with commas between, or PROBLEM=NAMES; repeatable. All by default.
     jobs : Processes; 1 by default.
@@ -73,42 +63,37 @@ def bench(
     certificate : Certify each optimum's bound, and re-prove it.
     grace : Seconds beyond the time limit before a hung run is killed; 60.
     output : .jsonl, .csv or .parquet; resumable.
-    report : An .html page: tables, charts, pictures.
-    pictures : Instances that the report draws.
+    report : An .html page: tables and charts.
     """
     from schedopt.cli.streams import print_bytes
-    from schedopt.sweep.rows import table
-    from schedopt.sweep.sources import seeds_of
+    from schedopt.sweep.rows import FORMATS, table
+    from schedopt.sweep.sources import instance_files, seeds_of
     from schedopt.terminal import bench_tables
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.bench import BenchError
-    from schedopt.verbs.bench import bench as run
+    from schedopt.verbs.constraints import constraints_of_any
 
-    flags = {
-        "generated": generate or [],
-        "policies": _policies(policy),
-        "policy_files": policy_file,
-        "jobs": jobs,
-        "cluster": cluster,
-        "seeds": [one for text in seed or () for one in seeds_of(text)] or None,
-        "options": split(option),
-        "constraints": constraints_of_any(constraints),
-        "time_limit": time_limit,
-        "certificate": certificate or None,
-        "grace": grace,
-        "output": output,
-    }
-    words = _words(paths or [], flags)
-    _keep_what_is_read(paths or [], constraints or [], words, report)
+    paths = paths or []
+    if not paths and not generate:
+        raise InputError("instance files, folders of them, or --generate")
+    files = given.pop("constraints")
+    read = [*paths, *files, *(instance_files(paths) if paths else [])]
+    read += map(Path, files_in(given["options"]))
+    writable(output, FORMATS, read)
+    delivering.expect_drawable(report, read if output is None else [*read, output])
+    given["constraints"] = [rule for file in files for rule in constraints_of_any(file)]
+    given["policies"] = _policies(policy)
+    given["seeds"] = [one for text in seed or ("0",) for one in seeds_of(text)]
+    given |= {"generated": generate or (), "grace": grace, "output": output}
     failures: list[str] = []
     try:
         with bar("instances") as progress:
-            rows = run(**words, progress=progress, tell=say)
-    except BenchError as error:
+            rows = benching.bench(paths, **given, progress=progress)
+    except benching.BenchError as error:
         rows, failures = error.rows, error.failures
     except KeyboardInterrupt:
-        kept = words.get("output")
-        say("interrupted" + (f"; run it again to go on, {kept} keeps what is done" if kept else ""))
+        say(
+            "interrupted" + (f"; run it again to go on, {output} keeps what is done" * bool(output))
+        )
         raise typer.Exit(INTERRUPTED) from None
     try:
         if json:
@@ -116,53 +101,22 @@ def bench(
         else:
             bench_tables.summary(rows)
     finally:  # the report is made even if nobody reads the output
-        for failure in failures[:MOST_FAILURES]:
-            say(failure)
-        if len(failures) > MOST_FAILURES:
-            say(f"and {len(failures) - MOST_FAILURES:,} more that failed")
+        _say_some(failures, MOST_FAILURES)
         if report is not None:
-            delivering.page_of_bench(report, rows, failures, pictures)
-    if str(words.get("output")).endswith(".parquet"):
-        say(f"{words['output']}: polars reads it; pandas does with pyarrow installed beside it")
+            delivering.write_bench_page(report, rows, failures)
+    if str(output).endswith(".parquet"):
+        say(f"{output}: polars reads it; pandas does with pyarrow installed beside it")
     broken = [row for row in rows if row.termination == "error"]
-    for row in broken[:MOST_SAID]:
-        say(f"{row.policy} on {row.instance}: {row.message}")
-    if len(broken) > MOST_SAID:
-        say(f"... and {len(broken) - MOST_SAID} more that ended with an error")
+    _say_some([f"{row.policy} on {row.instance}: {row.message}" for row in broken], MOST_SAID)
     raise typer.Exit(2 if failures else FAILED if broken else FOUND)
 
 
-def _keep_what_is_read(
-    paths: list[Path], constraints: list[Path], words: dict[str, Any], report: Path | None
-) -> None:
-    """Refuse an output or a report that would overwrite what the bench reads."""
-    from schedopt.sweep.rows import FORMATS
-    from schedopt.sweep.sources import instance_files
-    from schedopt.sweep.sweep_file import rule_files
-
-    given = words.get("paths") or []
-    read: list[str | Path] = [*paths, *constraints, *(instance_files(given) if given else [])]
-    for path in paths:
-        read += rule_files(path) if path.suffix == ".toml" else []
-    read += named_in(words.get("options", {}))
-    output = words.get("output")
-    writable(output, FORMATS, read)
-    delivering.drawn(report, read if output is None else [*read, output])
-
-
-def _words(paths: list[Path], flags: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a bench: those of a sweep file, overridden by flags."""
-    files = [path for path in paths if path.suffix == ".toml"]
-    given = {key: value for key, value in flags.items() if value not in (None, [], {})}
-    if not files:
-        if not paths and not given.get("generated"):
-            raise InputError("instance files, folders of them, a sweep.toml or --generate")
-        return {"paths": paths, "grace": GRACE} | given
-    if len(paths) > 1:
-        raise InputError("a sweep file by itself", found=f"{len(paths)} paths")
-    from schedopt.sweep.sweep_file import read
-
-    return {"grace": GRACE} | read(files[0]) | given
+def _say_some(lines: list[str], most: int) -> None:
+    """Say the first of some lines, and how many more there are that ended so."""
+    for line in lines[:most]:
+        say(line)
+    if len(lines) > most:
+        say(f"and {len(lines) - most:,} more that failed")
 
 
 def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
@@ -183,38 +137,32 @@ def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
 @verb("schedopt summary rows.parquet --compare greedy,core --profiles")
 def summary(
     file: Path,
-    earlier: Path | None = None,
     *,
     compare: list[str] | None = None,
     profiles: bool = False,
-    measure: str = "objective",
     json: bool = False,
     latex: bool = False,
     csv: bool = False,
 ) -> None:
-    """Summarize the rows of a bench: gaps, wins, profiles, pairs of policies, and what changed.
+    """Summarize the rows of a bench: gaps, wins, profiles and pairs of policies.
 
     Exit status: 0 on success, 2 bad input.
 
     Parameters
     ----------
     file : Rows that a bench wrote.
-    earlier : Rows of an earlier bench: what changed since?
     compare : Two policies, as A,B, compared instance by instance; repeatable.
     profiles : Performance profiles.
-    measure : What profiles compare: objective or seconds.
     latex : Print tables for LaTeX (booktabs), and nothing else.
     csv : Print one table as CSV, and nothing else.
     """
-    from schedopt.analysis.pairs import changes, paired
+    from schedopt.analysis.pairs import paired
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.cli.streams import print_bytes
     from schedopt.sweep.rows import read_rows
     from schedopt.terminal import bench_tables
 
-    if measure not in ("objective", "seconds"):
-        raise InputError("objective or seconds", found=repr(measure), place="--measure")
     if json + latex + csv > 1:
         raise InputError("one of --json, --latex and --csv", found="several")
     rows = read_rows(file)
@@ -222,12 +170,10 @@ def summary(
         raise InputError("rows of a bench", found="none", file=str(file))
     pairs = [pair for text in compare or () for pair in paired(rows, *_two(text))]
     found: dict[str, Any] = {"summary": summarize(rows)}
-    if profiles or measure != "objective":
-        found["profiles"] = profiled(rows, measure=cast("Measure", measure))
+    if profiles:
+        found["profiles"] = profiled(rows)
     if pairs:
         found["pairs"] = pairs
-    if earlier is not None:
-        found["changes"] = changes(read_rows(earlier), rows)
     if json:
         print_json(found)
     elif latex or csv:
@@ -236,25 +182,28 @@ def summary(
         bench_tables.summary(rows)
         bench_tables.profiles(found.get("profiles", ()))
         bench_tables.pairs(pairs)
-        if "changes" in found:
-            bench_tables.changes(found["changes"])
 
 
 def _for_others(rows: list[Row], found: dict[str, Any], *, csv: bool) -> str:
-    """Return tables for a paper, or one table for a spreadsheet."""
-    from schedopt.analysis.markup import latex
+    """Return the tables for a paper, or one table for a spreadsheet."""
+    from schedopt.analysis import tables
+    from schedopt.analysis.measured import measured as measured_instances
     from schedopt.analysis.summary import overview
-    from schedopt.analysis.tables import for_papers, spreadsheet
+    from schedopt.tables import to_csv, to_latex
 
-    if "changes" in found:
-        raise InputError("--json for what changed", found="--csv" if csv else "--latex")
-    profiles, pairs = found.get("profiles", []), found.get("pairs", [])
+    pairs, profiles = found.get("pairs"), found.get("profiles")
+    asked = [
+        *([tables.pairs(pairs)] if pairs else ()),
+        *(tables.profiles(profiles) if profiles else ()),
+    ]
+    measured = [tables.measures(of) for of in measured_instances(rows)]
+    standings = [table for _, table in tables.standings(found["summary"], overview(rows))]
     if not csv:
-        tables = for_papers(found["summary"], overview(rows), profiles, pairs, rows)
-        return "\n".join(map(latex, tables))
-    if profiles and pairs:
-        raise InputError("one table at a time", found="--profiles and --compare", place="--csv")
-    return spreadsheet(profiles or pairs or found["summary"], rows)
+        return "\n".join(map(to_latex, [*measured, *standings, *asked]))
+    own = asked or measured or standings
+    if len(own) > 1:
+        raise InputError("rows of one problem, and one table at a time", place="--csv")
+    return to_csv(own[0])
 
 
 def _two(text: str) -> tuple[str, str]:
@@ -264,22 +213,11 @@ def _two(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-@verb("schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h")
+@verb(
+    "schedopt whatif night.json --vary processors=900,1000 --vary deadline=12h,13h", varying.whatif
+)
 def whatif(
-    file: Path,
-    *,
-    vary: list[str],
-    unit: str | None = None,
-    formulation: str | None = None,
-    solver: str | None = None,
-    constraints: list[Path] | None = None,
-    time_limit: float | None = None,
-    gap: float = 0.0,
-    seed: int = 0,
-    option: list[str] | None = None,
-    jobs: int = 1,
-    json: bool = False,
-    output: Path | None = None,
+    file: Path, *, vary: list[str], json: bool = False, output: Path | None = None, **given: Any
 ) -> None:
     """Solve an instance for every combination of values at some of its places.
 
@@ -299,22 +237,17 @@ def whatif(
     from schedopt.analysis.tables import variations
     from schedopt.cli.streams import print_bytes
     from schedopt.instances.files import load
-    from schedopt.sweep.varied import FORMATS, table
+    from schedopt.sweep.variations import FORMATS, table
     from schedopt.terminal.console import show
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.whatif import whatif as run
 
-    options = split(option)
-    writable(output, FORMATS, [file, *(constraints or ()), *named_in(options)])
+    files = given.pop("constraints")
+    writable(output, FORMATS, [file, *files, *files_in(given["options"])])
     instance = load(file)
-    how = {"formulation": formulation, "solver": solver, "time_limit": time_limit, "gap": gap}
-    rules = declared(constraints, instance)
-    given: dict[str, Any] = {**how, "constraints": rules, "seed": seed, "options": options}
+    given["constraints"] = delivering.rules_for(files, instance)
     try:
         with bar("combinations") as progress:
-            rows = run(
-                instance, vary, unit=unit, jobs=jobs, output=output, progress=progress, **given
-            )
+            rows = varying.whatif(instance, vary, **given, output=output, progress=progress)
     except KeyboardInterrupt:
         kept = output is not None and output.suffix == FORMATS[0]
         say("interrupted" + (f"; run it again to go on, {output} keeps what is done" * kept))
@@ -352,17 +285,14 @@ def carry(
     window : Nights that count, tonight among them, such as 7 or 7d.
     """
     from schedopt.instances.files import dump
-    from schedopt.verbs.carry import carry as run
+    from schedopt.verbs.constraints import constraints_of_any
 
     if output is None and not json:
         raise InputError("--output FILE or --json", found="neither")
     writable(output, (".json",), [*results, *(constraints or ())])
-    rules = run(
-        results,
-        half_life=half_life,
-        window=window,
-        constraints=constraints_of_any(constraints),
-    )
+    given = [rule for file in constraints or () for rule in constraints_of_any(file)]
+    life = {"half_life": half_life, "window": window}
+    rules = carrying.carry(results, constraints=given, **life)
     if output is not None:
         dump(rules, output, indent=1)
         say(f"wrote {output}: {', '.join(rule.name or rule.kind() for rule in rules)}")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from schedopt.cli.common import DOCUMENTS, INTERRUPTED, deliver, say, writable
+from schedopt.cli.common import DOCUMENTS, deliver, say, writable
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.extras import need
 
@@ -20,13 +18,13 @@ if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
     from schedopt.problems.summary import Plan, Replanned
     from schedopt.solvers.result import Result
-    from schedopt.sweep.varied import Variant, Variation
+    from schedopt.sweep.variations import Variant, Variation
 
 PLANS = (".csv", ".parquet", ".sh")
 """Endings of plans; the last is that of a script, which a template writes."""
 
 
-def ready(
+def expect_result_file(
     output: Path | None,
     read: Iterable[str | Path],
     template: str | None = None,
@@ -41,9 +39,9 @@ def ready(
     if output is None or output.suffix.lower() != PLANS[-1]:
         found = "none" if output is None else shown(output.name)
         raise InputError(f"--output FILE{PLANS[-1]}", found=found, place="--template")
-    from schedopt.verbs.script import lines_of
+    from schedopt.verbs.script import read_template
 
-    lines_of(template)
+    read_template(template)
 
 
 def is_plan(output: Path | None) -> bool:
@@ -51,7 +49,7 @@ def is_plan(output: Path | None) -> bool:
     return output is not None and output.name.lower().endswith(PLANS)
 
 
-def suits(instance: AnyInstance, output: Path | None) -> None:
+def expect_plans(instance: AnyInstance, output: Path | None) -> None:
     """Refuse a plan of a problem that has none, before it is solved."""
     from schedopt.problems import problem_of
 
@@ -61,7 +59,7 @@ def suits(instance: AnyInstance, output: Path | None) -> None:
         raise InputError(expected, found=shown(str(output)))
 
 
-def result(
+def write_result(
     instance: AnyInstance,
     found: Result,
     json: bool,
@@ -75,19 +73,21 @@ def result(
         return
     try:
         if found.solution is not None:
-            plan(instance, found, output, template)
+            write_plan(instance, found, output, template)
     finally:  # what was found is told, whatever becomes of the file
         deliver(found.written(), json, None, show)
     if found.solution is None:
         say(f"there is no solution: {output} is not written")
 
 
-def plan(instance: AnyInstance, found: Result, output: Path, template: str | None = None) -> None:
+def write_plan(
+    instance: AnyInstance, found: Result, output: Path, template: str | None = None
+) -> None:
     """Write a plan, and say how its jobs are dispatched."""
     from schedopt.verbs import plan_table as plans
 
     run = plans.carried_out(instance, found)
-    plan_file(plans.columns(instance, found, run), output, template)
+    write_plan_file(plans.columns(instance, found, run), output, template)
     if run is None:
         say(f"wrote {output}: when is not said, since not every job has tasks")
     else:
@@ -96,7 +96,7 @@ def plan(instance: AnyInstance, found: Result, output: Path, template: str | Non
             say(f"violation: {violation}")
 
 
-def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
+def write_plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) -> None:
     """Write a plan as a table, or as a script by a template."""
     from schedopt.problems.summary import table_of
     from schedopt.verbs import plan_table as plans
@@ -108,13 +108,13 @@ def plan_file(table: pl.DataFrame | Plan, output: Path, template: str | None) ->
         plans.write(table, output)
 
 
-def replanned(
+def write_replanned(
     made: Replanned, json: bool, output: Path | None, template: str | None, show: Callable[[], None]
 ) -> None:
     """Write what `replan` returns: a plan, or the result on the rest of the night; and print it."""
     table = output if is_plan(output) else None
     if table is not None and made.plan is not None:
-        plan_file(made.plan, table, template)
+        write_plan_file(made.plan, table, template)
     deliver(made.result.written(), json, None if table else output, show)
     for note in made.notes:
         say(note)
@@ -123,7 +123,7 @@ def replanned(
         say(f"wrote {output}" if written else f"there is no solution: {output} is not written")
 
 
-def page(
+def write_page(
     instance: AnyInstance,
     found: Result,
     report: Path | None,
@@ -133,16 +133,16 @@ def page(
     """Write the page of one result, if one is asked for; ``run``: the same as run, if known."""
     if report is None:
         return
-    from schedopt.report import one
+    from schedopt.report import result_page
     from schedopt.verbs import plan_table as plans
 
     if run is None and found.solution is not None:
         run = plans.carried_out(instance, found)
-    one.write(instance, found, report, run, rows)
+    result_page.write(instance, found, report, run, rows)
     say(f"wrote {report}: open it in a browser")
 
 
-def drawn(
+def expect_drawable(
     report: Path | None, read: Iterable[str | Path], endings: Sequence[str] = (".html",)
 ) -> None:
     """Refuse a page or picture that cannot be drawn or written before anything is solved."""
@@ -151,50 +151,51 @@ def drawn(
         need("matplotlib", str(report))
 
 
-def page_of_bench(report: Path, rows: RowTable, failures: Sequence[str], pictures: int) -> None:
+def write_bench_page(report: Path, rows: RowTable, failures: Sequence[str]) -> None:
     """Write the page of a bench and say where it is."""
     from schedopt.report import write
-    from schedopt.terminal.progress import bar
 
-    try:
-        with bar("pictures") as progress:
-            write(
-                rows,
-                report,
-                sweep=rows.sweep,
-                failures=failures,
-                pictures=pictures,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        say(f"interrupted; {report} is there, but lacks pictures")
-        raise typer.Exit(INTERRUPTED) from None
+    write(rows, report, failures=failures)
     say(f"wrote {report}: open it in a browser")
 
 
-def asked(
+def rules_for(files: Sequence[Path], instance: AnyInstance) -> list[Constraint]:
+    """Read side constraints for an instance."""
+    from schedopt.instances.protocol import problem_name
+    from schedopt.verbs.constraints import read_rules
+
+    return read_rules(files, problem_name(instance), instance)
+
+
+def plan_curves(
     instance: AnyInstance,
     vary: Sequence[str] | None,
     report: Path | None,
-    rules: Sequence[Constraint],
-    how: Mapping[str, object],
+    given: Mapping[str, Any],
 ) -> Sequence[Variant]:
     """Return the places to vary for the curves on a page; refuse an unknown one at once."""
     if not vary:
         return ()
     if report is None:
         raise InputError("--report FILE.html beside it, or `schedopt whatif`", place="--vary")
-    from schedopt.verbs.whatif import questions
+    from schedopt.verbs.whatif import variants_of
 
-    return questions(instance, vary, constraints=rules, how=how)
+    how = {name: given[name] for name in ASKED}
+    return variants_of(
+        instance, vary, constraints=rules_for(given["constraints"], instance), how=how
+    )
 
 
-def varied(questions: Sequence[Variant]) -> Sequence[Variation]:
+ASKED = ("formulation", "solver", "options", "risk", "time_limit", "gap", "seed")
+"""Flags of `solve` that hold for its what-ifs too."""
+
+
+def solve_curves(questions: Sequence[Variant]) -> Sequence[Variation]:
     """Return the rows of curves on a page."""
     if not questions:
         return ()
     from schedopt.terminal.progress import bar
-    from schedopt.verbs.whatif import solved
+    from schedopt.verbs.whatif import solve_variants
 
     with bar("combinations") as progress:
-        return solved(questions, progress=progress)
+        return solve_variants(questions, progress=progress)

@@ -1,4 +1,4 @@
-"""The verbs that make things, and that look around: from new to warm."""
+"""The verbs that make things, and that look around: from new to doctor."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -6,17 +6,15 @@ from typing import Any
 
 import typer
 
-from schedopt.cli import completing
 from schedopt.cli.common import (
     DOCUMENTS,
     FAILED,
     FOUND,
+    files_in,
     folder,
-    named_in,
     print_json,
     say,
-    split,
-    tell,
+    show_or_print,
     verb,
     writable,
     write_instance,
@@ -24,6 +22,9 @@ from schedopt.cli.common import (
 from schedopt.instances.errors import InputError
 from schedopt.instances.naming import pick
 from schedopt.solvers.stopping import finishing
+from schedopt.verbs import convert as converting
+from schedopt.verbs import generate as generating
+from schedopt.verbs import reproduce as reproducing
 
 
 @verb("schedopt new dssp --output mine.json")
@@ -55,18 +56,14 @@ def new(problem: str, *, json: bool = False, output: Path | None = None) -> None
         say(f"wrote {output}; next: schedopt solve {output}")
 
 
-@verb(
-    "schedopt generate dssp --seed 3 --output night.json.gz",
-    complete={"generator": completing.generator, "option": completing.generator_option},
-)
+@verb("schedopt generate dssp --seed 3 --output night.json.gz", generating.generate)
 def generate(
     problem: str,
     *,
     generator: str | None = None,
-    seed: int = 0,
     count: int = 1,
-    option: list[str] | None = None,
     output: Path | None = None,
+    **given: Any,
 ) -> None:
     """Make random instances; the same seed makes the same instance.
 
@@ -78,36 +75,28 @@ def generate(
     count : How many, with seeds counting up from --seed.
     output : A file; a folder where --count is given.
     """
-    from schedopt.verbs.generate import generate as run
-
-    options = split(option)
     if count == 1:
         try:
             writable(output, DOCUMENTS)
         except InputError as error:
             error.expected += "; --count N writes N instances into a folder"
             raise
-        write_instance(run(problem, generator, seed=seed, options=options), output)
+        write_instance(generating.generate(problem, generator, **given), output)
         return
     if output is None or count < 1:
         raise InputError("a count of 1 or more, and --output FOLDER beside it", place="--count")
     from schedopt.instances.files import dump
 
     folder(output)
-    for number in range(seed, seed + count):
-        instance = run(problem, generator, seed=number, options=options)
+    first = given.pop("seed")
+    for seed in range(first, first + count):
+        instance = generating.generate(problem, generator, seed=seed, **given)
         dump(instance, output / f"{instance.name}.json.gz")
     say(f"wrote {count} instances to {output}")
 
 
-@verb("schedopt convert jobs.csv --option processors=100 -o night.json")
-def convert(
-    files: list[Path],
-    *,
-    name: str | None = None,
-    option: list[str] | None = None,
-    output: Path | None = None,
-) -> None:
+@verb("schedopt convert jobs.csv --option processors=100 -o night.json", converting.convert)
+def convert(files: list[Path], *, output: Path | None = None, **given: Any) -> None:
     """Turn public trace formats, and tables of jobs, into instance files.
 
     A table of jobs has the columns name, reward or priority, and tasks (12x5m..9m; 1h) or demand
@@ -122,11 +111,8 @@ def convert(
     files : A table of jobs (.csv, .xlsx, .parquet), workflows, or a log.
     name : The instance's name.
     """
-    from schedopt.verbs.convert import convert as run
-
-    options = split(option)
-    writable(output, DOCUMENTS, [*files, *named_in(options)])
-    write_instance(run(files, name=name, options=options, tell=say), output)
+    writable(output, DOCUMENTS, [*files, *files_in(given["options"])])
+    write_instance(converting.convert(files, **given, tell=say), output)
 
 
 @verb("schedopt plot result.json --instance night.json --output night.png")
@@ -151,10 +137,7 @@ def plot(files: list[Path], *, instance: Path | None = None, output: Path | None
     say(f"wrote {target}")
 
 
-@verb(
-    "schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick",
-    complete={"names": completing.reproduction},
-)
+@verb("schedopt reproduce dssp/figure-3 dssp/theorem-4 --quick")
 def reproduce(
     names: list[str] | None = None,
     *,
@@ -177,32 +160,25 @@ def reproduce(
     output : A folder for the plots.
     """
     from schedopt.terminal import listings
-    from schedopt.verbs.reproduce import recorded
-    from schedopt.verbs.reproduce import reproduce as run
 
     if not names and not quick and output is None:
-        tell(recorded(), json, listings.ledger)
+        show_or_print(reproducing.recorded(), json, listings.ledger)
         raise typer.Exit(FOUND)
     if names == ["all"]:
         names = None
     if output is not None:
         folder(output)
     found: list[dict[str, Any]] = []
+    told = {"watch": lambda name: say(f"{name} ..."), "done": found.append}
     with suppress(KeyboardInterrupt):
-        run(
-            names or (),
-            quick=quick,
-            output=output,
-            watch=lambda name: say(f"{name} ..."),
-            done=found.append,
-        )
+        reproducing.reproduce(names or (), quick=quick, output=output, **told)
     with finishing():
-        tell(found, json, listings.reproductions)
+        show_or_print(found, json, listings.reproductions)
     held = all(claim["holds"] is not False for entry in found for claim in entry["claims"])
     raise typer.Exit(FOUND if held else FAILED)
 
 
-@verb("schedopt list policies", name="list", complete={"section": completing.section})
+@verb("schedopt list policies", name="list")
 def list_(section: str | None = None, *, json: bool = False) -> None:
     """List problems, formulations, solvers, policies, constraint kinds, generators and examples.
 
@@ -215,10 +191,10 @@ def list_(section: str | None = None, *, json: bool = False) -> None:
 
     wanted = None if section is None else [pick(section, contents.SECTIONS, "a section")]
     sections = contents.sections(wanted)
-    tell(sections, json, listings.overview if wanted is None else listings.contents)
+    show_or_print(sections, json, listings.overview if wanted is None else listings.contents)
 
 
-@verb("schedopt explain fair-share", complete={"name": completing.explained})
+@verb("schedopt explain fair-share")
 def explain(name: str, *, json: bool = False) -> None:
     """Say what a side constraint or a policy is: its fields, JSON to paste, its source.
 
@@ -233,26 +209,21 @@ def explain(name: str, *, json: bool = False) -> None:
     if json and len(entries) == 1:
         print_json(entries[0])
     else:
-        tell(entries, json, listings.explained)
+        show_or_print(entries, json, listings.explained)
 
 
 @verb("schedopt doctor")
-def doctor(*, json: bool = False) -> None:
-    """Say versions, and whether each solver loads and solves a tiny model right."""
-    from schedopt.terminal import listings
-    from schedopt.verbs.doctor import examine
+def doctor(*, warm: bool = False, json: bool = False) -> None:
+    """Say versions, and whether each solver loads and solves a tiny model right.
 
-    findings = examine()
-    tell(findings, json, listings.doctor)
-    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)
-
-
-@verb("schedopt warm")
-def warm(*, json: bool = False) -> None:
-    """Compile every kernel now, so that no first solve waits for it; once for each version."""
+    Parameters
+    ----------
+    warm : Compile every kernel now, so that no first solve waits for it; once for each version.
+    """
     from schedopt.terminal import listings, progress
-    from schedopt.verbs.warm import warm as run
+    from schedopt.verbs.doctor import doctor as run
 
     with progress.bar("runs") as advance:
-        found = run(advance)
-    tell(found, json, listings.warmed)
+        findings = run(warm=warm, progress=advance)
+    show_or_print(findings, json, listings.doctor)
+    raise typer.Exit(FAILED if any(finding.ok is False for finding in findings) else 0)

@@ -112,7 +112,7 @@ def plan(
                 made.write(path, template)
                 say(f"wrote {path}")
             if report is not None and made.run is not None:
-                delivering.page(made.instance, made.result, report, run=made.run)
+                delivering.write_page(made.instance, made.result, report, run=made.run)
         finally:  # what was found is told, whatever becomes of the files
             print_json(made.document()) if json else show(made)
     if stopped():
@@ -131,13 +131,13 @@ def _writable(
     for path in outputs:
         own = template if path.name.lower().endswith(delivering.PLANS[-1]) else None
         if path.name.lower().endswith(".png"):
-            delivering.drawn(path, read, (".png",))
+            delivering.expect_drawable(path, read, (".png",))
         else:
-            delivering.ready(path, read, own, (".png",))
+            delivering.expect_result_file(path, read, own, (".png",))
     if template is not None and not any(path.suffix.lower() == ".sh" for path in outputs):
         raise InputError("--output FILE.sh beside it", found="none", place="--template")
     writable(farm, DOCUMENTS, read)
-    delivering.drawn(report, read)
+    delivering.expect_drawable(report, read)
     several = [path.absolute() for path in (*outputs, farm, report) if path is not None]
     for path in several:
         if several.count(path) > 1:

@@ -37,7 +37,7 @@ def check_starts(
     from schedopt.verbs.check_starts import log_of
 
     queue: Any = log_of(file, servers, say)
-    wrong = run(queue, starts, policy, options=split(option), policy_files=policy_file or ())
+    wrong = run(queue, starts, policy, options=split(option or ()), policy_files=policy_file or ())
     if json:
         print_json(wrong)
     elif wrong is None:

@@ -1,69 +1,46 @@
-"""The verbs that solve and check: solve, evaluate, check."""
+"""The verbs that solve and check: solve, evaluate, check, replan, ready, start-times."""
 
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
-from schedopt.cli import completing, delivering
+from schedopt.cli import delivering
 from schedopt.cli.common import (
     DOCUMENTS,
     FAILED,
     INTERRUPTED,
-    declared,
     deliver,
-    named_in,
+    files_in,
+    print_json,
     say,
-    split,
     status,
     verb,
     writable,
 )
-from schedopt.instances.errors import InputError, printable
+from schedopt.instances.errors import InputError, placed, printable
+from schedopt.instances.protocol import AnyInstance
 from schedopt.solvers.stopping import finishing, stopped
-
-EXAMPLE_OF_SOLVE = "schedopt solve instances/dssp/night.json.gz --option fill=0.9"
-
-
-class _Solve(TyperCommand):
-    """The verb solve, whose help names each formulation with its options."""
-
-    def get_help(self, ctx: Any) -> str:
-        """Look the formulations up, which would keep every other verb waiting, only now."""
-        from rich.markup import escape
-
-        from schedopt.verbs.contents import formulations_in_words
-
-        words = [escape(line) for line in formulations_in_words()]
-        self.epilog: str | None = "\n\n".join(["\n".join(words), f"Example: {EXAMPLE_OF_SOLVE}"])
-        return super().get_help(ctx)
+from schedopt.verbs import evaluate as evaluating
+from schedopt.verbs import ready as choosing
+from schedopt.verbs import replan as replanning
+from schedopt.verbs import solve as optimizing
+from schedopt.verbs import start_times as predicting
 
 
-@verb(EXAMPLE_OF_SOLVE, cls=_Solve, complete={"option": completing.formulation_option})
+@verb("schedopt solve instances/dssp/night.json.gz --option fill=0.9", optimizing.solve)
 def solve(
     file: Path,
     *,
-    formulation: str | None = None,
-    solver: str | None = None,
-    constraints: list[Path] | None = None,
-    time_limit: float | None = None,
-    gap: float = 0.0,
-    threads: int | None = None,
-    seed: int = 0,
-    option: list[str] | None = None,
-    risk: str | None = None,
-    certificate: bool = False,
-    confirm: bool = False,
-    explain: bool = False,
     write: Path | None = None,
     report: Path | None = None,
     vary: list[str] | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
+    **given: Any,
 ) -> None:
-    """Find the optimum, prove it, and check it.
+    """Find the optimum, prove it, and check it; `explain` says what a formulation's options are.
 
     Exit status: 0 a solution was found, 3 proven infeasible, 4 stopped without a solution,
     130 interrupted (what was found is still written), 1 the check failed, 2 bad input.
@@ -83,61 +60,43 @@ def solve(
     from schedopt.instances.files import load
     from schedopt.terminal.progress import live, ticking
     from schedopt.terminal.results import result as show
-    from schedopt.verbs.solve import solve as run
-    from schedopt.verbs.write import ENDINGS as MODELS
-    from schedopt.verbs.write import write as write_model
+    from schedopt.verbs.model_files import ENDINGS as MODELS
+    from schedopt.verbs.model_files import write as write_model
 
-    options = split(option)
-    read = [file, *(constraints or ()), *named_in(options)]
-    delivering.ready(output, read, template)
-    delivering.drawn(report, read)
+    read = [file, *given["constraints"], *files_in(given["options"])]
+    delivering.expect_result_file(output, read, template)
+    delivering.expect_drawable(report, read)
     writable(write, MODELS, read)
     instance = load(file)
-    delivering.suits(instance, output)
-    rules = declared(constraints, instance)
+    delivering.expect_plans(instance, output)
     if write:
-        write_model(instance, write, formulation=formulation, constraints=rules, options=options)
+        asked = ("formulation", "constraints", "options")
+        write_model(instance, write, **{name: given[name] for name in asked})
         say(f"wrote {write}: the model, for any solver")
-    how: dict[str, Any] = {"formulation": formulation, "solver": solver, "options": options}
-    how |= {"risk": risk, "time_limit": time_limit, "gap": gap, "seed": seed}
-    asked = delivering.asked(instance, vary, report, rules, how)
-    with live(file.name, limited=time_limit is not None) as watch:
-        result = run(
-            instance,
-            **how,
-            constraints=rules,
-            threads=threads,
-            watch=watch,
-            certificate=certificate,
-            confirm=confirm,
-            explain=explain,
-            progress=ticking("further solves"),
-        )
+    questions = delivering.plan_curves(instance, vary, report, given)
+    with live(file.name, limited=given["time_limit"] is not None) as watch:
+        further = ticking("further solves")
+        result = optimizing.solve(instance, **given, watch=watch, progress=further)
     with finishing():
-        delivering.result(instance, result, json, output, lambda: show(instance, result), template)
+        delivering.write_result(
+            instance, result, json, output, lambda: show(instance, result), template
+        )
     if stopped():
         raise typer.Exit(INTERRUPTED)
-    delivering.page(instance, result, report, delivering.varied(asked))
+    delivering.write_page(instance, result, report, delivering.solve_curves(questions))
     raise typer.Exit(status(result))
 
 
-@verb(
-    "schedopt evaluate instances/dssp/night.json.gz --policy greedy,core",
-    complete={"policy": completing.policies, "option": completing.policy_option},
-)
+@verb("schedopt evaluate instances/dssp/night.json.gz --policy greedy,core", evaluating.evaluate)
 def evaluate(
     file: Path,
     *,
     policy: str = "",
-    policy_file: list[Path] | None = None,
-    seed: int = 0,
-    option: list[str] | None = None,
-    constraints: list[Path] | None = None,
-    jobs: int = 1,
     explain: str | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
+    **given: Any,
 ) -> None:
     """Tell what policies get on an instance, and which side constraints they break.
 
@@ -155,43 +114,32 @@ def evaluate(
     from schedopt.instances.files import load
     from schedopt.terminal.progress import bar
     from schedopt.terminal.results import results as show
-    from schedopt.verbs.evaluate import evaluate as run
 
-    options = split(option)
-    delivering.ready(output, [file, *(constraints or ()), *named_in(options)], template)
+    read = [file, *given["constraints"], *files_in(given["options"])]
+    delivering.expect_result_file(output, read, template)
     instance = load(file)
-    delivering.suits(instance, output)
+    delivering.expect_plans(instance, output)
     names = [name.strip() for name in policy.split(",") if name.strip()]
     if len(names) > 1 and delivering.is_plan(output):
         raise InputError("one policy: a plan is of one", found=repr(policy), place="--policy")
     if explain is not None:
-        own = {"options": options, "policy_files": policy_file or ()}
+        own = {name: given[name] for name in ("options", "policy_files")}
         _explain_start(instance, explain, names, own, json, output)
         return
-    rules = declared(constraints, instance)
     with bar("arrivals") as watch:
-        results = run(
-            instance,
-            names,
-            options=options,
-            seed=seed,
-            constraints=rules,
-            policy_files=policy_file or (),
-            jobs=jobs,
-            watch=watch,
-        )
+        results = evaluating.evaluate(instance, names, **given, watch=watch)
     if not results:
         expected = "a policy, or several such as greedy,core: see `schedopt list policies`"
         raise InputError(expected, found=repr(policy), place="--policy")
+
+    def shown() -> None:
+        show(instance, results)
+
     with finishing():
         if len(names) == 1:
-            one = results[0]
-            delivering.result(
-                instance, one, json, output, lambda: show(instance, results), template
-            )
+            delivering.write_result(instance, results[0], json, output, shown, template)
         else:
-            documents = [result.written() for result in results]
-            deliver(documents, json, output, lambda: show(instance, results))
+            deliver([result.written() for result in results], json, output, shown)
     for result in results:
         if not result.solution:
             say(f"{result.policy}: {result.termination}" + f": {result.message or ''}".rstrip(": "))
@@ -201,19 +149,18 @@ def evaluate(
 
 
 def _explain_start(
-    instance: Any, job: str, names: list[str], own: Any, json: bool, output: Path | None
+    instance: AnyInstance, job: str, names: list[str], own: Any, json: bool, output: Path | None
 ) -> None:
     """Tell why a job of a log started no earlier."""
     from schedopt.problems import problem_of
     from schedopt.terminal.console import show
-    from schedopt.verbs.start_times import explain_start
 
     if len(names) != 1:
         raise InputError("one policy", found=", ".join(names), place="--explain")
     if delivering.is_plan(output):
         raise InputError("a .json, with --explain", found=str(output), place="--output")
-    found = explain_start(instance, job, names[0], **own)
-    lines, table = problem_of(instance).why(found)
+    found, record = predicting.explain_start(instance, job, names[0], **own), problem_of(instance)
+    lines, table = record.start_lines(found), record.start_table(found)
 
     def shown() -> None:
         for line in lines:
@@ -236,10 +183,15 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
     strict : Fail where it answers another question than the file, or does not say which.
     """
     from schedopt.instances.files import load
-    from schedopt.verbs.check import answered, differences, outcome, reports
+    from schedopt.verbs.check import (
+        check_file,
+        question_differences,
+        question_in_words,
+        verdict_in_words,
+    )
 
     wrong = False
-    for document, report in reports(load(file), result):
+    for document, report in check_file(load(file), result):
         who = document.policy or document.formulation or "result"
         for violation in report.violations:
             print(printable(f"{who}: {violation}"))
@@ -247,33 +199,29 @@ def check(file: Path, result: Path, *, strict: bool = False) -> None:
             say(f"{who}: not checked: {what}")
         for what in report.unjudged:
             print(printable(f"{who}: not judged: {what}"))
-        print(printable(f"{who}: {answered(document, report)}"))
-        another = strict and bool(differences(report) or not report.asked)
+        print(printable(f"{who}: {question_in_words(document, report)}"))
+        another = strict and bool(question_differences(report) or not report.asked)
         if report.whole and not another:
-            print(printable(f"{who}: {outcome(document, report)}"))
+            print(printable(f"{who}: {verdict_in_words(document, report)}"))
         wrong = wrong or another or not report.whole
     raise typer.Exit(FAILED if wrong else 0)
 
 
-@verb("schedopt replan plan.csv --instance night.json --at 02:00 --output new.csv")
+@verb(
+    "schedopt replan plan.csv --instance night.json --at 02:00 --output new.csv",
+    replanning.replan,
+)
 def replan(
     plan: Path,
     *,
     at: str,
     state: Path | None = None,
     instance: Path | None = None,
-    stay: float = 0.0,
-    formulation: str | None = None,
-    constraints: list[Path] | None = None,
-    time_limit: float | None = None,
-    gap: float = 0.0,
-    threads: int | None = None,
-    seed: int = 0,
-    option: list[str] | None = None,
     rest: Path | None = None,
     json: bool = False,
     output: Path | None = None,
     template: str | None = None,
+    **given: Any,
 ) -> None:
     """Plan the rest of a night again from what has happened, near what was planned.
 
@@ -296,32 +244,18 @@ def replan(
     """
     from schedopt.instances.files import dump, load
     from schedopt.terminal.results import replanned as show
-    from schedopt.verbs.replan import instance_of
-    from schedopt.verbs.replan import replan as run
 
-    options = split(option)
-    given = [plan, *(one for one in (state, instance) if one), *(constraints or ())]
-    delivering.ready(output, [*given, *named_in(options)], template)
-    writable(rest, DOCUMENTS, given)
-    night = instance_of(plan, None if instance is None else load(instance))
-    made = run(
-        plan,
-        at=at,
-        state=state,
-        instance=night,
-        stay=stay,
-        formulation=formulation,
-        constraints=declared(constraints, night),
-        options=options,
-        time_limit=time_limit,
-        gap=gap,
-        threads=threads,
-        seed=seed,
-    )
+    rules, options = given.pop("constraints"), given["options"]
+    read = [plan, *(one for one in (state, instance) if one), *rules]
+    delivering.expect_result_file(output, [*read, *files_in(options)], template)
+    writable(rest, DOCUMENTS, read)
+    night = replanning.instance_of(plan, None if instance is None else load(instance))
+    given["constraints"] = delivering.rules_for(rules, night)
+    made = replanning.replan(plan, at=at, state=state, instance=night, **given)
     with finishing():
         if rest is not None:
             dump(made.rest, rest)
-        delivering.replanned(made, json, output, template, lambda: show(made))
+        delivering.write_replanned(made, json, output, template, lambda: show(made))
     if stopped():
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(status(made.result))
@@ -348,39 +282,35 @@ def ready(
     capacity : What is free: NAME=AMOUNT,...
     order : Columns whose sums are maximized, the first first: NAME,...
     """
-    from schedopt.cli.common import print_json
-    from schedopt.instances.errors import placed
-    from schedopt.verbs.ready import amounts, source_of
-    from schedopt.verbs.ready import ready as run
-
     goals = [name.strip() for name in order.split(",")]
+    room = choosing.amounts(capacity, "--capacity")
     with placed(file="standard input" if str(file) == "-" else None):
-        found = run(source_of(file), amounts(capacity, "--capacity"), goals, time_limit=time_limit)
+        found = choosing.ready(choosing.source_of(file), room, goals, time_limit=time_limit)
     if json:
         print_json(found)
         return
     for name in found.start:
         print(printable(name))
-    told = ", ".join(
-        f"{goal} {value:,.10g}" for goal, value in zip(goals, found.objectives, strict=True)
-    )
+    sums = zip(goals, found.objectives, strict=True)
+    told = ", ".join(f"{goal} {value:,.10g}" for goal, value in sums)
     proven = "proven" if found.proven else "not proven"
     say(f"{len(found.start):,} start: {told}; {proven}, {found.seconds * 1000:.0f} ms")
 
 
-@verb("schedopt start-times log.json --at 86400 --policy easy", name="start-times")
+@verb(
+    "schedopt start-times log.json --at 86400 --policy easy",
+    predicting.start_times,
+    name="start-times",
+)
 def start_times(
     file: Path,
     *,
     at: str,
     policy: str = "easy",
-    level: float = 0.9,
-    model: str = "history",
-    option: list[str] | None = None,
-    seed: int = 0,
     waiting: Path | None = None,
     json: bool = False,
     output: Path | None = None,
+    **given: Any,
 ) -> None:
     """Say when each job of a log that waits at a time will start, by an interval.
 
@@ -397,30 +327,26 @@ def start_times(
     waiting : A dump of sacct -P or squeue: who waits and runs at that time.
     output : A .csv to write.
     """
-    from schedopt.cli.common import print_json
+    from schedopt import tables as column
     from schedopt.instances.csv_text import as_csv
     from schedopt.instances.files import load, write_bytes
     from schedopt.instances.starts import COLUMNS
-    from schedopt.problems.summary import ShownTable
     from schedopt.terminal.console import show
     from schedopt.terminal.results import ROWS
-    from schedopt.verbs.start_times import clock
-    from schedopt.verbs.start_times import start_times as run
 
     writable(output, (".csv",))
-    delivering.ready(output, [file])
-    queue: Any = load(file)
-    own: dict[str, Any] = {"level": level, "model": model, "options": split(option), "seed": seed}
-    own["waiting"] = waiting
-    told = run(queue, at, policy, **own)
+    delivering.expect_result_file(output, [file])
+    queue = load(file)
+    told = predicting.start_times(queue, at, policy, waiting=waiting, **given)
     rows = [[getattr(row, name) for name in COLUMNS] for row in told.rows]
     if output is not None:
         write_bytes(output, as_csv(COLUMNS, rows).encode())
     if json:
         print_json(told.rows)
     elif output is None:
-        cells = tuple((str(job), *map(clock(queue), times)) for job, *times in rows[:ROWS])
-        show(ShownTable(title=f"starts, at {level:.0%}", heads=COLUMNS, rows=cells))
+        clock, level = predicting.clock(queue), given["level"]
+        cells = ((str(job), *map(clock, times)) for job, *times in rows[:ROWS])
+        show(column.Table.of(f"starts, at {level:.0%}", map(column.text, COLUMNS), cells))
         if len(rows) > ROWS:
             say(f"... and {len(rows) - ROWS:,} more; --output starts.csv has all")
     say(f"{len(rows):,} wait; intervals calibrated on {told.judged:,} starts before then")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
@@ -15,8 +14,8 @@ from schedopt.pictures.style import colours, entitle, label, lines, panels, shee
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
-    from schedopt.sweep.varied import Variation
-    from schedopt.validation.reproduce.ledger import Claim, Outcome
+    from schedopt.sweep.variations import Variation
+    from schedopt.validation.reproduce.ledger import Outcome
 
 
 FARTHEST = 4.0  # ratios beyond this are not drawn
@@ -44,7 +43,7 @@ def profiles(found: Sequence[Profile]) -> Figure:
             axes.plot([], [], label=label(name), **drawn)
         axes.set_xlim(1, most)
         axes.set_ylim(0, 1.02)
-        axes.set_xlabel(f"ratio to the best, by {mine[0].measure}")
+        axes.set_xlabel("ratio to the best")
         axes.set_ylabel("share of instances")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return figure
@@ -56,7 +55,7 @@ def _alone(axes: Axes, found: Sequence[Profile]) -> None:
     above = [100 * (one.ratios[0] - 1) for one in scored]
     axes.barh([label(one.contender) for one in scored], above)
     axes.set_xlim(0, 1.05 * max([*above, 1.0]))
-    axes.set_xlabel(f"above the best, in %, by {found[0].measure}")
+    axes.set_xlabel("above the best, in %")
 
 
 MOST = 8  # curves in a panel; of more, the first
@@ -105,11 +104,6 @@ def _lines(axes: Axes, lines: Mapping[str, Sequence[tuple[object, float]]], what
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
 
 
-VERDICTS = {True: "#d9f0d3", False: "#f9d5c9", None: "#e6e6e6"}
-WORDS = {True: "holds", False: "differs", None: "cannot be checked"}
-WIDTHS = {"says": 44, "paper": 24, "ours": 44}
-
-
 def curves(outcome: Outcome, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
     figure, axes = sheet((9, 5))
@@ -122,32 +116,4 @@ def curves(outcome: Outcome, title: str) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_title(title, fontsize=10)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    return figure
-
-
-def claims(judged: Sequence[Claim], title: str) -> Figure:
-    """Draw what the paper says beside what is found, coloured by the verdict."""
-    rows = [
-        [fill(getattr(claim, key), width) for key, width in WIDTHS.items()] + [WORDS[claim.holds]]
-        for claim in judged
-    ]
-    heights = [1 + max(cell.count("\n") for cell in row) for row in rows]
-    figure, axes = sheet((12, 1.4 + 0.24 * sum(heights) + 0.1 * len(rows)))
-    axes.set_axis_off()
-    axes.set_title(title, fontsize=10)
-    table = axes.table(
-        cellText=rows,
-        colLabels=["claim", "paper", "here", "verdict"],
-        colWidths=[0.35, 0.18, 0.35, 0.12],
-        cellLoc="left",
-        loc="upper center",
-    )
-    table.auto_set_font_size(False)
-    table.set_fontsize(8)
-    total = sum(heights) + 0.2 * len(rows) + 1.2
-    for (row, _), cell in table.get_celld().items():
-        cell.set_height((heights[row - 1] + 0.2 if row else 1.2) / total * 0.99)
-        cell.set_linewidth(0.3)
-        if row:
-            cell.set_facecolor(VERDICTS[judged[row - 1].holds])
     return figure

@@ -11,20 +11,8 @@ from matplotlib.figure import Figure
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import UNITS, Dates
-from schedopt.pictures.style import (
-    COLOURS,
-    GREEN,
-    GREY,
-    ORANGE,
-    PALE,
-    RED,
-    by_clock,
-    colours,
-    label,
-    sheet,
-    time_unit,
-)
-from schedopt.problems.summary import CLOCKED, FIXED, changes
+from schedopt.pictures.style import COLOURS, PALE, RED, by_clock, colours, label, sheet, time_unit
+from schedopt.problems.summary import CLOCKED, FIXED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,55 +98,6 @@ def _legend(axes: Axes, look: Mapping[str, str], late: int, due: float | None) -
         axes.barh(0, 0, color=RED, label="after its deadline")
     if look or late or due is not None:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-
-
-CHANGES = {"kept": GREY, "moved": ORANGE, "added": GREEN, "dropped": RED}
-"""The kinds of change from one plan to another, with their colours."""
-
-
-def compared(old: pl.DataFrame, new: pl.DataFrame) -> Figure:
-    """Draw two plans: each job as it was, and as it is; those that change come first."""
-    before, after = _bars(old), _bars(new)
-    change = changes(before, after)
-    order = {"kept": 1}
-    names = sorted(change, key=lambda name: order.get(change[name], 0))[:MOST]
-    names.sort(key=lambda name: (after.get(name) or before[name], name))
-    if not names:
-        raise InputError("plans in which a job runs, and when", found="none")
-    figure, axes = sheet((9, 1.4 + 0.3 * len(names)))
-    last = max(end for bars in (before, after) for _, end in bars.values())
-    unit, word = time_unit(last)
-    for row, name in enumerate(names):
-        if name in before:
-            start, end = before[name]
-            axes.barh(row - 0.28, (end - start) / unit, 0.2, left=start / unit, color=PALE)
-        if name in after:
-            start, end = after[name]
-            look = CHANGES[change[name]]
-            axes.barh(row + 0.1, (end - start) / unit, 0.5, left=start / unit, color=look)
-        else:
-            axes.annotate("dropped", (before[name][0] / unit, row + 0.2), color=RED, fontsize=7)
-    axes.set_yticks(range(len(names)), [label(name) for name in names], fontsize=8)
-    axes.set_xlim(0, max(1.02 * last / unit, 1e-9))
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(f"time, {word}" if word else "time")
-    if (dates := _dates(new) or _dates(old)) is not None:
-        by_clock(axes, dates, unit)
-    counts = [f"{list(change.values()).count(what):,} {what}" for what in CHANGES]
-    hidden = f" ({len(change) - len(names):,} not drawn)" if len(change) > len(names) else ""
-    axes.set_title(", ".join(counts) + hidden, fontsize=10)
-    axes.barh(0, 0, color=PALE, label="as it was")
-    for what, colour in CHANGES.items():
-        axes.barh(0, 0, color=colour, label=what)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
-    return figure
-
-
-def _bars(table: pl.DataFrame) -> dict[str, tuple[float, float]]:
-    import polars as pl
-
-    timed = table.filter(pl.col("run") & pl.col("start").is_not_null())
-    return {row["job"]: (row["start"], row["end"]) for row in timed.to_dicts()}
 
 
 def _dates(table: pl.DataFrame) -> Dates | None:

@@ -39,13 +39,12 @@ if TYPE_CHECKING:
         Plan,
         Replanned,
         Section,
-        ShownTable,
-        Solve,
         Tables,
         Tonight,
     )
     from schedopt.solvers.engine import Engine
-    from schedopt.solvers.result import Document, Limits, Result
+    from schedopt.solvers.result import Limits, Result
+    from schedopt.tables import Table
 
 T = TypeVar("T")
 LOG = "an instance of a log"
@@ -71,6 +70,27 @@ class Converter:
     tells: bool = False
 
 
+class Hook(Generic[T]):
+    """A function of a module in a problem's own folder, by ``module:name``.
+
+    Called where the folder has none it returns ``default``; where an instance of what is
+    ``expected`` is needed it raises `InputError`.
+    """
+
+    def __init__(self, path: str, default: Any = None, *, expected: str = "") -> None:
+        self._path, self._default, self._expected = path, default, expected
+
+    def __get__(self, record: Problem | None, owner: type[Problem]) -> Callable[..., T]:
+        """Return the function."""
+        return _in_folder(owner.__module__, self._path) or partial(self._absent, owner.name)
+
+    def _absent(self, problem: str, *_: object, **__: object) -> T:
+        if self._expected:
+            raise InputError(self._expected, found=f"one of {problem}")
+        default: T = self._default
+        return default
+
+
 class Problem(Generic[I]):
     """A problem, as the application knows it.
 
@@ -93,8 +113,6 @@ class Problem(Generic[I]):
     from_bounds : sequence of str
         Formulations whose solutions are only the best of what policies do: gaps to them are from
         their bounds.
-    printed : mapping of str to str
-        The names of policies as papers print them, where these differ from ours.
     """
 
     name: ClassVar[str]
@@ -107,7 +125,6 @@ class Problem(Generic[I]):
     explained: ClassVar[Sequence[str]] = ()
     converters: ClassVar[Mapping[str, Converter]] = {}
     from_bounds: ClassVar[Sequence[str]] = ()
-    printed: ClassVar[Mapping[str, str]] = {}
 
     # What there is, by name.
 
@@ -207,13 +224,14 @@ class Problem(Generic[I]):
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a solution to start a solver from in the seconds that are left, or None."""
-        return self._told("starting:start", model, seconds, default=None)
+        return self._start(model, seconds)
 
     def trivial(self, model: Formulation) -> tuple[Any | None, float | None]:
         """Return a solution and a bound that take no search, None where there is none."""
-        found: tuple[Any | None, float | None]
-        found = self._told("starting:trivial", model, default=(None, None))
-        return found
+        return self._trivial(model)
+
+    _start: Hook[Any] = Hook("starting:start")
+    _trivial: Hook[tuple[Any, float | None]] = Hook("starting:trivial", (None, None))
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
@@ -237,19 +255,11 @@ class Problem(Generic[I]):
         other = door.confirm(model, result, limits)
         if other is not None and (other.proven or other.termination == "infeasible"):
             return other
-        again: Result | None = self._told("confirming:recomputed", model, result, default=None)
-        return again or other
+        return self._recomputed(model, result) or other
 
-    def explain(
-        self,
-        model: Formulation,
-        result: Result,
-        limits: Limits,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Explanation:
-        """Explain a result by solving again; the time limit is for all solves."""
-        home: Any = import_module(f"{type(self).__module__}.explaining")
-        return home.explain(model, result, limits, progress)  # type: ignore[no-any-return]
+    _recomputed: Hook[Result | None] = Hook("confirming:recomputed")
+    explain: Hook[Explanation] = Hook("explaining:explain", expected="a problem with prices")
+    """Explain a result by solving again: of model, result, limits and progress."""
 
     def expect_explained(self, model: Formulation) -> None:
         """Raise `InputError` if nothing is known of a formulation's prices."""
@@ -261,23 +271,10 @@ class Problem(Generic[I]):
         """Return ``12h``, or a time by the clock, in a unit; `InputError` if there are none."""
         raise InputError("a number", found=shown(text))
 
-    def carry(
-        self,
-        results: Sequence[Document],
-        rules: Sequence[Constraint],
-        *,
-        half_life: str | None,
-        window: str | None,
-    ) -> list[Constraint]:
-        """Return rules with the use of earlier results: see `schedopt.verbs.carry`.
-
-        `InputError` if the problem has no rules that remember.
-        """
-        memory = {"half_life": half_life, "window": window}
-        expected = "results of a problem whose shares remember"
-        found: list[Constraint]
-        found = self._asked("carry_over:carry", expected, results, rules, **memory)
-        return found
+    carry: Hook[list[Constraint]] = Hook(
+        "carry_over:carry", expected="results of a problem whose shares remember"
+    )
+    """Return rules with the use of earlier results: see `schedopt.verbs.carry`."""
 
     # How policies are run, and what they are measured against.
 
@@ -309,53 +306,29 @@ class Problem(Generic[I]):
 
     # How a result is shown and drawn, by functions of the modules in the problem's own folder.
 
-    def _told(self, home: str, *given: object, default: T, **named: object) -> T:
-        """Return the value of ``module:function`` in the problem's folder, or the default."""
-        own = _in_folder(type(self).__module__, home)
-        found: T = own(*given, **named) if own else default
-        return found
-
-    def _asked(self, home: str, expected: str, *given: object, **named: object) -> Any:
-        """Return the same; `InputError` where the problem's folder has no such function."""
-        if (own := self._told(home, *given, default=None, **named)) is None:
-            raise InputError(expected, found=f"one of {self.name}")
-        return own
-
-    def measures(self, result: Result) -> dict[str, float]:
-        """Return what a policy's result measures beyond the objective: ``to_tables.measures``."""
-        return self._told("to_tables:measures", result, default={})
-
-    def shares(self, result: Result) -> Mapping[str, Mapping[str, float]]:
-        """Return the share of each group of each grouping; nothing where there are no shares."""
-        own: Mapping[str, Mapping[str, float]] = getattr(result.solution, "shares", {})
-        return self._told("to_tables:shares", result, default=own)
-
-    def done(self, instance: I, result: Result) -> str:
-        """Say how much of what a result decides is done in time: ``to_tables.done``."""
-        return self._told("to_tables:done", instance, result, default="")
-
-    def lines(self, instance: I, result: Result) -> Lines:
-        """Yield what a result says beyond its objective: ``to_tables.lines``."""
-        yield from self._told("to_tables:lines", instance, result, default=())
-
-    def caution(self, instance: I, result: Result, run: Result) -> str:
-        """Say what of a result fails as it is run; nothing where all goes well."""
-        return self._told("to_tables:caution", instance, result, run, default="")
-
-    def tables(self, instance: I, result: Result) -> Tables:
-        """Yield tables of a result: ``to_tables.tables``."""
-        yield from self._told("to_tables:tables", instance, result, default=())
-
-    def dropped(self, instance: I, result: Result) -> ShownTable | None:
-        """Return a table of what a result leaves out and why, None where it leaves nothing out."""
-        return self._told("to_tables:dropped", instance, result, default=None)
+    measures: Hook[dict[str, float]] = Hook("to_tables:measures", {})
+    """Return what a policy's result measures beyond the objective."""
+    shares: Hook[Mapping[str, Mapping[str, float]]] = Hook("to_tables:shares", {})
+    """Return the share of each group of each grouping, of a result."""
+    done: Hook[str] = Hook("to_tables:done", "")
+    """Say how much of what a result of an instance decides is done in time."""
+    lines: Hook[Lines] = Hook("to_tables:lines", ())
+    """Yield what a result of an instance says beyond its objective, headings and texts."""
+    caution: Hook[str] = Hook("to_tables:caution", "")
+    """Say what of a result of an instance fails as it is run; nothing where all goes well."""
+    tables: Hook[Tables] = Hook("to_tables:tables", ())
+    """Yield tables of a result of an instance."""
+    dropped: Hook[Table | None] = Hook("to_tables:dropped")
+    """Return a table of what a result of an instance leaves out and why, None if nothing."""
 
     # What is done with it.
 
     def carried_out(self, instance: I, result: Result) -> Result | None:
         """Return a result that says when, as what it decides is run; None where nothing is said."""
-        own = result if result.solution is not None else None
-        return self._told("planning:dispatched", instance, result, default=own)
+        if (dispatched := _in_folder(type(self).__module__, "planning:dispatched")) is None:
+            return None if result.solution is None else result
+        run: Result | None = dispatched(instance, result)
+        return run
 
     def plans(self, instance: I) -> bool:
         """Tell whether results of an instance are plans of jobs, which `plan` returns."""
@@ -366,69 +339,61 @@ class Problem(Generic[I]):
 
         ``run`` is what `carried_out` returned; `InputError` if no plan follows from a result.
         """
-        found: Plan | None = self._told("planning:plan", instance, result, run, default=None)
+        found = self._plan(instance, result, run)
         if found is None:
             raise InputError(f"a problem that chooses jobs: {self.name} has no plan; write .json")
         return found
 
-    def tonight(self, what: object, given: Mapping[str, object], solve: Solve) -> Tonight:
-        """Return a night planned, of a table of jobs or an instance: ``tonight.plan``."""
-        home, expected = "tonight:plan", "a table of jobs, or an instance with a plan of them"
-        made: Tonight = self._asked(home, expected, what, given, solve)
-        return made
-
-    def replan(self, instance: I, *given: Any, **own: Any) -> Replanned:
-        """Return the rest of an instance solved again; `InputError` if it has no plan of jobs."""
-        expected = "a plan of jobs"
-        made: Replanned = self._asked("replanning:replan", expected, instance, *given, **own)
-        return made
-
-    def start_times(self, instance: I, *given: Any, **own: Any) -> StartTimes:
-        """Return when jobs that wait at a time will start; `InputError` if none ever do."""
-        told: StartTimes = self._asked("start_times:start_times", LOG, instance, *given, **own)
-        return told
-
-    def explain_start(self, instance: I, *given: Any, **own: Any) -> Because:
-        """Return why a job of a log started no earlier; `InputError` if there is no log."""
-        why: Because = self._asked("explaining:explain_start", LOG, instance, *given, **own)
-        return why
+    _plan: Hook[Plan | None] = Hook("planning:plan")
+    tonight: Hook[Tonight] = Hook(
+        "tonight:plan", expected="a table of jobs, or an instance with a plan of them"
+    )
+    """Return a night planned, of a table of jobs or an instance, what is given, and the verb."""
+    replan: Hook[Replanned] = Hook("replanning:replan", expected="a plan of jobs")
+    """Return the rest of an instance solved again, of its plan, a time and a state."""
+    start_times: Hook[StartTimes] = Hook("start_times:start_times", expected=LOG)
+    """Return when jobs of a log that wait at a time will start under a policy."""
+    explain_start: Hook[Because] = Hook("explaining:explain_start", expected=LOG)
+    """Return why a job of a log started no earlier under a policy."""
+    _wrong_starts: Hook[Iterator[WrongStart]] = Hook("explaining:wrong_starts", expected=LOG)
+    start_lines: Hook[Iterator[str]] = Hook("explaining:lines", ())
+    """Yield the same in words."""
+    start_table: Hook[Table | None] = Hook("explaining:table")
+    """Return what ran in its place as a table."""
 
     def wrong_starts(self, instance: I, *given: Any, **own: Any) -> list[WrongStart]:
         """Return the first start of a log that is not a policy's; `InputError` without a log."""
-        return list(self._asked("explaining:wrong_starts", LOG, instance, *given, **own))
-
-    def why(self, found: Because) -> tuple[list[str], ShownTable | None]:
-        """Return the same in words and as a table."""
-        lines: Iterator[str] = self._told("explaining:lines", found, default=iter(()))
-        return list(lines), self._told("explaining:table", found, default=None)
+        return list(self._wrong_starts(instance, *given, **own))
 
     def sections(self, instance: I, result: Result, run: Result | None) -> Iterator[Section]:
         """Yield the parts of a page of one result; ``run`` is what `carried_out` returned."""
-        default = self._sections(instance, result)
-        yield from self._told("to_page:sections", instance, result, run, default=default)
-
-    def _sections(self, instance: I, result: Result) -> Iterator[Section]:
         from schedopt.problems.summary import Section
 
+        own = self._page(instance, result, run)
+        if own is not None:
+            yield from own
+            return
         if result.solution is not None:
             pictures = (("The result", lambda: self.draw_results([result], instance)),)
             yield Section("The result", pictures=pictures)
         for table in self.tables(instance, result):
             yield Section(table.title, tables=(table,))
 
+    _page: Hook[Iterator[Section] | None] = Hook("to_page:sections")
+    _jobs: Hook[Figure | None] = Hook("to_figure:jobs")
+    _results: Hook[Figure | None] = Hook("to_figure:results")
+
     def draw(self, instance: I) -> Figure:
         """Draw an instance: ``to_figure.jobs``."""
         from schedopt.pictures.plain import sizes
 
-        found: Figure | None = self._told("to_figure:jobs", instance, default=None)
-        return found or sizes(instance)
+        return self._jobs(instance) or sizes(instance)
 
     def draw_results(self, results: Sequence[Result], instance: I | None = None) -> Figure:
         """Draw results with a solution, all of one instance: ``to_figure.results``."""
         from schedopt.pictures.plain import objectives
 
-        found: Figure | None = self._told("to_figure:results", results, instance, default=None)
-        return found or objectives(results)
+        return self._results(results, instance) or objectives(results)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from schedopt import tables
 from schedopt.formats import number
 from schedopt.instances.extras import need
+from schedopt.tables import Table, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,42 +25,8 @@ if TYPE_CHECKING:
 
 Line = tuple[str, str]  # what is said, such as ``threshold``, and the value in words
 CAUTION = "caution"  # what is said under this heading comes before all else
-Value = float | str | None  # what a cell is sorted by; None comes last
-
-NUMERIC = re.compile(r"[-–+±<>\d.,%]+( (of|to) [-+<>\d.,%]+| (µs|ms|s|min|h))?")
-"""A number, a share, an interval, a count of a count, a time: such columns align to the right."""
-
-
-class ShownTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table of plain text; whoever renders it escapes it."""
-
-    title: str
-    heads: tuple[str, ...]  # a heading for each column
-    rows: tuple[tuple[str, ...], ...]  # each as long as ``heads``
-    # What sorts each cell, where that is not its text; for each row, or for none.
-    values: tuple[tuple[Value, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        if any(len(row) != len(self.heads) for row in self.rows):
-            raise ValueError(f"{self.title}: a row and the headings differ in length")
-
-    def numeric(self) -> list[bool]:
-        """Tell of each column whether numbers stand in it, and nothing else."""
-        columns = ([row[i] for row in self.rows if row[i]] for i in range(len(self.heads)))
-        return [bool(cells) and all(map(NUMERIC.fullmatch, cells)) for cells in columns]
-
-    def filled(self) -> ShownTable:
-        """Return the table without its empty columns."""
-        kept = [i for i in range(len(self.heads)) if any(row[i] for row in self.rows)]
-        return ShownTable(
-            title=self.title,
-            heads=tuple(self.heads[i] for i in kept),
-            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
-        )
-
-
 Lines = Iterator[Line]
-Tables = Iterator[ShownTable]
+Tables = Iterator[Table]
 
 
 @dataclass(frozen=True)
@@ -70,7 +37,7 @@ class Section:
     words: str = ""  # what the part is about, in a sentence or two; plain text
     # Captions, and what draws the figure.
     pictures: tuple[tuple[str, Callable[[], Figure]], ...] = ()
-    tables: tuple[ShownTable, ...] = ()  # each can be sorted and downloaded
+    tables: tuple[Table, ...] = ()  # each can be sorted and downloaded
     # What headings and words of the part mean.
     terms: Mapping[str, str] = field(default_factory=dict)
 
@@ -96,13 +63,13 @@ class Column:
     cells: Sequence[Cell]  # one for each job, each of that type or None
 
 
-def cell(value: Cell) -> str:
-    """Return a cell as people read it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value)
-    return value or ""
+KINDS = {str: tables.text, float: tables.number, int: tables.number, bool: tables.flag}
+
+
+def as_table(title: str, columns: Plan) -> Table:
+    """Return the columns of a plan as a table that is shown."""
+    heads = (KINDS[of.kind]("runs" if of.title == "run" else of.title) for of in columns)
+    return Table.of(title, heads, zip(*(of.cells for of in columns), strict=True))
 
 
 Span = tuple[float, float] | None  # when a job starts and ends; None if unknown
@@ -129,7 +96,7 @@ Plan = tuple[Column, ...]  # the columns, all of one length, no two of one title
 
 
 def groupings(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """Return titles of groupings' columns: ``grouping NAME`` where a plan has such a column."""
+    """Return titles of groupings' columns: ``grouping NAME`` where a plan has such a tables."""
     return [f"grouping {name}" if name in (*FIXED, *CLOCKED, *taken) else name for name in names]
 
 
@@ -273,22 +240,34 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def explained(explanation: Explanation) -> Tables:
     """Yield the tables of an explanation."""
     if explanation.left_out:
-        yield ShownTable(
-            title="left out",
-            heads=("job", "reason", "worth", "needed", "why"),
-            rows=tuple(
-                (one.job, one.reason, number(one.reward), _known(one.needed, one.proven), one.words)
+        yield Table.of(
+            "left out",
+            (
+                *map(tables.text, ("job", "reason")),
+                *map(tables.number, ("worth", "needed")),
+                tables.text("why"),
+            ),
+            (
+                (
+                    *(one.job, one.reason, one.reward),
+                    None if one.needed is None else _known(one.needed, one.proven),
+                    one.words,
+                )
                 for one in explanation.left_out
             ),
         )
     if explanation.rules:
-        yield ShownTable(
-            title="what each rule costs",
-            heads=("rule", "reward lost", "in without it", "out without it", "groups"),
-            rows=tuple(
+        yield Table.of(
+            "what each rule costs",
+            (
+                tables.text("rule"),
+                tables.number("reward lost"),
+                *map(tables.text, ("in without it", "out without it", "groups")),
+            ),
+            (
                 (
                     one.rule,
-                    _known(one.cost, one.proven) or "unknown",
+                    _known(one.cost, one.proven),
                     _named(one.gains),
                     _named(one.loses),
                     ", ".join(f"{group} {gain:+.6g}" for group, gain in one.groups.items() if gain),
@@ -296,19 +275,17 @@ def explained(explanation: Explanation) -> Tables:
                 for one in explanation.rules
             ),
         )
-    yield ShownTable(
-        title="what more would bring",
-        heads=("more", "reward"),
-        rows=tuple(
-            (one.what, _known(one.worth, one.proven) or "unknown") for one in explanation.more
-        ),
+    yield Table.of(
+        "what more would bring",
+        (tables.text("more"), tables.number("reward")),
+        ((one.what, _known(one.worth, one.proven)) for one in explanation.more),
     )
 
 
-def _known(value: float | None, proven: bool) -> str:
+def _known(value: float | None, proven: bool) -> Value:
     if value is None:
-        return ""
-    return number(value) if proven else f"{number(value)} (not proven)"
+        return "unknown"
+    return value if proven else tables.Cell(f"{number(value)} (not proven)", value)
 
 
 def _named(names: tuple[str, ...]) -> str:

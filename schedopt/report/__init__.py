@@ -1,5 +1,5 @@
-"""The report of a bench: one page that needs nothing but a browser."""
+"""Pages: one of a bench, one of a single result; each is one file without references."""
 
-from schedopt.report.writing import write
+from schedopt.report.bench_page import write
 
 __all__ = ["write"]

@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from schedopt.analysis import tables
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.markup import html, plain
 from schedopt.analysis.pairs import Pair
 from schedopt.analysis.summary import Overview, Standing, ranked
-from schedopt.analysis.tables import pairs_beside, standing_table
 from schedopt.formats import counted
 from schedopt.problems import problem
-from schedopt.problems.summary import ShownTable
+from schedopt.tables import Table, plain, to_html
 
 DEFINITIONS = {
     "gap": "How far a policy falls short of the reference, the optimum or the best solution found, "
@@ -70,13 +69,13 @@ MEASURED = (
 )
 
 
-def measured_section(tables: Sequence[ShownTable]) -> str:
+def measured(shown: Sequence[Table]) -> str:
     """Return tables of what is measured on each instance; nothing where there are none."""
-    if not tables:
+    if not shown:
         return ""
     told = "".join(
-        f'<div class="scroll">{html(shown, kind="sortable pairs", caption=True)}</div>\n'
-        for shown in tables
+        f'<div class="scroll">{to_html(table, kind="sortable pairs", caption=True)}</div>\n'
+        for table in shown
     )
     return f"""<section class="measured" aria-label="What is measured">
 <h2>What is measured</h2>
@@ -100,7 +99,8 @@ def problem_section(
         if overview.instances > 1
         else ""
     )
-    summary = html(standing_table(ranked(standings)), DEFINITIONS, kind="summary sortable")
+    standing = tables.standing_table(ranked(standings))
+    summary = to_html(standing, DEFINITIONS, kind="summary sortable")
     return f"""<section class="problem" data-problem="{name}" aria-label="{name}">
 <h2>{name}: {title}</h2>
 <p class="quiet">{runs} to {escape(sense)}; {proven}.</p>
@@ -134,7 +134,7 @@ def _pairs(pairs: Sequence[Pair]) -> str:
     best = escape(pairs[0].a)
     return f"""<details><summary>{best} beside each other policy, instance by instance</summary>
 <p class="quiet">{PAIRS.format(best)}</p>
-<div class="scroll">{html(pairs_beside(pairs), kind="sortable pairs")}</div></details>"""
+<div class="scroll">{to_html(tables.pairs(pairs), kind="sortable pairs")}</div></details>"""
 
 
 def failed(failures: Sequence[str]) -> str:

@@ -66,7 +66,7 @@ function filters() {
 const COLUMNS = [
   { name: "instance", text: true, whole: true, cell: instanceLink },
   { name: "problem", text: true, hidden: !several("problem") },
-  { name: "policy", text: true, whole: true, cell: policyLink },
+  { name: "policy", text: true, whole: true, cell: (row) => named(row[at.policy]) },
   { name: "seed", hidden: !several("seed") },
   { name: "objective", cell: (row) => number(row[at.objective]) },
   { name: "reference", cell: (row) => number(row[at.reference]) },
@@ -83,13 +83,6 @@ function named(name) {
 
 function instanceLink(row) {
   return make("a", { href: `#instance=${row[at.case]}`, className: "link" }, named(row[at.instance]));
-}
-
-function policyLink(row) {
-  const run = data.rows.indexOf(row);
-  if (!pictured(run)) return named(row[at.policy]);
-  const link = make("a", { href: `#instance=${row[at.case]}&run=${run}`, className: "link" }, named(row[at.policy]), " ▣");
-  return Object.assign(link, { title: "its picture" });
 }
 
 function gauge(row) {

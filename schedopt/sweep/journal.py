@@ -1,11 +1,9 @@
 """A file of rows that survives being killed: of a bench, or of a what-if."""
 
 import os
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -13,159 +11,115 @@ from schedopt.instances.decode_errors import lost_number
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
-from schedopt.instances.files import write_bytes
-from schedopt.sweep.starting import HELD
+from schedopt.instances.files import read_bytes, write_bytes
 
-SYNC = 0.5  # seconds between two waits for the disk
+LINES = ".jsonl"  # the ending of a journal
 _BEGINNING = b'{"instance":'  # how each row begins as a line of JSON
 
-
-class Keyed(Protocol):
-    """A row with a key: a digest of everything it depends on."""
-
-    @property
-    def key(self) -> str:
-        """The digest."""
-
-
-R = TypeVar("R", bound=Keyed)
 T = TypeVar("T")
 
 
-class Journal(ABC, Generic[R]):
-    """The rows of a sweep, each appended to a journal of JSON lines at once."""
+class Journal:
+    """The rows of a sweep, each appended to a file of JSON lines at once.
 
-    formats: ClassVar[tuple[str, ...]]
+    Parameters
+    ----------
+    output : path, optional
+        Rows that it holds are kept. Where it is no file of JSON lines, rows are appended to one
+        beside it until all are there.
+    keys : sequence of str
+        Those of the sweep's rows, in order: a digest of all that a row depends on.
+    read, table : callable
+        Read the rows of a file, with an unfinished last one cut off; return rows as the bytes of a
+        file with an ending.
+    """
 
-    def __init__(self, output: str | Path | None, keys: Sequence[str]) -> None:
-        self._output = None if output is None else Path(output)
+    def __init__(
+        self,
+        output: str | Path | None,
+        keys: Sequence[str],
+        read: Callable[..., list[Any]],
+        table: Callable[[Sequence[Any], str], bytes],
+    ) -> None:
         self._order = {key: i for i, key in enumerate(keys)}
-        self._rows: dict[str, R] = {}
-        self._journal: IO[bytes] | None = None
+        self._rows: dict[str, Any] = {}
+        self._read, self._table = read, table
+        self._file: IO[bytes] | None = None
         self._full = False
-        self._unsafe: list[str] = []  # keys of rows since the last `fsync`
-        self._safe_size, self._synced = 0, 0.0
-        if self._output is not None:
-            self._open(self._output)
-
-    @abstractmethod
-    def _held(self, path: Path) -> list[R]:
-        """Read a file's rows, cutting off an unfinished last one."""
-
-    @abstractmethod
-    def _table(self, rows: Sequence[R], suffix: str) -> bytes:
-        """Return rows as the bytes of a file with this ending."""
-
-    @abstractmethod
-    def _strange(self, rows: Sequence[R]) -> InputError:
-        """Return the error for rows of another sweep."""
-
-    def _stale(self, row: R) -> bool:
-        """Tell whether a row of an earlier run is computed anew, and so left out."""
-        return False
+        if output is not None:
+            self._open(Path(output))
 
     def _open(self, output: Path) -> None:
-        ending = output.suffix.lower()
-        if ending not in self.formats:
-            raise InputError(f"a name ending in {', '.join(self.formats)}", file=str(output))
-        if ending != ".jsonl":
+        self._output = output
+        lines = output.suffix.lower() == LINES
+        if not lines:
             need("polars", str(output))
-        journal = output if ending == ".jsonl" else Path(f"{output}.journal.jsonl")
-        new = not journal.exists()
+        self._path = output if lines else Path(f"{output}.journal{LINES}")
+        new = not self._path.exists()
         try:
-            self._journal = journal.open("ab", buffering=0)
+            self._file = self._path.open("ab", buffering=0)
         except OSError as error:
-            raise InputError(
-                "a place to write to", found=error.strerror, file=str(journal)
-            ) from None
-        self._journal_path = journal
-        HELD.add(self._journal)
+            expected = "a place to write to"
+            raise InputError(expected, found=error.strerror, file=str(self._path)) from None
         try:
-            _keep_others_out(self._journal, journal)
-            for path in dict.fromkeys((output, journal)):
+            _keep_others_out(self._file, self._path)
+            for path in dict.fromkeys((output, self._path)):
                 if path.exists():
                     self._adopt(path)
-            self._safe_size = os.fstat(self._journal.fileno()).st_size
         except BaseException:
-            self._journal.close()
+            self._file.close()
             if new:
-                journal.unlink()
+                self._path.unlink()
             raise
 
     def _adopt(self, path: Path) -> None:
         """Adopt the rows of an earlier run, and cut off its unfinished line."""
-        held = self._held(path)
-        held = [row for row in held if not self._stale(row)]
-        if strange := [row for row in held if row.key not in self._order]:
-            error = self._strange(strange)
-            error.file = str(path)
-            raise error
-        self._rows.update((row.key, row) for row in held)
+        rows = self._read(path, cut=True)
+        if strange := [row for row in rows if row.key not in self._order]:
+            expected = "rows of this very sweep; choose another output, or remove that file"
+            found = f"{len(strange)} with other options or contents"
+            raise InputError(expected, found=found, file=str(path))
+        self._rows.update((row.key, row) for row in rows)
 
     def __contains__(self, key: str) -> bool:
         return key in self._rows
 
-    def extend(self, rows: Iterable[R]) -> None:
-        """Keep rows: they are written at once, so that no killed bench loses them."""
+    def extend(self, rows: Iterable[Any]) -> None:
+        """Keep rows: they are written at once, so that no killed sweep loses them."""
         rows = list(rows)
         # Before they are written: an interruption just after must not make `finish` forget them.
         self._rows.update((row.key, row) for row in rows)
-        if self._journal is None:
+        if self._file is None:
             return
         lines = b"".join(to_json(row) + b"\n" for row in rows)
-        before = os.fstat(self._journal.fileno()).st_size
-        self._unsafe += [row.key for row in rows]
+        before = os.fstat(self._file.fileno()).st_size
         try:
             while lines:  # a disk that is nearly full takes a part
-                lines = lines[self._journal.write(lines) :]
+                lines = lines[self._file.write(lines) :]
         except OSError as error:
-            os.ftruncate(self._journal.fileno(), before)  # whole rows, or none of them
+            os.ftruncate(self._file.fileno(), before)  # whole rows, or none of them
             for row in rows:
                 del self._rows[row.key]
-            self._unsafe = self._unsafe[: -len(rows)]
-            self._sync()  # may find that the disk has still less
-            raise self._no_room(error) from None
-        if time.monotonic() - self._synced >= SYNC:
-            self._sync()
+            self._full = True
+            expected = "room to write; the rows before are safe, run again to go on"
+            raise InputError(expected, found=error.strerror, file=str(self._path)) from None
 
-    def _sync(self) -> None:
-        """Wait until the disk has all rows; where it has not, go back to those that it has."""
-        assert self._journal is not None  # noqa: S101  for type checkers
-        number = self._journal.fileno()
-        try:
-            os.fsync(number)
-        except OSError as error:
-            os.ftruncate(number, self._safe_size)
-            for key in self._unsafe:
-                del self._rows[key]
-            self._unsafe.clear()
-            raise self._no_room(error) from None
-        self._safe_size, self._synced = os.fstat(number).st_size, time.monotonic()
-        self._unsafe.clear()
-
-    def _no_room(self, error: OSError) -> InputError:
-        self._full = True
-        expected = "room to write; the rows before are safe, run again to go on"
-        return InputError(expected, found=error.strerror, file=str(self._journal_path))
-
-    def finish(self) -> list[R]:
+    def finish(self) -> list[Any]:
         """Return all rows in the sweep's order, and write the output in that order."""
-        if self._unsafe:
-            self._sync()
         rows = sorted(self._rows.values(), key=lambda row: self._order[row.key])
-        if self._output is not None and self._journal is not None:
-            self._journal.close()
-            beside = self._output != self._journal_path
+        if self._file is not None:
+            self._file.close()
+            beside = self._output != self._path
             if self._full or (beside and len(rows) < len(self._order)):
                 return rows  # not complete: the journal goes on being the place to resume from
             write_bytes(self._output, self._table(rows, self._output.suffix.lower()))
             if beside:
-                self._journal_path.unlink()
+                self._path.unlink()
         return rows
 
 
 def _keep_others_out(journal: IO[bytes], path: Path) -> None:
-    """Make sure that no other bench writes the same rows at the same time."""
+    """Make sure that no other sweep writes the same rows at the same time."""
     try:
         import fcntl
     except ImportError:  # not on this system
@@ -173,22 +127,27 @@ def _keep_others_out(journal: IO[bytes], path: Path) -> None:
     try:
         fcntl.flock(journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError(
-            "a file that no other bench is writing", found="one that is", file=str(path)
-        ) from None
+        expected = "a file that no other bench is writing"
+        raise InputError(expected, found="one that is", file=str(path)) from None
 
 
-def finished(data: bytes, path: Path, what: str) -> tuple[bytes, bytes]:
-    """Return the complete lines, and the unfinished row after them."""
+def read_lines(path: Path, kind: type[T], what: str, *, cut: bool) -> list[T]:
+    """Read rows of JSON lines; ``cut``: whether to cut off one that a kill left unfinished."""
+    data = read_bytes(path)
+    if not cut:
+        return rows_of(data.splitlines(), kind, f"a row of {what}", path)
     whole = data.rfind(b"\n") + 1
     rest = data[whole:]
     common = min(len(rest), len(_BEGINNING))
     if rest[:common] != _BEGINNING[:common] or path.stat().st_size < len(data):
-        raise InputError(what, found=shown(rest), file=str(path))
-    return data[:whole], rest
+        raise InputError(f"rows of {what}", found=shown(rest), file=str(path))
+    rows = rows_of(data[:whole].splitlines(), kind, f"a row of {what}", path)
+    if rest:
+        os.truncate(path, path.stat().st_size - len(rest))
+    return rows
 
 
-def rows_of(records: Iterable[Any], kind: type[T], what: str, path: Path) -> list[T]:
+def rows_of(records: Iterable[object], kind: type[T], what: str, path: Path) -> list[T]:
     """Return rows, each given as a line of JSON or as a mapping."""
     rows = []
     for number, record in enumerate(records, start=1):

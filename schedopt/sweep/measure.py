@@ -1,11 +1,12 @@
-"""One instance's share of a sweep: the reference once, then each policy, step by step."""
+"""One instance's share of a sweep: the reference once, then each policy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
-from typing import ClassVar, Generic, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -13,7 +14,6 @@ from schedopt.instances.constraints import Constraint, check_added
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import MOST_FOUND, InputError, clipped
 from schedopt.instances.files import decode, encode, parse
-from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance
 from schedopt.policies.from_file import PolicyFile, load
 from schedopt.policies.registry import Policy
@@ -23,7 +23,6 @@ from schedopt.problems.question import Question
 from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
-from schedopt.sweep.journal import Keyed, R
 from schedopt.sweep.plan import PlannedRun
 from schedopt.sweep.rows import Row
 from schedopt.sweep.sources import Source
@@ -31,6 +30,11 @@ from schedopt.validation.documents import result_of
 from schedopt.verbs.evaluate import evaluate
 from schedopt.verbs.evaluate import warm as warm_policy
 from schedopt.verbs.solve import solve
+
+Phase = IntEnum("Phase", ["READING", "REFERENCE", "WARMING", "RUN"])
+"""What a task is at with one of its runs; `WARMING` loads and compiles what the run needs."""
+
+Begin = Callable[[int, Phase], None]  # called with the number of a run and the phase that begins
 
 
 @dataclass(frozen=True)
@@ -44,15 +48,18 @@ class Task:
     time_limit: float | None = None  # seconds for each reference
     certificate: bool = False  # whether the bounds of references are re-proved
     seed: int = 0  # the solver's
-    lost: Mapping[str, str] | None = None  # references not to be tried (again), and why
     policy_files: tuple[PolicyFile, ...] = ()  # files of policies that are run first
     problem: str = ""  # of which problem the instance was when the sweep was planned
+    # Steps not to be tried again: why, and the seconds after which they were ended.
+    lost: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
 
-    made: ClassVar[type[Keyed]] = Row
-    """The rows that it makes."""
+    def step(self, run: int, phase: Phase) -> str:
+        """Return what `lost` calls a step: a run by its key, or the reference it asks for."""
+        key = self.runs[run].key
+        return f"reference of {key}" if phase is Phase.REFERENCE else key
 
-    def steps(self) -> Iterator[Step[Keyed]]:
-        """Find the reference of each policy once, and run each, telling what happens."""
+    def compute(self, rows: list[Any], begin: Begin) -> None:
+        """Find the reference of each policy once, run each, and add rows to those given."""
         for policies in self.policy_files:
             load(policies)
         source = self.source.opened()
@@ -65,83 +72,50 @@ class Task:
         instance = source.load()
         check_added(instance, self.constraints)
         references = _References(instance, self)
-        for run in self.runs:
+        for i, run in enumerate(self.runs):
             policy = references.record.policy(run.policy, self.constraints)
-            yield from references.prepare(policy, run.options)
-            reference = references.of(policy, run.options)
+            reference = references.find(i, policy, begin)
             blank = _blank(self, run, instance, reference)
+            if run.key in self.lost:
+                why, seconds = self.lost[run.key]
+                ended = "error" if seconds is None else "time-limit"
+                row = msgspec.structs.replace(blank, termination=ended, message=why)
+                rows.append(msgspec.structs.replace(row, seconds=seconds or 0.0))
+                continue
             try:
-                yield Begun(row=blank, warming=True)
+                begin(i, Phase.WARMING)
                 warm_policy(policy, instance)
-                yield Begun(row=blank)
+                begin(i, Phase.RUN)
                 row = _row(blank, _evaluated(self, run, policy, instance), reference)
-            except (KeyboardInterrupt, GeneratorExit):
+            except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001  a policy that exits costs its own row alone
-                row = msgspec.structs.replace(blank, termination="error", message=said(error))
-            yield Done(row)
+                row = msgspec.structs.replace(blank, termination="error", message=one_line(error))
+            rows.append(row)
 
 
-class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """A step begins: a reference by name, or a run, with its row in case it never ends."""
-
-    reference: str | None = None
-    row: Row | None = None
-    warming: bool = False  # whether what the run needs is only being loaded and compiled yet
-
-
-class Done(msgspec.Struct, Generic[R], frozen=True, tag="done"):
-    """A run has ended: its row."""
-
-    row: R
-
-
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
-    """The instance cannot be used, and why."""
-
-    why: str
-
-
-class Finished(msgspec.Struct, frozen=True, tag="finished"):
-    """All runs have ended."""
-
-
-Step: TypeAlias = Begun | Done[R] | Failed | Finished
-
-
-class Outcome(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an instance."""
 
-    rows: list[R]  # those of the runs that have ended
+    rows: list[Any]  # those of the runs that have ended
     why: str | None = None  # a line that says why there are no others
 
 
-def outcome(task: Task) -> Outcome[Keyed]:
-    """Do a task in this very process."""
-    rows: list[Keyed] = []
-    for step in steps(task):
-        if isinstance(step, Done):
-            rows.append(step.row)
-        elif isinstance(step, Failed):
-            return Outcome(rows=rows, why=step.why)
-    return Outcome(rows=rows)
-
-
-def steps(task: Task) -> Iterator[Step[Keyed]]:
-    """Do a task, and yield its steps; failures are steps too."""
+def compute(task: Task, begin: Begin = lambda run, phase: None) -> Outcome:
+    """Compute a task in this very process; whatever fails is said in the outcome."""
+    rows: list[Any] = []
+    label, why = task.source.label, None
     try:
-        yield from task.steps()
+        task.compute(rows, begin)
     except InputError as error:
-        text = str(error)
-        label = task.source.label
-        yield Failed(text if label in text else f"{label}: {text}")
+        why = str(error)
+        why = why if label in why else f"{label}: {why}"
     except Exception as error:  # noqa: BLE001  one instance must not end the others
-        yield Failed(f"{task.source.label}: {said(error)}")
-    else:
-        yield Finished()
+        why = f"{label}: {one_line(error)}"
+    return Outcome(rows=rows, why=why)
 
 
-def said(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """Return an exception as one line."""
     if isinstance(error, InputError):
         return str(error)
@@ -157,39 +131,35 @@ class _References:
         self.record = problem_of(instance)
         self._known: dict[str, Result] = {}
 
-    def prepare(self, policy: Policy, options: Options) -> Iterator[Begun]:
-        """Find a policy's reference if it is not known yet."""
-        question = self._question(policy, options)
-        called = _called(question)
-        if called in self._known:
-            return
+    def find(self, i: int, policy: Policy, begin: Begin = lambda run, phase: None) -> Result:
+        """Return the reference of a run, without its bound where that is for others."""
+        options = self._task.runs[i].options
+        question = self.record.question(self._instance, policy, options, self._task.constraints)
         if question is None:
-            found = self.none("not-applicable")
-        elif called in (self._task.lost or {}):
-            found = self.none("error", (self._task.lost or {})[called])
-        else:
-            warm(self.record.name)
-            yield Begun(reference=called)
-            try:
-                found = self._on_record(question) or _answered(question, self._task)
-            except InputError:
-                raise
-            except Exception as error:  # noqa: BLE001  policies are measured without it
-                found = self.none("error", f"no reference: {said(error)}")
-        self._known[called] = found
-
-    def of(self, policy: Policy, options: Options) -> Result:
-        """Return a policy's known reference, without its bound where that is for others."""
-        question = self._question(policy, options)
-        found = self._known[_called(question)]
-        if question is None or question.bounding:
+            return self.none("not-applicable")
+        key = _key(question)
+        if key not in self._known:
+            self._known[key] = self._answer(i, question, begin)
+        found = self._known[key]
+        if question.bounding:
             return found
         if found.solution_status == "none":
             return msgspec.structs.replace(found, termination="completed")
         return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
-    def _question(self, policy: Policy, options: Options) -> Question | None:
-        return self.record.question(self._instance, policy, options, self._task.constraints)
+    def _answer(self, i: int, question: Question, begin: Begin) -> Result:
+        step = self._task.step(i, Phase.REFERENCE)
+        if step in self._task.lost:
+            return self.none("error", f"no reference: {self._task.lost[step][0]}")
+        begin(i, Phase.WARMING)
+        warm(self.record.name)
+        begin(i, Phase.REFERENCE)
+        try:
+            return self._on_record(question) or _solved(question, self._task)
+        except InputError:
+            raise
+        except Exception as error:  # noqa: BLE001  policies are measured without it
+            return self.none("error", f"no reference: {one_line(error)}")
 
     def _on_record(self, question: Question) -> Result | None:
         """Return the best known result, where the source has one that answers the question."""
@@ -226,7 +196,7 @@ def warm(problem: str) -> None:
     solve(parse(record_of(problem).tiny), many=True)
 
 
-def _answered(question: Question, task: Task) -> Result:
+def _solved(question: Question, task: Task) -> Result:
     result = solve(
         question.instance,
         formulation=question.formulation,
@@ -238,13 +208,11 @@ def _answered(question: Question, task: Task) -> Result:
         options=question.options,
         many=True,
     )
-    return uninterrupted(result)
+    return expect_whole(result)
 
 
-def _called(question: Question | None) -> str:
+def _key(question: Question) -> str:
     """Return a key of a question among others on the same instance."""
-    if question is None:
-        return "nothing"
     options = to_json(question.options, order="sorted").decode()
     return f"{question.instance.name} {question.formulation or ''} {question.ruled} {options}"
 
@@ -275,23 +243,6 @@ def _blank(task: Task, run: PlannedRun, instance: AnyInstance, reference: Result
     )
 
 
-def solutions(task: Task) -> Iterator[tuple[PlannedRun, AnyInstance, Result, Result]]:
-    """Yield each run with its instance, result and reference; who raises has no solution."""
-    for policies in task.policy_files:
-        load(policies)
-    instance = task.source.load()
-    references = _References(instance, task)
-    for run in task.runs:
-        policy = references.record.policy(run.policy, task.constraints)
-        for _ in references.prepare(policy, run.options):
-            pass
-        try:
-            found = _evaluated(task, run, policy, instance)
-        except Exception as error:  # noqa: BLE001  a policy that raises costs its own run alone
-            found = references.none("error", said(error))
-        yield run, instance, found, references.of(policy, run.options)
-
-
 def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstance) -> Result:
     found = evaluate(
         instance,
@@ -300,10 +251,10 @@ def _evaluated(task: Task, run: PlannedRun, policy: Policy, instance: AnyInstanc
         seed=run.seed,
         constraints=task.constraints,
     )
-    return uninterrupted(found)
+    return expect_whole(found)
 
 
-def uninterrupted(result: Result) -> Result:
+def expect_whole(result: Result) -> Result:
     """Return a result that was found in full: others are left for when the sweep goes on."""
     if stopped() or result.termination == "interrupted":
         raise KeyboardInterrupt

@@ -147,11 +147,11 @@ def _settings(
     return found
 
 
-Told = tuple[str, str, bool]
+SourceFacts = tuple[str, str, bool]
 """What planning needs of a source: its problem, its digest, and whether it has companion files."""
 
 
-def runs(label: str, of_source: Told, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:
+def runs(label: str, of_source: SourceFacts, sweep: Sweep, of: ProblemPlan) -> list[PlannedRun]:
     """Return the runs that an instance contributes: by policy, then options, then seed."""
     problem, digest, beside = of_source
     told: list[Any] = [label, digest, __version__, of.constraints, sweep.time_limit, sweep.seeds[0]]

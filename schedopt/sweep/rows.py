@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,13 @@ from schedopt.instances.decimals import check_cells
 from schedopt.instances.encoding import to_builtins, to_json
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import read_bytes
-from schedopt.instances.options import Options
 from schedopt.instances.tables import plain_csv, read_parquet
-from schedopt.sweep.journal import Journal, finished, rows_of
+from schedopt.sweep.journal import LINES, read_lines, rows_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = (".jsonl", ".csv", ".parquet")
+FORMATS = (LINES, ".csv", ".parquet")
 AS_JSON = ("options", "measures", "resampled")  # what a cell of a table holds as JSON
 
 
@@ -106,44 +104,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     difference: float | None = None
 
 
-def run_of(file: str, policy: str, seed: int, options: Options) -> str:
-    """Return the identity of a run within a bench."""
-    return to_json([file, policy, seed, options], order="sorted").decode()
-
-
 _NEEDED = [field.name for field in structs.fields(Row) if field.required]
 _NUMBERS = [field.name for field in structs.fields(Row) if field.type in (float, float | None)]
-
-
-class Rows(Journal[Row]):
-    """The rows of a bench; ``mended``: by `run_of`, keys of runs of users' policies as they are."""
-
-    formats = FORMATS
-
-    def __init__(
-        self,
-        output: str | Path | None,
-        keys: Sequence[str],
-        mended: Mapping[str, str] | None = None,
-    ) -> None:
-        self._mended = mended or {}
-        super().__init__(output, keys)
-
-    def _stale(self, row: Row) -> bool:
-        key = self._mended.get(run_of(row.file, row.policy, row.seed, row.options))
-        return key is not None and row.key != key
-
-    def _held(self, path: Path) -> list[Row]:
-        return read_rows(path, cut=True)
-
-    def _table(self, rows: Sequence[Row], suffix: str) -> bytes:
-        return table(rows, suffix)
-
-    def _strange(self, rows: Sequence[Row]) -> InputError:
-        return InputError(
-            "rows of this very bench; choose another output, or remove that file",
-            found=f"{rows[0].policy} on {rows[0].instance} with other options or contents",
-        )
 
 
 def _types() -> dict[str, Any]:
@@ -156,7 +118,7 @@ def _types() -> dict[str, Any]:
 
 def table(rows: Sequence[Row], suffix: str) -> bytes:
     """Return rows as the text or bytes of a file with an ending of `FORMATS`."""
-    if suffix == ".jsonl":
+    if suffix == LINES:
         return b"".join(to_json(row) + b"\n" for row in rows)
     import polars as pl
 
@@ -180,17 +142,9 @@ def table(rows: Sequence[Row], suffix: str) -> bytes:
 def read_rows(path: str | Path, *, cut: bool = False) -> list[Row]:
     """Read the rows that a bench wrote; ``cut``: whether to cut off an unfinished last line."""
     path = Path(path)
-    data, rest = read_bytes(path), b""
-    if path.suffix.lower() == ".jsonl":
-        if cut:
-            data, rest = finished(data, path, "rows of a bench")
-        records: Iterable[Any] = data.splitlines()
-    else:
-        records = _records(path, data)
-    rows = rows_of(records, Row, "a row of a bench", path)
-    if rest:
-        os.truncate(path, path.stat().st_size - len(rest))
-    return rows
+    if path.suffix.lower() == LINES:
+        return read_lines(path, Row, "a bench", cut=cut)
+    return rows_of(_records(path, read_bytes(path)), Row, "a row of a bench", path)
 
 
 def _records(path: Path, data: bytes) -> list[dict[str, Any]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,7 +29,6 @@ from schedopt.problems import problem as record_of
 
 MOST_DIGITS = 1000
 MOST_SEEDS = 1_000_000  # beyond this, a range of seeds is a slip of the pen
-TINY = 4096  # bytes up to which compressing a text takes longer than sending it
 
 
 @dataclass(frozen=True)
@@ -52,21 +49,17 @@ class Source:
         """Return the document of the best known result, None where there is none."""
         return None
 
-    def problem(self) -> str:
-        """Return the problem that it is an instance of."""
-        return self.opened().problem()
-
-    def beside(self) -> bool:
-        """Tell whether a table stands beside the instance."""
-        return self.opened().beside()
+    def about(self) -> tuple[str, str, bool]:
+        """Return the problem, a digest of the instance, and whether tables stand beside it."""
+        raise NotImplementedError
 
     def digest(self) -> str:
         """Return a digest of the instance as it is now."""
-        return self.opened().digest()
+        return self.about()[1]
 
     def load(self) -> AnyInstance:
         """Return the instance."""
-        return self.opened().load()
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -78,13 +71,16 @@ class FileSource(Source):
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", str(self.path))
 
-    def opened(self) -> Source:
-        """Read the file."""
-        return Contents(self.label, read_bytes(self.path), self.path)
+    def opened(self) -> Contents:
+        """Read the file, and those beside it that it names."""
+        text = read_bytes(self.path)
+        names, folder = beside(text, file=self.label), located(self.path).parent
+        others = {name: read_bytes(folder / name, MOST_TABLE) for name in names}
+        return Contents(self.label, text, others)
 
-    def packed(self) -> Source:
+    def packed(self) -> Contents:
         """Return the contents themselves."""
-        return self.opened().packed()
+        return replace(self.opened(), best=self.known())
 
     def known(self) -> bytes | None:
         """Return the best known result of an instance of the archive."""
@@ -92,70 +88,43 @@ class FileSource(Source):
             return None
         return read_bytes(result_path(self.label.removeprefix(PREFIX)))
 
+    def about(self) -> tuple[str, str, bool]:
+        """Return the problem, a digest of the instance, and whether tables stand beside it."""
+        return self.opened().about()
+
+    def load(self) -> AnyInstance:
+        """Read and decode the instance, strictly."""
+        return parse(read_bytes(self.path), file=self.label)
+
 
 @dataclass(frozen=True)
 class Contents(Source):
     """The contents of an instance file, just read or on the way to another machine."""
 
     label: str  # the path where the file is at home, as it was given
-    data: bytes = field(repr=False)  # its text; compressed on its way, unless it is tiny
-    path: Path | None = None  # None on its way, where it has those beside it and the best result
-    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    text: bytes = field(repr=False)
+    others: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # those beside it
     best: bytes | None = field(default=None, repr=False)
 
-    @cached_property
-    def _text(self) -> bytes:
-        packed = self.data.startswith(b"\x1f\x8b")  # as no JSON begins
-        return gzip.decompress(self.data) if packed else self.data
+    def known(self) -> bytes | None:
+        """Return the best known result, as it came along."""
+        return self.best
 
-    @cached_property
-    def _problem(self) -> str:
-        return problem_of(self._text, file=self.label)
-
-    def _names(self) -> tuple[str, ...]:
-        return beside(self._text, file=self.label, problem=self._problem)
-
-    def _beside(self) -> Mapping[str, bytes]:
-        names = () if self.path is None else self._names()
-        if self.path is None or not names:
-            return self.others
-        folder = located(self.path).parent
-        return {name: read_bytes(folder / name, MOST_TABLE) for name in names}
-
-    def problem(self) -> str:
-        """Return the problem that the text says it is an instance of."""
-        return self._problem
-
-    def beside(self) -> bool:
-        """Tell whether the text names others beside it."""
-        return bool(self._names())
-
-    def digest(self) -> str:
-        """Return a digest of the text, and of the files beside it."""
-        found = hashlib.sha256(self._text)
-        for other in self._beside().values():
-            found.update(hashlib.sha256(other).digest())
-        return found.hexdigest()
+    def about(self) -> tuple[str, str, bool]:
+        """Return the problem, a digest of the texts, and whether there are several."""
+        digest = hashlib.sha256(self.text)
+        for other in self.others.values():
+            digest.update(hashlib.sha256(other).digest())
+        return problem_of(self.text, file=self.label), digest.hexdigest(), bool(self.others)
 
     def load(self) -> AnyInstance:
         """Decode the instance, strictly."""
         if not self.others:
-            return parse(self._text, file=self.label)
+            return parse(self.text, file=self.label)
         with TemporaryDirectory() as folder:
             for name, other in self.others.items():
                 (Path(folder) / name).write_bytes(other)
-            return parse(self._text, file=str(Path(folder) / Path(self.label).name))
-
-    def packed(self) -> Source:
-        """Return the contents without the file, compressed where that pays."""
-        if self.path is None:
-            return self
-        text = gzip.compress(self.data, 1, mtime=0) if len(self.data) > TINY else self.data
-        return Contents(self.label, text, None, self._beside(), self.known())
-
-    def known(self) -> bytes | None:
-        """Return the best known result, as the file has it or as it came along."""
-        return self.best if self.path is None else FileSource(self.path).known()
+            return parse(self.text, file=str(Path(folder) / Path(self.label).name))
 
 
 @dataclass(frozen=True)
@@ -172,17 +141,10 @@ class GeneratedSource(Source):
         label = f"{self.family}/{self.generator},seed={self.seed}{options}"
         object.__setattr__(self, "label", label)
 
-    def problem(self) -> str:
-        """Return the generator's problem."""
-        return self.family
-
-    def beside(self) -> bool:
-        """Tell whether the generator's instances have companion files."""
-        return record_of(self.family).generator(self.generator).beside
-
-    def digest(self) -> str:
-        """Return a digest of all that the instance depends on."""
-        return hashlib.sha256(f"{self.label} {__version__}".encode()).hexdigest()
+    def about(self) -> tuple[str, str, bool]:
+        """Return the problem, a digest of all that it depends on, and whether it has tables."""
+        digest = hashlib.sha256(f"{self.label} {__version__}".encode()).hexdigest()
+        return self.family, digest, record_of(self.family).generator(self.generator).beside
 
     def load(self) -> AnyInstance:
         """Make the instance."""
@@ -207,7 +169,7 @@ def in_memory(instances: Iterable[AnyInstance]) -> list[Contents]:
             if names := beside(data):
                 dump(instance, Path(folder) / "instance.json")
             others = {name: read_bytes(Path(folder) / name, MOST_TABLE) for name in names}
-        found[instance.name] = Contents(instance.name, data, None, others)
+        found[instance.name] = Contents(instance.name, data, others)
     return list(found.values())
 
 
@@ -277,15 +239,7 @@ def generated(
     return made
 
 
-def from_label(label: str) -> Source:
-    """Return the source that a row's ``file`` names: a file or a generated instance."""
-    if "/" not in label or "," not in label or Path(label).exists():
-        return FileSource(Path(label))
-    (source,) = from_text(label)
-    return source
-
-
-def from_text(text: str) -> list[GeneratedSource]:
+def parse_generated(text: str) -> list[GeneratedSource]:
     """Return what ``--generate`` names, such as ``dssp/uncorrelated,seeds=1-20,jobs=100``."""
     head, *words = text.split(",")
     problem, _, generator = head.partition("/")

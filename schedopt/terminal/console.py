@@ -12,9 +12,9 @@ from rich.text import Text
 from schedopt.instances.errors import printable
 
 if TYPE_CHECKING:  # a verb that prints no table loads none
-    from rich.table import Table
+    from rich.table import Table as Rendered
 
-    from schedopt.problems.summary import ShownTable
+    from schedopt.tables import Table
 
 out = Console(highlight=False, emoji=False)
 if not out.is_terminal and "COLUMNS" not in os.environ:
@@ -33,36 +33,36 @@ def say(words: str, style: str = "") -> None:
     out.print(text(words, style))
 
 
-def show(shown: ShownTable, styles: Sequence[str] = ()) -> None:
+def show(shown: Table, styles: Sequence[str] = ()) -> None:
     """Print a table."""
     out.print(table(shown, styles))
 
 
-def table(shown: ShownTable, styles: Sequence[str] = ()) -> Table:
+def table(shown: Table, styles: Sequence[str] = ()) -> Rendered:
     """Return a table without its empty columns, whose numbers are aligned to the right."""
     from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from rich.table import Table as Rendered
 
     shown = shown.filled()
-    rendered = Table(title=text(shown.title) if shown.title else None, title_justify="left")
-    narrowest = 1
-    for i, (head, right) in enumerate(zip(shown.heads, shown.numeric(), strict=True)):
-        column = [printable(cell) for cell in (head, *(row[i] for row in shown.rows))]
-        longest = max(len(word) for cell in column for word in (cell.split() or [""]))
+    rendered = Rendered(title=text(shown.title) if shown.title else None, title_justify="left")
+    narrowest, rows = 1, shown.texts()
+    for column, texts in zip(shown.columns, zip(*rows, strict=True), strict=True):
+        cells = [printable(cell) for cell in (column.title, *texts)]
+        longest = max(len(word) for cell in cells for word in (cell.split() or [""]))
         narrowest += longest + 3
         rendered.add_column(
-            text(head),
-            justify="right" if right else "left",
+            text(column.title),
+            justify="right" if column.right else "left",
             overflow="fold",
             min_width=longest if longest <= LONGEST else None,
-            no_wrap=not any(" " in cell for cell in column) and longest <= LONGEST,
+            no_wrap=not any(" " in cell for cell in cells) and longest <= LONGEST,
         )
     if narrowest > out.width:
         rendered.box, rendered.padding, rendered.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
-    if narrowest - len(shown.heads) >= out.width:  # then words break: nothing is cut off
+    if narrowest - len(shown.columns) >= out.width:  # then words break: nothing is cut off
         for drawn in rendered.columns:
             drawn.min_width, drawn.no_wrap = None, False
-    for i, row in enumerate(shown.rows):
+    for i, row in enumerate(rows):
         style = styles[i] if i < len(styles) else ""
-        rendered.add_row(*(text(cell) for cell in row), style=style or None)
+        rendered.add_row(*map(text, row), style=style or None)
     return rendered

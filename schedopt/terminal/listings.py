@@ -8,19 +8,19 @@ from json import dumps
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from schedopt.formats import duration, number, percent
+from schedopt import tables as column
+from schedopt.formats import duration
 from schedopt.instances.errors import printable
-from schedopt.problems.summary import ShownTable
+from schedopt.tables import Table
 from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:
     from schedopt.archive.judging import Verdict
     from schedopt.verbs.doctor import Finding
     from schedopt.verbs.explain import Explained
-    from schedopt.verbs.warm import Warmed
 
 Told = Mapping[str, Any]  # an entry, as a document says it
 
@@ -76,18 +76,11 @@ MARKS = {True: text("works", "green"), False: text("FAILS", "red"), None: text("
 
 def doctor(findings: Sequence[Finding]) -> None:
     """Show what the doctor found."""
-    grid = Table.grid(padding=(0, 2))
+    grid = Grid.grid(padding=(0, 2))
     for finding in findings:
         mark = MARKS[finding.ok]
         grid.add_row(text(finding.name), mark, text(finding.detail))
     out.print(grid)
-
-
-def warmed(found: Sequence[Warmed]) -> None:
-    """Show what compiling took, problem by problem."""
-    rows = tuple((entry.problem, str(entry.runs), duration(entry.seconds)) for entry in found)
-    title = "kernels, compiled and kept"
-    show(ShownTable(title=title, heads=("problem", "runs", "time"), rows=rows))
 
 
 def reproductions(found: Sequence[Told]) -> None:
@@ -96,7 +89,7 @@ def reproductions(found: Sequence[Told]) -> None:
         out.print()
         say(f"{entry['name']}: {entry['title']}", "bold")
         say(f"{entry['source']}. {entry['workload']}")
-        shown = Table("claim", "paper", "here", "verdict")
+        shown = Grid("claim", "paper", "here", "verdict")
         for claim in entry["claims"]:
             cells = (text(claim[key]) for key in ("says", "paper", "ours"))
             shown.add_row(*cells, text(VERDICTS[claim["holds"]], STYLES[claim["holds"]]))
@@ -107,11 +100,13 @@ def reproductions(found: Sequence[Told]) -> None:
 
 def ledger(found: Sequence[Told]) -> None:
     """Show all entries of the ledger, a line for each, with the recorded verdict."""
-    rows = tuple(
-        (entry["name"], entry["title"], str(len(entry["claims"])), entry["verdict"])
-        for entry in found
+    columns = (
+        *map(column.text, ("entry", "title")),
+        column.count("claims"),
+        column.text("verdict"),
     )
-    show(ShownTable(title="", heads=("entry", "title", "claims", "verdict"), rows=rows))
+    rows = ((of["name"], of["title"], len(of["claims"]), of["verdict"]) for of in found)
+    show(Table.of("", columns, rows))
     say("as last recorded, in full; run an entry again by its name, or `all`")
 
 
@@ -147,7 +142,7 @@ def _fields(title: str, fields: Sequence[Told]) -> None:
     if not fields:
         return
     say(title, "bold")
-    grid = Table.grid(padding=(0, 2))
+    grid = Grid.grid(padding=(0, 2))
     for field in fields:
         grid.add_row(
             text(f"  {field['name']}", "cyan"),
@@ -163,8 +158,8 @@ def _engines(engines: Sequence[Told]) -> None:
     say("engines: the first that accepts, answers", "bold")
     heads = ("engine", "accepts", "proves", "certificate", "confirmed by")
     keys = ("name", "accepts", "proves", "certificate", "confirmed_by")
-    rows = tuple(tuple(str(engine[key] or "") for key in keys) for engine in engines)
-    show(ShownTable(title="", heads=heads, rows=rows))
+    rows = ([engine[key] for key in keys] for engine in engines)
+    show(Table.of("", map(column.text, heads), rows))
 
 
 def _when(field: Told) -> str:
@@ -181,17 +176,13 @@ def _json(value: Any) -> str:
 
 def groups(found: Sequence[Told]) -> None:
     """Show the groups."""
-    rows = tuple(
-        (
-            entry["group"],
-            entry["title"],
-            *(str(entry[key]) for key in ("instances", "proven", "certified", "open")),
-            percent(entry["widest_gap"]),
-        )
-        for entry in found
+    columns = (
+        *map(column.text, ("group", "what")),
+        *map(column.count, ("instances", "proven", "re-proved", "open")),
+        column.percent("widest gap"),
     )
-    heads = ("group", "what", "instances", "proven", "re-proved", "open", "widest gap")
-    show(ShownTable(title="", heads=heads, rows=rows))
+    fields = ("group", "title", "instances", "proven", "certified", "open", "widest_gap")
+    show(Table.of("", columns, ([entry[key] for key in fields] for entry in found)))
     keys = ("instances", "proven", "believed", "open")
     every, proven, believed, still = (sum(entry[key] for entry in found) for key in keys)
     sure = f" ({believed} of them believed, without a certificate)" if believed else ""
@@ -206,21 +197,23 @@ def known(found: Told) -> None:
         return
     say(f"{found['name']} {found['version']}: {found['title']}", "bold")
     say(f"source: {found['source']}; licence: {found['licence']}")
-    rows = tuple(
+    columns = (
+        *map(column.text, ("instance", "status")),
+        *map(column.number, ("best known", "bound")),
+        column.percent("gap"),
+        *map(column.text, ("bound re-proved from", "by", "on")),
+    )
+    rows = (
         (
-            entry["name"],
-            entry["status"],
-            number(entry["objective"]),
-            number(entry["bound"]),
-            "unknown" if entry["gap"] is None else percent(entry["gap"]),
+            *(entry["name"], entry["status"], entry["objective"], entry["bound"]),
+            "unknown" if entry["gap"] is None else entry["gap"],
             entry["certificate"] or "believed",
             entry["objective_by"]["by"],
             entry["objective_by"]["date"],
         )
         for entry in found["entries"]
     )
-    heads = ("instance", "status", "best known", "bound", "gap", "bound re-proved from", "by", "on")
-    show(ShownTable(title="", heads=heads, rows=rows))
+    show(Table.of("", columns, rows))
 
 
 def verdicts(found: Sequence[Verdict]) -> None:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.table import Table
+from rich.table import Table as Grid
 
+from schedopt import tables as column
 from schedopt.formats import counted, duration, number, percent
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem, problem_of
-from schedopt.problems.summary import (
-    CAUTION,
-    Column,
-    Explanation,
-    Replanned,
-    ShownTable,
-    cell,
-    explained,
-)
+from schedopt.problems.summary import CAUTION, Column, Explanation, Replanned, as_table, explained
 from schedopt.solvers.result import Result
+from schedopt.tables import Table, Value
 from schedopt.terminal.console import out, say, show, text
 
 if TYPE_CHECKING:
@@ -39,29 +34,20 @@ def result(instance: AnyInstance, document: Result) -> None:
     """Show one result: status, proof, the problem's details, and violations."""
     record = problem(document.problem)
     more = ((*line, "") for line in record.lines(instance, document))
-    grid = Table.grid(padding=(0, 2))
+    grid = Grid.grid(padding=(0, 2))
     for name, words, style in sorted(
         [*_outcome(document, record.goal(instance)), *more], key=lambda line: line[0] != CAUTION
     ):
         grid.add_row(text(name, "bold"), text(words, "yellow" if name == CAUTION else style))
     out.print(grid)
     for shown in record.tables(instance, document):
-        out.print()
-        between = len(shown.rows) - ROWS
-        few = shown.rows if between <= 0 else (*shown.rows[: ROWS - 1], shown.rows[-1])
-        show(msgspec.structs.replace(shown, rows=few).filled())
-        if between > 0:
-            say(f"... and {counted(between, 'row')} before the last; --json has all")
+        _below(shown, ROWS, "--json")
     dropped = record.dropped(instance, document)
     if document.explanation:
         for shown in explained(msgspec.convert(document.explanation, Explanation)):
-            out.print()
-            show(shown.filled())
+            _below(shown, len(shown.rows), "--json")
     elif dropped is not None:
-        out.print()
-        show(msgspec.structs.replace(dropped, rows=dropped.rows[:DROPPED]).filled())
-        if len(dropped.rows) > DROPPED:
-            say("... and more; --output plan.csv has all")
+        _below(dropped, DROPPED, "--output plan.csv")
     if document.conflict:
         say("these side constraints cannot hold together:", "red")
         for name in document.conflict:
@@ -72,6 +58,17 @@ def result(instance: AnyInstance, document: Result) -> None:
         say(f"... and {counted(len(document.violations) - MOST, 'violation')} more; --json has all")
     if document.message:
         say(f"note: {document.message}", "yellow")
+
+
+def _below(shown: Table, most: int, file: str) -> None:
+    """Show the first rows of a table and the last one, which may be a sum; ``file`` has all."""
+    between = len(shown.rows) - most
+    out.print()
+    if between > 0:
+        shown = Table(shown.title, shown.columns, (*shown.rows[: most - 1], shown.rows[-1]))
+    show(shown)
+    if between > 0:
+        say(f"... and {counted(between, 'row')} before the last; {file} has all")
 
 
 def _outcome(document: Result, goal: str) -> list[tuple[str, str, str]]:
@@ -101,28 +98,26 @@ def planned(made: NightPlan) -> None:
     say(made.line, style)
     if made.result.violations:
         result(made.instance, made.result)
-    titles = [column.title for column in made.columns]
+    titles = [of.title for of in made.columns]
     hidden = {"run", "reason", "rank", "late"}
     hidden |= {"start", "end"} if "start_time" in titles else set()
-    columns = [column for column in made.columns if column.title not in hidden]
+    kept = tuple(of for of in made.columns if of.title not in hidden)
     order = sorted((row["rank"] or 0, n) for n, row in enumerate(made.rows) if row["run"])
-    rows = [tuple(_by_clock(column, n) for column in columns) for _, n in order]
-    if rows:
-        heads = tuple(column.title.removesuffix("_time") for column in columns)
-        out.print()
-        show(ShownTable(title="", heads=heads, rows=tuple(rows[:ROWS])).filled())
-        if len(rows) > ROWS:
-            say(f"... and {counted(len(rows) - ROWS, 'job')} more; --output plan.csv has all")
+    if order:
+        whole = as_table("", kept)
+        heads = (replace(of, title=of.title.removesuffix("_time")) for of in whole.columns)
+        rows = ([*map(_by_clock, kept, whole.rows[n])] for _, n in order)
+        _below(Table.of("", heads, rows), ROWS, "--output plan.csv")
     dropped = problem_of(made.instance).dropped(made.instance, made.result)
-    if dropped is not None and rows:
-        out.print()
-        show(msgspec.structs.replace(dropped, rows=dropped.rows[:DROPPED]).filled())
+    if dropped is not None and order:
+        _below(dropped, DROPPED, "--output plan.csv")
 
 
-def _by_clock(column: Column, n: int) -> str:
+def _by_clock(of: Column, value: Value) -> Value:
     """Return a cell; of a time its hours and minutes, and seconds where there are some."""
-    value = cell(column.cells[n])
-    return value[11:19].removesuffix(":00") if column.title.endswith("_time") else value
+    if of.title.endswith("_time") and isinstance(value, str):
+        return value[11:19].removesuffix(":00")
+    return value
 
 
 def replanned(made: Replanned) -> None:
@@ -131,22 +126,21 @@ def replanned(made: Replanned) -> None:
     count = Counter(change.change for change in made.changes)
     out.print()
     say(", ".join(f"{count[what]:,} {what}" for what in ("kept", "moved", "added", "dropped")))
-    rows = tuple(
+    changed = Table.of(
+        "",
         (
-            change.job,
-            change.change,
-            change.was_time or ("" if change.was is None else number(change.was)),
-            change.now_time or ("" if change.now is None else number(change.now)),
-            change.why,
-        )
-        for change in made.changes
-        if change.change != "kept"
+            *map(column.text, ("job", "change")),
+            *map(column.number, ("was to start", "starts")),
+            column.text("why"),
+        ),
+        (
+            (of.job, of.change, of.was_time or of.was, of.now_time or of.now, of.why)
+            for of in made.changes
+            if of.change != "kept"
+        ),
     )
-    if rows:
-        heads = ("job", "change", "was to start", "starts", "why")
-        show(ShownTable(title="", heads=heads, rows=rows[:CHANGED]).filled())
-    if len(rows) > CHANGED:
-        say("... and more; --output new.csv has all")
+    if changed.rows:
+        _below(changed, CHANGED, "--output new.csv")
 
 
 def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
@@ -156,26 +150,31 @@ def results(instance: AnyInstance, documents: Sequence[Result]) -> None:
         return
     record = problem(documents[0].problem)
     sampled = any(document.confidence is not msgspec.UNSET for document in documents)
-    rows = tuple(
+    columns = (
+        column.text("policy"),
+        column.number("objective"),
+        column.number("± (95%)"),
+        column.text("done"),
+        column.duration("time"),
+        column.text("violated side constraints"),
+    )
+    rows = (
         (
             str(document.policy or document.formulation),
-            number(document.objective),
-            *([_sure(document)] if sampled else []),
+            "unknown" if document.objective is None else document.objective,
+            _half_width(document) if sampled else None,
             record.done(instance, document),
-            duration(document.seconds.solve),
+            document.seconds.solve,
             "; ".join(document.violations)
             if document.solution is not None
             else f"{document.termination}: {document.message}",
         )
         for document in documents
     )
-    heads = ("policy", "objective", *(["± (95%)"] if sampled else []), "done", "time")
-    heads = (*heads, "violated side constraints")
-    title = f"{instance.name}: {record.goal(instance)}"
-    show(ShownTable(title=title, heads=heads, rows=rows).filled())
+    show(Table.of(f"{instance.name}: {record.goal(instance)}", columns, rows))
 
 
-def _sure(document: Result) -> str:
+def _half_width(document: Result) -> Value:
     if document.confidence is msgspec.UNSET:
-        return "" if document.objective is None else "exact"
-    return number(document.confidence) if document.confidence else "too short a run"
+        return None if document.objective is None else "exact"
+    return document.confidence or "too short a run"

@@ -11,10 +11,10 @@ from schedopt.archive.judging import Verdict, submit, verify
 from schedopt.instances.archived import PREFIX, groups, names_in
 from schedopt.instances.naming import pick
 
-__all__ = ["chosen", "listed", "ranked", "shown", "submit", "verified"]
+__all__ = ["describe", "list_groups", "open_entries", "select_entries", "submit", "verify_entries"]
 
 
-def listed() -> list[dict[str, Any]]:
+def list_groups() -> list[dict[str, Any]]:
     """Return a line for each group: how many instances, how many proven, and the widest gap."""
     found = []
     for name in groups():
@@ -35,7 +35,7 @@ def listed() -> list[dict[str, Any]]:
     return found
 
 
-def chosen(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
+def select_entries(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
     """Return entries with their groups: of groups, of single instances, or of all."""
     found = []
     for name in [text.removeprefix(PREFIX) for text in names] or groups():
@@ -47,7 +47,7 @@ def chosen(names: Sequence[str] = ()) -> list[tuple[str, Entry]]:
     return found
 
 
-def shown(name: str) -> dict[str, Any]:
+def describe(name: str) -> dict[str, Any]:
     """Return everything known of a group, or of an instance given as ``GROUP/NAME``."""
     name = name.removeprefix(PREFIX)
     own: dict[str, Any] = msgspec.to_builtins(group(name.partition("/")[0]))
@@ -57,11 +57,11 @@ def shown(name: str) -> dict[str, Any]:
     return {"group": own} | told
 
 
-def verified(
+def verify_entries(
     names: Sequence[str] = (), watch: Callable[[int, int], None] | None = None
 ) -> Iterator[Verdict]:
     """Verify groups, or instances as ``GROUP/NAME``, or all, without any solver."""
-    found = chosen(names)
+    found = select_entries(names)
     for done, (name, entry) in enumerate(found, 1):
         yield verify(name, entry)
         if watch:
@@ -73,7 +73,7 @@ def verified(
                 yield Verdict(group_name, name, "", "", ["an instance without an entry"])
 
 
-def ranked() -> list[tuple[str, Entry]]:
+def open_entries() -> list[tuple[str, Entry]]:
     """Return what is open, the widest gap first; unknown bounds before all."""
-    found = [pair for pair in chosen() if pair[1].status == "open"]
+    found = [pair for pair in select_entries() if pair[1].status == "open"]
     return sorted(found, key=lambda pair: inf if pair[1].gap is None else pair[1].gap, reverse=True)

@@ -1,12 +1,10 @@
 """Bench: every policy on every instance, against the solver's optimum or bound."""
 
-import gc
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from schedopt.analysis.row_table import RowTable
 from schedopt.instances.constraints import Constraint
@@ -15,22 +13,22 @@ from schedopt.instances.files import keep
 from schedopt.instances.options import Options, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.policies import from_file
-from schedopt.problems import problem as record_of
 from schedopt.solvers.stopping import finishing, stoppable
 from schedopt.sweep.journal import Journal
-from schedopt.sweep.measure import Outcome, Task, outcome
-from schedopt.sweep.plan import ProblemPlan, Sweep, Told, problem_plans, runs
-from schedopt.sweep.rows import Rows, run_of
+from schedopt.sweep.measure import Task
+from schedopt.sweep.plan import ProblemPlan, SourceFacts, Sweep, problem_plans, runs
+from schedopt.sweep.pool import Group, computed, leave_if_begun_by_ourselves
+from schedopt.sweep.rows import FORMATS, read_rows, table
 from schedopt.sweep.sources import (
     Contents,
     FileSource,
     Source,
-    from_text,
     in_memory,
     instance_files,
+    parse_generated,
     replicated,
 )
-from schedopt.verbs.evaluate import told_apart
+from schedopt.verbs.evaluate import expect_separate_files
 
 Progress = Callable[[int, int], None]
 
@@ -67,7 +65,6 @@ def bench(
     output: str | Path | None = None,
     policy_files: Iterable[str | Path] = (),
     progress: Progress | None = None,
-    tell: Callable[[str], None] | None = None,
 ) -> RowTable:
     """Compare policies with the optimum on many instances.
 
@@ -104,8 +101,6 @@ def bench(
         text travels; what they import has to be installed there.
     progress : callable, optional
         Called with instances done and in all.
-    tell : callable, optional
-        Called with a line on each policy that keeps one waiting, before anything runs.
 
     Returns
     -------
@@ -121,10 +116,10 @@ def bench(
     BenchError
         If single instances cannot be used, when all the others are done.
     """
-    _refuse(jobs, seeds, {"time limit": time_limit, "grace": grace})
+    _expect_numbers(jobs, seeds, {"time limit": time_limit, "grace": grace})
+    if output is not None and Path(output).suffix.lower() not in FORMATS:
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", file=str(output))
     if jobs > 1 or grace is not None:
-        from schedopt.sweep.starting import leave_if_begun_by_ourselves
-
         leave_if_begun_by_ourselves()
     files_of_policies = tuple(from_file.read(path) for path in policy_files)
     for file in files_of_policies:
@@ -138,32 +133,29 @@ def bench(
         certificate=certificate,
         policy_files=files_of_policies,
     )
-    texts = ([one] if isinstance(one, Source) else from_text(one) for one in generated)
+    texts = ([one] if isinstance(one, Source) else parse_generated(one) for one in generated)
     made = [source for sources in texts for source in sources]
-    files, held = _given(paths, bool(made))
+    files, in_memory = _read_sources(paths, bool(made))
     if output is not None:
         keep((source.path for source in files), output)
-    plan, failures = _planned([*files, *held, *made], sweep)
-    rows = Rows(output, [run.key for task in plan for run in task.runs], _mendable(plan))
-    todo = [left for task in plan if (left := _left(task, rows)).runs]
-    if tell:
-        for line in _slow(todo):
-            tell(line)
+    plan, failures = _plan_tasks([*files, *in_memory, *made], sweep)
+    keys = [run.key for task in plan for run in task.runs]
+    rows = Journal(output, keys, read_rows, table)
+    todo = [left for task in plan if (left := _without_done(task, rows)).runs]
     try:
         with stoppable():
             outcomes = computed(todo, jobs, grace, cluster)
-            for task, why in filled(rows, outcomes, len(plan) - len(todo), len(plan), progress):
+            for task, why in keep_rows(rows, outcomes, len(plan) - len(todo), len(plan), progress):
                 failures.append(why if task.source.label in why else f"{task.source.label}: {why}")
     finally:
         with finishing():
             finished = RowTable(rows.finish())
-        finished.sweep = sweep
     if failures:
         raise BenchError(failures, finished)
     return finished
 
 
-def _given(
+def _read_sources(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance], generated: bool
 ) -> tuple[list[FileSource], list[Contents]]:
     """Return the files among what is given, and the instances in memory."""
@@ -174,23 +166,13 @@ def _given(
     return [FileSource(path) for path in instance_files(there)] if some else [], held
 
 
-def _mendable(plan: Iterable[Task]) -> dict[str, str]:
-    """Return the keys of runs of policies from users' files, by what else tells them."""
-    return {
-        run_of(task.source.label, run.policy, run.seed, run.options): run.key
-        for task in plan
-        if task.policy_files
-        for run in task.runs
-        if from_file.digests_of(run.policy, task.problem)
-    }
-
-
-Outcomes = Generator[Sequence[tuple[Task, Outcome[Any]]], None, None]
-
-
-def filled(
-    rows: Journal[Any], outcomes: Outcomes, done: int, total: int, progress: Progress | None
-) -> Generator[tuple[Task, str], None, None]:
+def keep_rows(
+    rows: Journal,
+    outcomes: Generator[Group],
+    done: int,
+    total: int,
+    progress: Progress | None,
+) -> Generator[tuple[Task, str]]:
     """Keep the rows that come out of tasks, and yield the tasks that cannot be done, with why."""
     with closing(outcomes):
         for group in outcomes:
@@ -201,7 +183,7 @@ def filled(
             yield from ((task, outcome.why) for task, outcome in group if outcome.why)
 
 
-def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
+def _expect_numbers(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]) -> None:
     if jobs < 1 or not seeds:
         raise InputError("one process and one seed at the least", place="jobs or seeds")
     if jobs > most_at_once():
@@ -211,16 +193,11 @@ def _refuse(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float | None]
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-def _told(source: Source) -> Told:
-    file = source.opened()  # which reads it once
-    return file.problem(), file.digest(), file.beside()
-
-
-def task_of(
-    source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: Told | None = None
+def plan_task(
+    source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: SourceFacts | None = None
 ) -> Task:
     """Return what a sweep does with one instance; it is read if what it tells is not given."""
-    problem, digest, beside = told or _told(source)
+    problem, digest, beside = told or source.about()
     mine = of[problem]
     if sweep.policies is None:  # all of them: all that are for such an instance
         sort = "beside" if beside else "alone"
@@ -239,29 +216,17 @@ def task_of(
     )
 
 
-def _slow(tasks: Sequence[Task]) -> Iterable[str]:
-    """Return a line on each policy that keeps one waiting, since no option of it is given."""
-    lines = {}
-    for task in tasks:
-        known = record_of(task.problem).policies()
-        for run in task.runs:
-            policy = known.get(run.policy)
-            if policy and policy.waits and not run.options.keys() & policy.options.keys():
-                lines[policy.name] = f"{policy.name} takes its time: {policy.waits}"
-    return lines.values()
-
-
-def _left(task: Task, rows: Rows) -> Task:
+def _without_done(task: Task, rows: Journal) -> Task:
     return replace(task, runs=tuple(run for run in task.runs if run.key not in rows))
 
 
-def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
+def _plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[str]]:
     """Return a task for each instance, and a line for each file that is no instance."""
     failures: list[str] = []
-    usable: list[tuple[Source, Told, Sweep]] = []
+    usable: list[tuple[Source, SourceFacts, Sweep]] = []
     for source, seeds in replicated(sources, sweep.seeds):
         try:
-            usable.append((source, _told(source), replace(sweep, seeds=seeds)))
+            usable.append((source, source.about(), replace(sweep, seeds=seeds)))
         except InputError as error:
             failures.append(str(error))
     counts = Counter(told[0] for _, told, _ in usable)
@@ -269,33 +234,5 @@ def _planned(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], list[
     for problem, mine in of.items():
         count = counts[problem]
         for setting in mine.settings:
-            told_apart(mine.policies, setting, count)
-    return [task_of(source, mine, of, told) for source, told, mine in usable], failures
-
-
-def _here(todo: Sequence[Task]) -> Iterator[list[tuple[Task, Outcome[Any]]]]:
-    try:
-        for i, task in enumerate(todo):
-            yield [(task, outcome(task))]
-            if i == 0:
-                gc.freeze()  # rescanning what is loaded would take a fifteenth of the time
-    finally:
-        gc.unfreeze()
-
-
-def computed(
-    todo: Sequence[Task], jobs: int, grace: float | None = None, cluster: str | None = None
-) -> Outcomes:
-    """Yield outcomes of instances as they arrive."""
-    if not todo:
-        return
-    if cluster is not None:
-        from schedopt.sweep.dask import remote
-
-        yield from remote(todo, cluster, grace)
-    elif jobs == 1 and (grace is None or todo[0].time_limit is None):
-        yield from _here(todo)
-    else:
-        from schedopt.sweep.workers import local
-
-        yield from local(todo, jobs, grace)
+            expect_separate_files(mine.policies, setting, count)
+    return [plan_task(source, mine, of, told) for source, told, mine in usable], failures

@@ -39,16 +39,16 @@ def check(instance: AnyInstance, result: Any) -> Report:
         result = result.document()
     if isinstance(result, Document):
         return judge(instance, result)
-    found = [judged for _, judged in reports(instance, result)]
+    found = [judged for _, judged in check_file(instance, result)]
     if len(found) != 1:
         raise InputError("one result", found=f"a list of {len(found)}", file=str(result))
     return found[0]
 
 
-def answered(document: Document, report: Report) -> str:
+def question_in_words(document: Document, report: Report) -> str:
     """Return a result's question in words, and how it differs from the file's own."""
     what = document.formulation or f"policy {document.policy}"
-    told = differences(report)
+    told = question_differences(report)
     if not report.asked:
         return f"answers {what}; it does not say which question: there is nothing to compare"
     if not told:
@@ -56,12 +56,12 @@ def answered(document: Document, report: Report) -> str:
     return f"answers {what} with {' and '.join(told)}, not the file as it stands"
 
 
-def differences(report: Report) -> list[str]:
+def question_differences(report: Report) -> list[str]:
     """Return where a result's question is not the file's own: options, side constraints, digest."""
     return [*report.settings, *report.differences]
 
 
-def outcome(document: Document, report: Report) -> str:
+def verdict_in_words(document: Document, report: Report) -> str:
     """Return what is verified of a sound result, and what is only believed."""
     if document.termination == "infeasible":
         return f"no solution in hand: that there is none is {report.bound}"
@@ -81,7 +81,7 @@ def outcome(document: Document, report: Report) -> str:
     return f"{told}; bound {document.bound}: {report.bound}" if report.bound else told
 
 
-def reports(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:
+def check_file(instance: AnyInstance, path: str | Path) -> list[tuple[Document, Report]]:
     """Check every result in a file: one document, or the list that several policies make."""
     from schedopt.validation.documents import check as judge
 

@@ -17,16 +17,10 @@ if TYPE_CHECKING:
     from schedopt.instances.starts import WrongStart
     from schedopt.instances.tables import Source
 
-AS_IT_IS = {
-    "as": "jobs",
-    "wide": "refuse",
-    "negative": "refuse",
-    "missing": "refuse",
-    "unordered": "refuse",
-    "zero": "one",
-    "overrun": "keep",
-}
-"""How a plain log is read: no job is left out, so that rows keep their numbers."""
+AS_IT_IS = {"as": "jobs", "zero": "one", "overrun": "keep"}
+"""How a plain log is read."""
+CHANGED = ("left out", "put in order")
+"""Words of the converter's where rows would no longer keep their numbers."""
 
 
 def check_starts(
@@ -83,5 +77,12 @@ def log_of(
         if servers is not None:
             raise InputError("none, with an instance", found=str(servers), place="--servers")
         return load(path)
+    if servers is None and ".swf" not in Path(path).name.lower():  # whose header may say it
+        expected = "how many processors the machine of a plain log has"
+        raise InputError(expected, found="nothing", place="--servers")
     machine = {} if servers is None else {"processors": servers}
-    return convert(path, options=AS_IT_IS | machine, tell=tell)
+    made = convert(path, options=AS_IT_IS | machine, tell=tell)
+    if any(words in (made.description or "") for words in CHANGED):
+        expected = "jobs in order of submit, all of which can be replayed"
+        raise InputError(expected, found=made.description, file=str(path))
+    return made

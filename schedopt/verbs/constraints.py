@@ -27,10 +27,10 @@ def constraints_of_any(path: str | Path) -> list[Constraint]:
     return _read(path, kinds)
 
 
-Given = Iterable[Constraint | str | Path] | Constraint | str | Path
+Rules = Iterable[Constraint | str | Path] | Constraint | str | Path
 
 
-def given(constraints: Given, problem: str, instance: Ruled | None = None) -> list[Constraint]:
+def read_rules(constraints: Rules, problem: str, instance: Ruled | None = None) -> list[Constraint]:
     """Return side constraints that are given as they are, or as files of them.
 
     Errors in what a file says of an ``instance`` name the file.

@@ -37,23 +37,6 @@ def sections(wanted: Iterable[str] | None = None) -> dict[str, list[Entry]]:
     return {name: SECTIONS[name]() for name in (SECTIONS if wanted is None else wanted)}
 
 
-def formulations_in_words() -> list[str]:
-    """Return a line for each formulation: its problem, its options, and an example of their use."""
-    from schedopt.verbs.explain import explain
-
-    lines = []
-    for record in problems():
-        for i, name in enumerate(record.formulation_homes):
-            for entry in explain(name):
-                if entry.what != "formulation" or entry.problems != (record.name,):
-                    continue
-                takes = "; ".join(f"{o['name']}: {o['takes']}" for o in entry.options)
-                default = ", the default" if i == 0 else ""
-                lines.append(f"{record.name} {name}{default}. {takes or 'No options'}.")
-                lines.append(f"  {entry.use}")
-    return lines
-
-
 def _each(
     known: Callable[[Problem], Mapping[str, T]], told: Callable[[T], Mapping[str, str | list[str]]]
 ) -> Callable[[], list[Entry]]:

@@ -47,13 +47,13 @@ def convert(
         If a file cannot be read or an option is not right.
     """
     files: list[Source] = [paths] if isinstance(paths, Source) else list(paths)
-    kinds = {_format(file, (options or {}).get("as") == "jobs") for file in files}
+    kinds = {_format_of(file, (options or {}).get("as") == "jobs") for file in files}
     if (options or {}).get("as") == "jobs":  # a table, or a dump, that is read as a log
         kinds = {"log"}
     plugged = next((kind for kind in kinds if kind.startswith(".")), "workflow")
     kind = "log" if "log" in kinds else "table" if "table" in kinds else plugged
     given = dict(options or {})
-    record = _chosen(kind, given.pop("problem", None), given)
+    record = _pick_problem(kind, given.pop("problem", None), given)
     converter = record.known_converters()[kind]
     if len(files) > 1 and (len(kinds) > 1 or not converter.several):
         raise InputError(
@@ -71,7 +71,7 @@ def convert(
     return made
 
 
-def _chosen(kind: str, wanted: object, given: Options) -> Problem:
+def _pick_problem(kind: str, wanted: object, given: Options) -> Problem:
     """Return the problem that files of a format become: of several, the one that is asked for."""
     able = {record.name: record for record in problems() if kind in record.known_converters()}
     if wanted is None and "as" in given:
@@ -91,7 +91,7 @@ def _chosen(kind: str, wanted: object, given: Options) -> Problem:
     return able[str(wanted)]
 
 
-def _format(path: Source, as_jobs: bool) -> str:
+def _format_of(path: Source, as_jobs: bool) -> str:
     """Return a file's format; raise `InputError` where it is not there, or of none that is read."""
     if not isinstance(path, str | Path):
         return "table"

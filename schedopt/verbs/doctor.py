@@ -1,15 +1,27 @@
 """Doctor: whether Python, the packages and the engines are there and work."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import msgspec
 
 from schedopt.instances.errors import InputError
-from schedopt.instances.extras import EXTRAS, installed, missing, version_of
+from schedopt.instances.examples import examples
+from schedopt.instances.extras import EXTRAS, installed, missing, need, version_of
+from schedopt.instances.files import parse
 from schedopt.instances.plugins import KINDS, load, points
+from schedopt.instances.protocol import AnyInstance
+from schedopt.problems import Problem, problems
+from schedopt.solvers.clock import compiling
+from schedopt.solvers.compiling import always
 from schedopt.solvers.engine import resolve
+from schedopt.verbs.evaluate import warm as warm_policy
+from schedopt.verbs.generate import generate
+from schedopt.verbs.solve import solve
 
 BASE = ("numpy", "highspy", "pyomo", "msgspec", "typer", "rich")
 
@@ -22,8 +34,23 @@ class Finding(msgspec.Struct, frozen=True):
     detail: str
 
 
-def examine() -> list[Finding]:
-    """Look at Python, the packages, and each engine on a tiny model with a known optimum."""
+Findings = list[Finding]
+
+
+def doctor(*, warm: bool = False, progress: Callable[[int, int], None] | None = None) -> Findings:
+    """Say versions, and whether each solver loads and solves a tiny model right.
+
+    Parameters
+    ----------
+    warm : bool
+        Compile every kernel now, so that no first solve waits for it; once for each version.
+    progress : callable, optional
+        Called with runs of kernels done and in all.
+
+    Returns
+    -------
+    list of Finding
+    """
     findings = [Finding("python", True, platform.python_version())]
     for package in (*BASE, *EXTRAS):
         here = version_of(package)
@@ -39,7 +66,48 @@ def examine() -> list[Finding]:
         for name, engine in ENGINES.items()
         if all(map(installed, NEEDS.get(name, ())))
     ]
+    return findings + (_warmed(progress) if warm else [])
+
+
+def _warmed(progress: Callable[[int, int], None] | None) -> Findings:
+    """Compile the kernels of all problems, which numba keeps on disk: solve and run all there is.
+
+    Each formulation solves a tiny instance, what is bundled or generated is solved for a second,
+    and each policy runs once.
+    """
+    need("numba")
+    always()
+    plan = [(record.name, list(_runs(record))) for record in problems()]
+    total, done, findings = sum(len(runs) for _, runs in plan), 0, []
+    for name, runs in plan:
+        before = compiling.seconds()
+        for run in runs:
+            run()
+            done += 1
+            if progress:
+                progress(done, total)
+        spent = compiling.seconds() - before
+        detail = f"compiled, or loaded, in {spent:.1f} s ({len(runs)} runs)"
+        findings.append(Finding(f"kernels of {name}", True, detail))
     return findings
+
+
+def _runs(record: Problem) -> Iterator[Callable[[], None]]:
+    tiny = parse(record.tiny)
+    for name in record.formulation_homes:
+        yield partial(_solve, tiny, name)
+    for example in examples().values():
+        if example.problem == record.name:
+            yield partial(_solve, example.path)
+    for name, options in [*((name, {}) for name in record.generators()), *record.warming]:
+        yield partial(_solve, generate(record.name, name, options=options))
+    for policy in record.policies().values():
+        yield partial(warm_policy, policy, tiny)
+
+
+def _solve(what: AnyInstance | Path, formulation: str | None = None) -> None:
+    with suppress(InputError):  # not every formulation takes every instance
+        solve(what, formulation=formulation, time_limit=1.0, certificate=True)
 
 
 def _plugged(point: EntryPoint) -> Finding:

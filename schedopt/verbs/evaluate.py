@@ -28,8 +28,8 @@ from schedopt.problems import problem_of
 from schedopt.solvers.clock import now
 from schedopt.solvers.result import Asked, Result, Seconds, Termination
 from schedopt.solvers.stopping import stoppable, stopped
-from schedopt.verbs.constraints import given
-from schedopt.verbs.stages import noted
+from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.stages import with_note
 
 Watch = Callable[[int, int], None]  # called with how much is done, and how much there is
 
@@ -39,7 +39,7 @@ class _How(TypedDict, total=False):
 
     options: Options | None
     seed: int
-    constraints: Iterable[Constraint] | Constraint | str | Path
+    constraints: Rules
     policy_files: Iterable[str | Path]
     jobs: int
     watch: Watch | None
@@ -59,7 +59,7 @@ def evaluate(
     *,
     options: Options | None = None,
     seed: int = 0,
-    constraints: Iterable[Constraint] | Constraint | str | Path = (),
+    constraints: Rules = (),
     policy_files: Iterable[str | Path] = (),
     jobs: int = 1,
     watch: Watch | None = None,
@@ -76,7 +76,7 @@ def evaluate(
         Options; each policy takes those that it knows.
     seed : int
         For policies that draw random numbers.
-    constraints : iterable of Constraint, Constraint, str or Path
+    constraints : Constraint or path, or iterable of them
         Side constraints beyond the instance's. Policies ignore side constraints; the result's
         ``violations`` say which are broken.
     policy_files : iterable of paths
@@ -105,12 +105,12 @@ def evaluate(
     if isinstance(what, str | Path):
         what = load(what)
     names = [policy] if isinstance(policy, str) else list(policy)
-    added = given(constraints, problem_of(what).name)
+    added = read_rules(constraints, problem_of(what).name, what)
     check_added(what, added)
     chosen = [problem_of(what).policy(name, added) for name in names]
     together = {key: option for each in chosen for key, option in each.options.items()}
     checked(options or {}, together, ", ".join(each.name for each in chosen))
-    told_apart(chosen, options or {})
+    expect_separate_files(chosen, options or {})
     further: dict[str, Any] = {"seed": seed, "jobs": jobs, "watch": watch}
     results: list[Result] = []
     with stoppable():
@@ -121,7 +121,7 @@ def evaluate(
     return results[0] if isinstance(policy, str) else results
 
 
-def told_apart(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
+def expect_separate_files(policies: Sequence[Policy], options: Options, instances: int = 1) -> None:
     """Refuse two runs that write the same file."""
     for key, value in options.items():
         takers = [p for p in policies if key in p.options and p.options[key].written]
@@ -251,7 +251,7 @@ def _checked(
         report = check(instance, done.written(question=False), constraints)
     except KeyboardInterrupt:
         stopped_here = msgspec.structs.replace(done, termination="interrupted")
-        return noted(stopped_here, "not checked: interrupted")
+        return with_note(stopped_here, "not checked: interrupted")
     missing = [*report.unchecked, *report.unjudged]
     note = getattr(done.solution, "note", "")
     return msgspec.structs.replace(

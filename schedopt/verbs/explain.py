@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,16 +28,16 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     definition: str  # what it means or does
     source: str = ""  # empty where nothing is to be cited
     # What a file may say of it: ``name``, ``takes``, ``required``, ``default``, ``says``.
-    fields: tuple[dict[str, Any], ...] = ()
+    fields: tuple[dict[str, object], ...] = ()
     # Its options on the command line: ``name``, ``takes``, ``default``, of formulations ``says``.
-    options: tuple[dict[str, Any], ...] = ()
+    options: tuple[dict[str, object], ...] = ()
     # One of it as a file writes it, with the jobs and groups of what ``schedopt new`` writes.
-    example: dict[str, Any] | None = None
+    example: dict[str, object] | None = None
     python: str = ""  # the same in Python
     use: str = ""  # a command line that uses it
     # Of a formulation, in the order in which they are asked: ``name``, ``accepts``, ``proves``,
     # ``certificate``, ``confirmed_by``, ``needs``.
-    engines: tuple[dict[str, Any], ...] = ()
+    engines: tuple[dict[str, object], ...] = ()
 
 
 def explain(name: str) -> list[Explained]:
@@ -97,8 +97,8 @@ def _constraint(name: str, kind: type[Constraint], of: tuple[str, ...]) -> Expla
     )
 
 
-def _field(field: Field) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(field)
+def _field(field: Field) -> dict[str, object]:
+    found: dict[str, object] = msgspec.to_builtins(field)
     return found | {"says": _plain(field.says)}
 
 
@@ -107,7 +107,7 @@ def _plain(words: str) -> str:
     return words.replace("`", "")
 
 
-def _call(kind: type[Constraint], example: Mapping[str, Any]) -> str:
+def _call(kind: type[Constraint], example: Mapping[str, object]) -> str:
     names = {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
     words = (f"{names[key]}={value!r}" for key, value in example.items() if key != "kind")
     return f"schedopt.{kind.__name__}({', '.join(words)})"
@@ -141,7 +141,7 @@ def _formulations(record: Problem) -> Iterator[Explained]:
         )
 
 
-def _engine(engine: Engine) -> dict[str, Any]:
+def _engine(engine: Engine) -> dict[str, object]:
     return {
         "name": engine.name,
         "accepts": engine.description,
@@ -167,7 +167,7 @@ def _generators(record: Problem) -> Iterator[Explained]:
 
 def _options(
     options: Mapping[str, Option], notes: Mapping[str, str] | None = None
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[dict[str, object], ...]:
     """Return options as data, with what a docstring notes on them."""
     said = {name: {"says": _plain(note)} for name, note in (notes or {}).items()}
     return tuple(
@@ -184,5 +184,5 @@ def _setting(options: Mapping[str, Option]) -> str:
     return ""
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else to_json(value).decode()

@@ -39,7 +39,7 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
     """
     expect_instance(path)
     data = read_bytes(path)
-    held: Any = results(data, path) or parse(data, file=str(path))
+    held: Any = parse_results(data, path) or parse(data, file=str(path))
     if problem is not None:
         found = "a result" if isinstance(held, Result | list) else problem_name(held)
         if found != problem:
@@ -47,7 +47,7 @@ def load(path: str | Path, *, problem: str | None = None) -> Any:
     return held
 
 
-def results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | None:
+def parse_results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | None:
     """Return the result or results in a text; None if it holds something else."""
     from schedopt.validation.documents import result_of
 
@@ -60,17 +60,17 @@ def results(data: bytes, path: str | Path) -> Result[Any] | list[Result[Any]] | 
     return None
 
 
-def answered(result: Result[Any], file: str | Path | None) -> AnyInstance | None:
+def instance_of_result(result: Result[Any], file: str | Path | None) -> AnyInstance | None:
     """Return the instance that a result answers, from its file's folder or the examples."""
     asked = result.asked.question if result.asked is not None else None
     if asked is not None:
-        for one in _candidates(asked.instance.name, file):
+        for one in _nearby_instances(asked.instance.name, file):
             if identity(one).digest == asked.instance.digest:
                 return one
     return None
 
 
-def _candidates(name: str, file: str | Path | None) -> Iterator[AnyInstance]:
+def _nearby_instances(name: str, file: str | Path | None) -> Iterator[AnyInstance]:
     """Yield instances that may bear a name: beside a file, and the examples."""
     for example in examples().values():
         if name in (example.name, example.path.name.partition(".")[0]):

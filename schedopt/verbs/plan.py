@@ -17,8 +17,7 @@ from schedopt.problems import Problem, problem_of, problems
 from schedopt.problems.summary import Plan, table_of
 from schedopt.solvers.result import Document, Result, Watch
 from schedopt.verbs import plan_table, script
-from schedopt.verbs.constraints import Given
-from schedopt.verbs.constraints import given as rules_of
+from schedopt.verbs.constraints import Rules, read_rules
 from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def plan(
     *,
     farm: str | Path | None = None,
     save_farm: str | Path | None = None,
-    constraints: Given = (),
+    constraints: Rules = (),
     risk: str | None = None,
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
@@ -158,7 +157,7 @@ def plan(
     """
     what, record = _given(table)
     told = given | {"farm": farm, "risk": risk, "tell": tell}
-    told["constraints"] = lambda night: rules_of(constraints, record.name, night)
+    told["constraints"] = lambda night: read_rules(constraints, record.name, night)
     again = partial(solve, time_limit=time_limit, seed=seed, threads=threads, watch=watch)
     made = record.tonight(what, told, again)
     if save_farm is not None:

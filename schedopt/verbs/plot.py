@@ -12,10 +12,10 @@ from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.solvers.result import Result
-from schedopt.sweep import rows, varied
+from schedopt.sweep import rows, variations
 from schedopt.sweep.rows import Row
-from schedopt.sweep.varied import Variation
-from schedopt.verbs.load import answered, results
+from schedopt.sweep.variations import Variation
+from schedopt.verbs.load import instance_of_result, parse_results
 
 FORMATS = (".png", ".svg", ".pdf", ".html")
 
@@ -26,8 +26,8 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
     Parameters
     ----------
     what : Instance, Result, sequence of Result, sequence of Row, polars.DataFrame, path, or several
-        What to draw: a frame is a plan; paths, also of plans (.csv, .parquet), are loaded. Several
-        results are drawn beside each other, and so are two plans, the old one and the new one.
+        What to draw: a frame is a plan; paths, also of a plan (.csv, .parquet), are loaded. Several
+        results are drawn beside each other.
     instance : Instance, str or Path, optional
         The instance of the results or the plan, for its deadline and groups. That of one result
         in a file is looked for in its folder and among the examples.
@@ -45,39 +45,39 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
         If a file cannot be read, or there is nothing to draw in it, or several panels are.
     """
     if ax is None:
-        return _drawn(what, instance)
+        return _draw(what, instance)
     from schedopt.pictures.style import onto
 
     with onto(ax):
-        figure = _drawn(what, instance)
+        figure = _draw(what, instance)
     if figure is not ax.figure:
         raise InputError("none: the picture takes a figure of its own", found="axes", place="ax")
     return ax
 
 
-def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
+def _draw(what: Any, instance: AnyInstance | str | Path | None) -> Any:
     """Return the figure that suits what is given."""
     paths = [what] if isinstance(what, str | Path) or _is_frame(what) else what
     if isinstance(paths, Sequence) and paths and all(map(_is_frame, paths)):
-        return _planned(paths, instance)
+        return _draw_plans(paths, instance)
     if isinstance(paths, Sequence) and paths and isinstance(paths[0], str | Path):
         if (planned := _plans(paths, instance)) is not None:
             return planned
-        what = read(paths[0]) if len(paths) == 1 else _together(paths)
+        what = read(paths[0]) if len(paths) == 1 else _read_several(paths)
         if instance is None and isinstance(what, Result):
-            instance = answered(what, paths[0])
+            instance = instance_of_result(what, paths[0])
     if isinstance(instance, str | Path):
         instance = load(instance)
-    results = [what] if isinstance(what, Result) else what
-    if not isinstance(results, Sequence):
+    parse_results = [what] if isinstance(what, Result) else what
+    if not isinstance(parse_results, Sequence):
         return problem_of(what).draw(what)
-    if results and isinstance(results[0], Row):
-        return _profiles([row for row in results if isinstance(row, Row)])
-    if results and isinstance(results[0], Variation):
+    if parse_results and isinstance(parse_results[0], Row):
+        return _profiles([row for row in parse_results if isinstance(row, Row)])
+    if parse_results and isinstance(parse_results[0], Variation):
         from schedopt.pictures.charts import variations
 
-        return variations([row for row in results if isinstance(row, Variation)])
-    drawn = [result for result in results if result.solution]
+        return variations([row for row in parse_results if isinstance(row, Variation)])
+    drawn = [result for result in parse_results if result.solution]
     if not drawn:
         raise InputError("a result with a solution to draw", found="none")
     several = dict.fromkeys(result.problem for result in drawn)
@@ -88,11 +88,11 @@ def _drawn(what: Any, instance: AnyInstance | str | Path | None) -> Any:
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, ValueError) as failure:
-        why = _why(drawn, instance, failure)
+        why = _reason(drawn, instance, failure)
         raise InputError("results that `check` passes", found=why) from None
 
 
-def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
+def _reason(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Exception) -> str:
     """Return why results cannot be drawn; raise the failure where no reason is known."""
     from schedopt.validation.documents import check
 
@@ -106,7 +106,7 @@ def _why(drawn: Sequence[Result[Any]], instance: AnyInstance | None, failure: Ex
 
 
 def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | None) -> Any | None:
-    """Return the picture of a plan, or of two; None where files hold something else."""
+    """Return the picture of a plan; None where files hold something else."""
     from schedopt.verbs import plan_table as plans
 
     if any(Path(path).suffix.lower() not in plans.FORMATS for path in paths):
@@ -117,17 +117,15 @@ def _plans(paths: Sequence[str | Path], instance: AnyInstance | str | Path | Non
         return None
     if len(found) < len(paths):
         raise InputError("plans alone", found="other tables too")
-    return _planned(found, instance)
+    return _draw_plans(found, instance)
 
 
-def _planned(tables: Sequence[Any], instance: AnyInstance | str | Path | None) -> Any:
-    """Return the picture of a plan, up to its instance's deadline if that is known, or of two."""
+def _draw_plans(tables: Sequence[Any], instance: AnyInstance | str | Path | None) -> Any:
+    """Return the picture of a plan, up to its instance's deadline if that is known."""
     from schedopt.pictures import plan as pictures
 
-    if len(tables) > 2:
-        raise InputError("one plan, or the old one and the new one", found=f"{len(tables)} plans")
-    if len(tables) == 2:
-        return pictures.compared(*tables)
+    if len(tables) > 1:
+        raise InputError("one plan", found=f"{len(tables)} plans")
     if isinstance(instance, str | Path):
         instance = load(instance)
     return pictures.plan(tables[0], getattr(instance, "deadline", None))
@@ -137,7 +135,7 @@ def _is_frame(what: Any) -> bool:
     return hasattr(what, "columns") and hasattr(what, "to_dicts")
 
 
-def _together(paths: Sequence[str | Path]) -> list[Any]:
+def _read_several(paths: Sequence[str | Path]) -> list[Any]:
     """Return the results, or the rows, of several files as one list."""
     found = []
     for path in paths:
@@ -153,12 +151,12 @@ def _together(paths: Sequence[str | Path]) -> list[Any]:
 
 def read(path: str | Path) -> Any:
     """Return what a file holds: an instance, a result, a list of results, or rows of a bench."""
-    if Path(path).suffix == ".jsonl" and varied.is_variations(read_bytes(path)):
-        return varied.read(Path(path))
+    if Path(path).suffix == ".jsonl" and variations.is_variations(read_bytes(path)):
+        return variations.read(Path(path))
     if Path(path).suffix in rows.FORMATS:
         return rows.read_rows(path)
     data = read_bytes(path)
-    held = results(data, path)
+    held = parse_results(data, path)
     return parse(data, file=str(path)) if held is None else held
 
 

@@ -17,7 +17,7 @@ from schedopt.problems.summary import Replanned
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stoppable
 from schedopt.verbs import plan_table as plans
-from schedopt.verbs.load import answered
+from schedopt.verbs.load import instance_of_result
 from schedopt.verbs.load import load as loaded
 from schedopt.verbs.solve import solve
 
@@ -162,7 +162,7 @@ def _instance_of(plan: Result, given: AnyInstance | None, file: str | None) -> A
             expected += asked.instance.digest[:12]
             raise InputError(expected, found=f"{found.name}, digest {found.digest[:12]}")
         return given
-    if (held := answered(plan, file)) is not None:
+    if (held := instance_of_result(plan, file)) is not None:
         return held
     where = "its folder and the examples" if file else "the examples"
     expected = f"--instance FILE: {asked.instance.name}, digest {asked.instance.digest[:12]}, "

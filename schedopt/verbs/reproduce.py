@@ -60,7 +60,7 @@ def reproduce(
         wanted.update(dict.fromkeys(several or [pick(name, known, "a reproduction")]))
     found = []
     for name in wanted or known:
-        found.append(_one(known[name], quick, output, watch))
+        found.append(_run_entry(known[name], quick, output, watch))
         if done:
             done(found[-1])
     return found
@@ -74,7 +74,7 @@ def recorded() -> list[Told]:
     entries = _entries().values()
     from schedopt.validation.reproduce.record import verdict
 
-    return [_plain(entry) | {"verdict": verdict(entry.held)} for entry in entries]
+    return [_document(entry) | {"verdict": verdict(entry.held)} for entry in entries]
 
 
 def titles() -> dict[str, str]:
@@ -85,7 +85,7 @@ def titles() -> dict[str, str]:
         return {}
 
 
-def told(entry: Entry, outcome: Outcome, *, quick: bool, seconds: float) -> Entry:
+def with_outcome(entry: Entry, outcome: Outcome, *, quick: bool, seconds: float) -> Entry:
     """Return an entry with what a run of it found."""
     claims = entry.answered(outcome)
     return msgspec.structs.replace(entry, quick=quick, seconds=seconds, claims=claims)
@@ -104,7 +104,7 @@ def _entries() -> dict[str, Entry]:
     return ledger()
 
 
-def _one(
+def _run_entry(
     entry: Entry, quick: bool, output: str | Path | None, watch: Callable[[str], None] | None
 ) -> Told:
     from schedopt.validation.reproduce.ledger import run
@@ -114,18 +114,17 @@ def _one(
         watch(f"{entry.name}, {entry.seconds:.0f} s when recorded" if longer else entry.name)
     began = time.perf_counter()
     outcome = run(entry.name, quick)
-    entry = told(entry, outcome, quick=quick, seconds=time.perf_counter() - began)
+    entry = with_outcome(entry, outcome, quick=quick, seconds=time.perf_counter() - began)
     plot = None
-    if output is not None:
-        from schedopt.pictures.charts import claims, curves
+    if output is not None and outcome.curves:
+        from schedopt.pictures.charts import curves
         from schedopt.verbs.plot import save
 
         plot = Path(output) / f"{entry.name.replace('/', '-')}.png"
-        title = f"{entry.title}\n{entry.source}"
-        save(curves(outcome, title) if outcome.curves else claims(entry.claims, title), plot)
-    return _plain(entry) | {"plot": None if plot is None else str(plot)}
+        save(curves(outcome, f"{entry.title}\n{entry.source}"), plot)
+    return _document(entry) | {"plot": None if plot is None else str(plot)}
 
 
-def _plain(entry: Entry) -> Told:
+def _document(entry: Entry) -> Told:
     document: Told = msgspec.to_builtins(entry)
     return document

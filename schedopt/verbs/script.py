@@ -59,9 +59,9 @@ def script(plan: pl.DataFrame, template: str | Path = PLAIN) -> str:
     InputError
         If the template is not right, or asks for what the plan does not say.
     """
-    lines, file = lines_of(template)
+    lines, file = read_template(template)
     with placed(file=file):
-        return _written(plan, lines)
+        return _fill(plan, lines)
 
 
 def write(plan: pl.DataFrame, path: str | Path, template: str | Path = PLAIN) -> int:
@@ -70,7 +70,7 @@ def write(plan: pl.DataFrame, path: str | Path, template: str | Path = PLAIN) ->
     return int(plan["run"].sum())
 
 
-def lines_of(template: str | Path) -> tuple[list[str], str]:
+def read_template(template: str | Path) -> tuple[list[str], str]:
     """Return a template's validated lines, and its name in messages."""
     known = templates()
     if str(template) in known:
@@ -80,19 +80,19 @@ def lines_of(template: str | Path) -> tuple[list[str], str]:
         raise InputError(what, found=shown(str(template)), place="template")
     with placed(file=template):
         lines = decoded(read_bytes(template)).replace("\r\n", "\n").split("\n")
-        fields_of(lines, *_marks(lines))
+        fields_of(lines, *_block_marks(lines))
     return lines, str(template)
 
 
-def _marks(lines: list[str]) -> tuple[int, int]:
+def _block_marks(lines: list[str]) -> tuple[int, int]:
     marks = [n for n, line in enumerate(lines) if line.strip() in (BEGIN, END)]
     if [lines[n].strip() for n in marks] != [BEGIN, END]:
         raise InputError(f"one line `{BEGIN}`, and after it one `{END}`")
     return marks[0], marks[1]
 
 
-def _written(plan: pl.DataFrame, lines: list[str]) -> str:
-    first, last = _marks(lines)
+def _fill(plan: pl.DataFrame, lines: list[str]) -> str:
+    first, last = _block_marks(lines)
     spots, readers = fields_of(lines, first, last)
     block = lines[first + 1 : last]
     fields = dict.fromkeys([*plan.columns, *FIXED, *CLOCKED, *MADE])
@@ -103,7 +103,7 @@ def _written(plan: pl.DataFrame, lines: list[str]) -> str:
             if name not in fields:
                 expected = f"a field of the plan{listing([*fields])}"
                 raise InputError(expected, found=shown(name), place=f"line {n}")
-    rows = list(_released(plan))
+    rows = list(_in_order(plan))
     for spot, row in product(spots, rows):
         if row.get(spot.name) is not None:
             with placed(f"line {spot.line}"):
@@ -123,7 +123,7 @@ def _expect_inert(spot: Field, value: str, readers: set[str]) -> None:
         raise InputError(expected, found=shown(value))
 
 
-def _released(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _in_order(plan: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the jobs to release in order; running jobs have no rank."""
     rows = plan.filter(plan["run"] & plan["rank"].is_not_null()).sort("rank").to_dicts()
     for n, row in enumerate(rows):

@@ -14,10 +14,17 @@ from schedopt.instances.errors import InputError
 
 FIELD = re.compile(r"\{\{\s*([^{}\n]*?)\s*\}\}")
 SHELLS = re.compile(r"#!\s*(/usr/bin/env\s+)?(\S*/)?(sh|bash|dash|ash|ksh|mksh|zsh)\b")
-BREAKING = ("`", "<<", "$'")  # signs beside which a quoted value would not be safe
-CLOSED_BY = {"((": ")", "(": ")", "${": "}", "$[": "]", "[": "]"}
+PART = re.compile(  # of a script: the first that suits at each place
+    r"(?P<comment>(?<![^\s;&|()])\#[^\n]*)"
+    r"|(?P<quoted>(?<!\$)'[^']*'|\"(?:\\.|[^\"\\])*\")"
+    r"|(?P<continued>\\\n)|(?P<escaped>\\(?:\{\{[^{}\n]*\}\}|.))"
+    r"|(?P<field>\{\{[^{}\n]*\}\})"
+    r"|(?P<breaking>`|<<|\$'|['\"])"
+    r"|(?P<opening>\(\(|\$\{(?!\{)|\$\[|\[|\()|(?P<closing>\)|\}|\])"
+    r"|(?P<redirected>&>|[<>]&?)|(?P<ending>[;&|\n])|(?P<space>[ \t]+)|(?P<other>.)",
+    re.DOTALL,
+)
 READ_ONCE_MORE = {"((", "${", "$[", "["}
-CONTINUED = "\v"  # stands for the end of a line that goes on
 ASSIGNED = re.compile(r"\w+\+?=")
 BEGINS = re.compile(r"if|then|else|elif|do|while|until|!|\{")  # words after which a command begins
 BEFORE = re.compile(  # words that a command stands after, and their options
@@ -30,7 +37,7 @@ DECLARING = re.compile(  # commands that do so with names of variables
     r"let|declare|typeset|local|readonly|export|unset|read|mapfile|readarray|getopts|test"
 )
 INTERPRETERS = re.compile(r"(ba|da|a|k|mk|z)?sh|busybox|python[\d.]*|perl|ruby|node")
-PROGRAM = re.compile(r"-\w*[ce]")  # the option after which comes a program; else it is told one
+PROGRAM = re.compile(r"-\w*[ce]|-s")  # the option after which comes a program, or that tells of one
 
 
 class Field(NamedTuple):
@@ -39,21 +46,8 @@ class Field(NamedTuple):
     name: str
     written: str  # as the template has it
     line: int
-    within: tuple[str, ...]  # what is open around it
     words: tuple[str, ...]  # of its command, before its own
     part: str  # of its own word, before it
-
-    @property
-    def place(self) -> str:
-        """In what a shell takes a value for more than a word; empty where in nothing."""
-        if inside := next((sign for sign in self.within if sign in READ_ONCE_MORE), ""):
-            return f"{self.written} within {inside}"
-        if self.names_file or ASSIGNED.match(self.part):
-            return ""
-        begun = [n for n, word in enumerate(self.words, 1) if BEGINS.fullmatch(word)]
-        words = self.words[max(begun, default=0) :]
-        head = next((w for w in words if not (BEFORE.fullmatch(w) or ASSIGNED.match(w))), None)
-        return "" if head else f"{self.written} as the command itself"
 
     @property
     def names_file(self) -> bool:
@@ -75,40 +69,60 @@ def fields_of(lines: list[str], first: int, last: int) -> tuple[list[Field], set
         raise InputError("a script for a shell that quotes as sh does", found=lines[0])
     found: list[Field] = []
     readers: set[str] = set()
-    levels: list[tuple[str, list[str], str]] = []
+    levels: list[tuple[str, list[str], str]] = []  # what is open, and the command around it
     words: list[str] = []
-    part, at, line = "", 0, 0
-    text = _bare(lines, first, last) + "\n"
-    while at < len(text):
-        sign, pair, inside = text[at], text[at : at + 2], first < line < last
-        opening = pair if pair in CLOSED_BY else sign
-        if field := FIELD.match(text, at):
-            within = tuple(level[0] for level in levels)
-            found += [Field(field[1], field[0], line + 1, within, tuple(words), part)] * inside
-            part, at = part + "x", field.end()
-        elif opening in CLOSED_BY:
-            levels.append((opening, words, part))
-            words, part, at = [], "", at + len(opening)
-        elif levels and sign == CLOSED_BY[levels[-1][0]]:
+    part, line = "", 0
+    for match in PART.finditer("\n".join(lines) + "\n"):
+        kind, text = str(match.lastgroup), match[0]
+        inside, place = first < line < last, f"line {line + 1}"
+        hidden = kind in ("quoted", "escaped") or (kind == "comment" and inside)
+        if hidden and (field := FIELD.search(text)):
+            raise InputError(_expected(inside), found=f"{text[0]}{field[0]}", place=place)
+        if kind == "breaking" and line < last:
+            raise InputError("no such thing beside fields", found=text, place=place)
+        if kind == "field":
+            if not inside or part.endswith("$"):
+                raise InputError(_expected(inside), found=text, place=place)
+            _expect_word(text, words, part, {level[0] for level in levels}, place)
+            name = str(FIELD.fullmatch(text)[1])  # type: ignore[index]
+            found.append(Field(name, text, line + 1, tuple(words), part))
+        if kind in ("ending", "space", "continued"):
+            words += [part] * bool(part)
+            part = ""
+        if kind in ("ending", "closing"):
             readers |= _readers([*words, part], inside=inside)
-            opening, words, part = levels.pop()
-            part, at = part + "x", at + 1 + (opening == "((")
-        else:
-            of_redirection = sign in "&|" and (part[-1:] in ("<", ">") or pair == "&>")
-            if sign in "&|;)\n \t" and not of_redirection:
-                words += [part] * bool(part)
-                part = ""
-                if sign in "&|;)\n" and text[at - 1] != CONTINUED:
-                    readers |= _readers(words, inside=inside)
-                    words = []
-            elif sign != CONTINUED:
-                part += sign
-            at, line = at + 1, line + (sign == "\n")
-    for field_ in found:
-        if field_.place:
-            expected = "a field as a word of a command, after the first"
-            raise InputError(expected, found=field_.place, place=f"line {field_.line}")
+            words = []
+        if kind == "opening":
+            levels.append((text, words, part))
+            words, part = [], ""
+        elif kind == "closing" and levels:
+            _, words, part = levels.pop()
+            part += "x"
+        elif kind in ("quoted", "escaped", "field"):
+            part += "x"
+        elif kind in ("redirected", "other", "closing"):
+            part += text
+        line += text.count("\n")
     return found, readers
+
+
+def _expected(inside: bool) -> str:
+    if inside:
+        return "a field by itself: it is quoted already"
+    return "fields in the block alone"
+
+
+def _expect_word(field: str, words: list[str], part: str, around: set[str], place: str) -> None:
+    """Refuse a field that is more to a shell than a word, or a part of one."""
+    expected = "a field as a word of a command, after the first"
+    if inside := around & READ_ONCE_MORE:
+        raise InputError(expected, found=f"{field} within {min(inside)}", place=place)
+    if ASSIGNED.match(part) or re.search("[<>]", part or "".join(words[-1:])):
+        return
+    begun = [n for n, word in enumerate(words, 1) if BEGINS.fullmatch(word)]
+    own = words[max(begun, default=0) :]
+    if all(BEFORE.fullmatch(word) or ASSIGNED.match(word) for word in own):
+        raise InputError(expected, found=f"{field} as the command itself", place=place)
 
 
 def _readers(words: list[str], *, inside: bool) -> set[str]:
@@ -120,46 +134,3 @@ def _readers(words: list[str], *, inside: bool) -> set[str]:
     if any(map(PROGRAM.fullmatch, named)) or all(w[:1] == "-" for w in named[1:]):
         found |= {word for word in named if INTERPRETERS.fullmatch(word)}
     return found
-
-
-def _bare(lines: list[str], first: int, last: int) -> str:
-    """Return a script without what is quoted, escaped or a comment; each sign is where it was."""
-    bare, quote = [], ""
-    for n, line in enumerate(lines):
-        where, quote = _read(line, quote)
-        inside, place = first < n < last, f"line {n + 1}"
-        for field in FIELD.finditer(line):
-            at = where[field.start()]
-            before = line[: field.start()][-1:]
-            if not inside and at != "#":
-                raise InputError("fields in the block alone", found=field[0], place=place)
-            if inside and (at or before in ("\\", "$")):
-                expected = "a field by itself: it is quoted already"
-                raise InputError(expected, found=f"{at or before}{field[0]}", place=place)
-        kept = [
-            sign if not at else " " if at == "#" else "x"
-            for sign, at in zip(line, where, strict=True)
-        ]
-        plain = "".join(kept)
-        seen = line if inside else plain
-        if sign := next((sign for sign in BREAKING if sign in seen and n < last), None):
-            raise InputError("no such thing beside fields", found=sign, place=place)
-        goes_on = (len(plain) - len(plain.rstrip("\\"))) % 2
-        plain = re.sub(r"\\(.)", "xx", plain)
-        bare.append(plain[:-1] + CONTINUED if goes_on else plain)
-    return "\n".join(bare)
-
-
-def _read(line: str, quote: str) -> tuple[list[str], str]:
-    """Return the quote around each character (``#`` in comments), and any left open."""
-    where: list[str] = []
-    for i, sign in enumerate(line):
-        where.append(quote)
-        before = line[:i]
-        if quote != "'" and (len(before) - len(before.rstrip("\\"))) % 2:
-            continue
-        if sign == "#" and not quote and (not before or before[-1] in " \t;&|()"):
-            return [*where[:-1], *("#" * (len(line) - i))], ""
-        if sign in ("'", '"') and quote in ("", sign):
-            quote = "" if quote else sign
-    return where, quote

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from schedopt import __version__
-from schedopt.instances.constraints import Constraint, label
+from schedopt.instances.constraints import label
 from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
@@ -20,8 +20,8 @@ from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
-from schedopt.verbs.constraints import given
-from schedopt.verbs.stages import Stages, noted
+from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.stages import Stages, with_note
 
 if TYPE_CHECKING:
     from schedopt.formulations.protocol import Formulation
@@ -35,7 +35,7 @@ def solve(
     *,
     formulation: str | None = None,
     solver: str | None = None,
-    constraints: Iterable[Constraint] | Constraint | str | Path = (),
+    constraints: Rules = (),
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
@@ -60,7 +60,7 @@ def solve(
         Which formulation to build from an instance; the problem's first by default.
     solver : str, optional
         Which solver; by default the one that suits.
-    constraints : iterable of Constraint, Constraint, str or Path
+    constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the instance; a path is loaded.
     time_limit : float, optional
         Seconds, from a model not yet built to a checked result, within a second or a tenth more;
@@ -105,7 +105,7 @@ def solve(
         If something given is not right.
     """
     limits = Limits(time_limit, gap, threads, seed, watch, many)
-    _expect_sound(limits)
+    _expect_limits(limits)
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 
@@ -114,32 +114,34 @@ def solve(
         stages = Stages(limits, confirm + certificate + explain)
         if risk is not None:
             options = {"risk": risk, "seed": seed, **(options or {})}
-        model = modelled(what, formulation, options)
-        model.add(*given(constraints, model.problem))
+        model = build_formulation(what, formulation, options)
+        model.add(*read_rules(constraints, model.problem, model.instance))
         record = problem(model.problem)
         if explain:
             record.expect_explained(model)
         result = stages.search(lambda limits: record.solve(model, solver, limits, start))
         if start is not None and not model.changed:
-            result = _alarmed(model, result, start)
+            result = _against_start(model, result, start)
 
         why: list[str] = []
         if confirm:
             again = partial(record.confirm, model)
-            result = stages.further("confirm", result, lambda r, left: confirmed(r, again(r, left)))
+            result = stages.run_stage(
+                "confirm", result, lambda r, left: with_confirmation(r, again(r, left))
+            )
         if certificate and result.bound is not None:
-            certify = partial(_certified, record, model, why)
-            result = stages.further("certify", result, certify)
+            certify = partial(_certify, record, model, why)
+            result = stages.run_stage("certify", result, certify)
         if explain:
-            priced = partial(_explained, record, model, progress)
-            result = stages.further("explain", result, priced)
+            priced = partial(_explain, record, model, progress)
+            result = stages.run_stage("explain", result, priced)
         result = msgspec.structs.replace(
-            result, asked=_question(model), risk=_judged_risk(model, result)
+            result, asked=_asked(model), risk=_risk_out_of_sample(model, result)
         )
-        return stages.told(_judged(stages, model, result, why if certificate else None))
+        return stages.with_seconds(_judge(stages, model, result, why if certificate else None))
 
 
-def _alarmed(model: Formulation, result: Result, start: object) -> Result:
+def _against_start(model: Formulation, result: Result, start: object) -> Result:
     """Return a result, in error if a start that keeps all rules beats its bound."""
     claim = msgspec.structs.replace(
         result,
@@ -158,20 +160,20 @@ def _alarmed(model: Formulation, result: Result, start: object) -> Result:
     return raised(claim, what)
 
 
-def _question(model: Formulation) -> Asked:
+def _asked(model: Formulation) -> Asked:
     known = model.known_options
     asks = {key: value for key, value in model.options.items() if key in known and known[key].asks}
     return Asked(model.instance, model.name, asks, tuple(model.added))
 
 
-def _judged_risk(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
+def _risk_out_of_sample(model: Formulation, result: Result) -> dict[str, float] | msgspec.UnsetType:
     """Return a result's value in fresh scenarios, where it was decided under risk."""
     judged = getattr(model, "judged", None)
     found = None if judged is None or result.solution is None else judged(result.solution)
     return found or msgspec.UNSET
 
 
-def _certified(
+def _certify(
     record: Problem, model: Formulation, why: list[str], result: Result, limits: Limits
 ) -> Result:
     """Return a result with its certificate, or a note on why there is none."""
@@ -183,26 +185,26 @@ def _certified(
     return msgspec.structs.replace(result, certificate=found or msgspec.UNSET)
 
 
-def _judged(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
+def _judge(stages: Stages, model: Formulation, result: Result, why: list[str] | None) -> Result:
     """Return a result as judged by the checker, without a certificate that proves nothing."""
 
     def check(result: Result) -> Result:
-        return _checked(model, result, stages.to_check())
+        return _with_check(model, result, stages.seconds_to_check())
 
-    answer, result = result, stages.checked(result, check)
+    answer, result = result, stages.run_check(result, check)
     if why is None or result.bound is None or result.bound_checked:
         return result
     if answer.certificate and not stopped():  # it is short of the bound, and of no use
         why += [v for v in result.violations if v.startswith("bound: ")]
         bare = msgspec.structs.replace(answer, certificate=msgspec.UNSET)
-        result = stages.checked(bare, check)
+        result = stages.run_check(bare, check)
         if result.bound_checked:
             return result
     reasons = f" ({'; '.join(why)})" if why else ""
-    return noted(result, f"no certificate{reasons}: the bound is believed")
+    return with_note(result, f"no certificate{reasons}: the bound is believed")
 
 
-def _explained(
+def _explain(
     record: Problem,
     model: Formulation,
     progress: Callable[[int, int], None] | None,
@@ -211,25 +213,25 @@ def _explained(
 ) -> Result:
     """Return a result with its explanation, which says what is not proven."""
     if result.solution is None:
-        return noted(result, "nothing to explain: there is no solution")
+        return with_note(result, "nothing to explain: there is no solution")
     found = record.explain(model, result, limits, progress)
     note = f"{found.unproven} of the prices are not proven" if found.unproven else ""
-    return noted(msgspec.structs.replace(result, explanation=as_document(found)), note)
+    return with_note(msgspec.structs.replace(result, explanation=as_document(found)), note)
 
 
-def confirmed(result: Result, other: Result | None) -> Result:
+def with_confirmation(result: Result, other: Result | None) -> Result:
     """Return a result confirmed by another method, if any; on disagreement nothing is optimal."""
     if other is None:
-        return noted(result, "not confirmed: there is no second method")
+        return with_note(result, "not confirmed: there is no second method")
     told = f"{other.solver}: {other.termination}, objective {other.objective}"
     if not (other.proven or other.termination == "infeasible"):
-        return noted(result, f"not confirmed: {told} without a proof")
+        return with_note(result, f"not confirmed: {told} without a proof")
     if result.proven and other.proven:
         agree = gap(result.objective, other.objective) or 0.0
         if agree <= AGREE:
-            return noted(result, f"confirmed by {other.solver}")
+            return with_note(result, f"confirmed by {other.solver}")
     elif result.termination == other.termination == "infeasible":
-        return noted(result, f"confirmed by {other.solver}")
+        return with_note(result, f"confirmed by {other.solver}")
     elif not result.proven and result.termination != "infeasible":
         return result
     return raised(result, f"two methods disagree: {told}")
@@ -239,7 +241,7 @@ AGREE = 1e-6
 """Relative difference of the optima that two methods may find: the loosest of their tolerances."""
 
 
-def _checked(model: Formulation, result: Result, seconds: float | None) -> Result:
+def _with_check(model: Formulation, result: Result, seconds: float | None) -> Result:
     """Return a result as judged by the checker: a faulty one is not called optimal."""
     report = _report(model, result, seconds)
     missing = [*report.unchecked, *report.unjudged]
@@ -253,10 +255,10 @@ def _checked(model: Formulation, result: Result, seconds: float | None) -> Resul
         bound_checked=report.bound == "re-proved",
         violations=tuple(report.violations),
     )
-    return noted(result, *notes)
+    return with_note(result, *notes)
 
 
-def _expect_sound(limits: Limits) -> None:
+def _expect_limits(limits: Limits) -> None:
     limit, threads, most = limits.time_limit, limits.threads, most_at_once()
     expect(limit is None or limit >= 0, "seconds, 0 or more", limit, "time limit")
     expect(0 <= limits.gap < inf, "a number >= 0", limits.gap, "gap")
@@ -266,12 +268,12 @@ def _expect_sound(limits: Limits) -> None:
     expect(0 <= limits.seed < 2**31, whole, limits.seed, "seed")
 
 
-def modelled(what: What, formulation: str | None, options: Options | None) -> Formulation:
+def build_formulation(what: What, formulation: str | None, options: Options | None) -> Formulation:
     """Return a formulation, building it from an instance or a file."""
     if isinstance(what, str | Path):
         from schedopt.instances.files import load
 
-        return modelled(load(what), formulation, options)
+        return build_formulation(load(what), formulation, options)
     if is_instance(what):
         record = problem_of(what)
         kind = record.formulation(formulation or record.default_formulation(what))

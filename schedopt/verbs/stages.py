@@ -24,15 +24,15 @@ class Stages:
         self._spent: dict[str, float] = {}
         self._cut: list[str] = []
 
-    def left(self) -> Limits:
+    def limits_left(self) -> Limits:
         """Return the limits of the stage that begins now."""
         limit = self.limits.time_limit
         if limit is None:
             return self.limits
-        left = max(0.0, limit - (now() - self._began))
-        return replace(self.limits, time_limit=left / (1 + self._beyond))
+        limits_left = max(0.0, limit - (now() - self._began))
+        return replace(self.limits, time_limit=limits_left / (1 + self._beyond))
 
-    def to_check(self) -> float | None:
+    def seconds_to_check(self) -> float | None:
         """Return the seconds that a check may take, None where it may take any."""
         limit = self.limits.time_limit
         if stopped():
@@ -44,14 +44,14 @@ class Stages:
     def search(self, search: Callable[[Limits], Result]) -> Result:
         """Return what the first stage finds, after the formulation was built."""
         built = now() - self._began
-        result = search(self.left())
+        result = search(self.limits_left())
         spent = now() - self._began
         build = min(max(built, result.seconds.build), spent)
         self._spent |= {"build": build, "solve": spent - build}
-        told = result.options | {"time_limit": self.limits.time_limit}
-        return msgspec.structs.replace(result, options=told)
+        with_seconds = result.options | {"time_limit": self.limits.time_limit}
+        return msgspec.structs.replace(result, options=with_seconds)
 
-    def further(
+    def run_stage(
         self, name: str, result: Result, stage: Callable[[Result, Limits], Result]
     ) -> Result:
         """Return a result after a stage beyond the search; what was found is never lost."""
@@ -59,27 +59,27 @@ class Stages:
         self._beyond -= 1
         try:
             if not stopped():
-                result = stage(result, self.left())
+                result = stage(result, self.limits_left())
         except KeyboardInterrupt:
             pass
         except InputError as refused:  # such as an engine that is not installed
-            result = noted(result, f"{name}: {refused}")
+            result = with_note(result, f"{name}: {refused}")
         if stopped():
             self._cut.append(name)
         self._spent[name] = now() - began
         return result
 
-    def checked(self, result: Result, check: Callable[[Result], Result]) -> Result:
+    def run_check(self, result: Result, check: Callable[[Result], Result]) -> Result:
         """Return a result as judged by the checker; an interrupted check judges nothing."""
         began = now()
         try:
             result = check(result)
         except KeyboardInterrupt:
-            result = noted(result, "not checked: interrupted")
+            result = with_note(result, "not checked: interrupted")
         self._spent["check"] = self._spent.get("check", 0.0) + now() - began
         return result
 
-    def told(self, result: Result) -> Result:
+    def with_seconds(self, result: Result) -> Result:
         """Return a result with the seconds of each stage; the rest is the search's."""
         spent = self._spent
         rest = now() - self._began - sum(spent.values())
@@ -89,10 +89,10 @@ class Stages:
             result.seconds, **spent | more | {"solve": spent["solve"] + max(0.0, rest)}
         )
         note = f"interrupted before the end of: {', '.join(self._cut)}" if self._cut else ""
-        return noted(msgspec.structs.replace(result, seconds=seconds), note)
+        return with_note(msgspec.structs.replace(result, seconds=seconds), note)
 
 
-def noted(result: Result, *notes: str | msgspec.UnsetType) -> Result:
+def with_note(result: Result, *notes: str | msgspec.UnsetType) -> Result:
     """Return a result with a note added to its message."""
     said = [str(note) for note in (result.message, *notes) if note]
     return msgspec.structs.replace(result, message="; ".join(said) or msgspec.UNSET)

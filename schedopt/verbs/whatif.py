@@ -15,11 +15,21 @@ from schedopt.instances.options import Options, most_at_once
 from schedopt.instances.protocol import AnyInstance
 from schedopt.problems import problem_of
 from schedopt.solvers.stopping import finishing, stoppable
+from schedopt.sweep.journal import LINES, Journal
 from schedopt.sweep.plan import PlannedRun
-from schedopt.sweep.starting import leave_if_begun_by_ourselves
-from schedopt.sweep.varied import Variant, Variation, Variations, VariedSource, table
-from schedopt.sweep.varying import Vary, combinations, key
-from schedopt.verbs.bench import computed, filled
+from schedopt.sweep.pool import computed, leave_if_begun_by_ourselves
+from schedopt.sweep.variations import (
+    FORMATS,
+    Variant,
+    Variation,
+    VariedSource,
+    Vary,
+    combinations,
+    key,
+    read,
+    table,
+)
+from schedopt.verbs.bench import keep_rows
 
 
 def whatif(
@@ -73,6 +83,8 @@ def whatif(
     """
     if not 1 <= jobs <= most_at_once():
         raise InputError(f"from 1 to {most_at_once()} processes", found=shown(jobs), place="jobs")
+    if output is not None and Path(output).suffix.lower() not in FORMATS:
+        raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(str(output)))
     if jobs > 1:
         leave_if_begun_by_ourselves()
     how = {
@@ -83,11 +95,11 @@ def whatif(
         "seed": seed,
         "options": dict(options or {}),
     }
-    asked = questions(what, vary, unit=unit, constraints=constraints, how=how)
-    return solved(asked, jobs, None if output is None else Path(output), progress)
+    asked = variants_of(what, vary, unit=unit, constraints=constraints, how=how)
+    return solve_variants(asked, jobs, None if output is None else Path(output), progress)
 
 
-def questions(
+def variants_of(
     what: AnyInstance | str | Path,
     vary: Sequence[str],
     *,
@@ -116,36 +128,37 @@ def questions(
     return asked
 
 
-def solved(
+def solve_variants(
     variants: Sequence[Variant],
     jobs: int = 1,
     output: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Variation]:
     """Return a row for each combination; those that the output holds are taken from it."""
-    whole = output is not None and output.suffix.lower() != Variations.formats[0]
-    rows = Variations(None if whole else output, [variant.digest for variant in variants])
+    journaled = output is None or output.suffix.lower() == LINES
+    keys = [variant.digest for variant in variants]
+    rows = Journal(output if journaled else None, keys, read, table)
     left = [variant for variant in variants if variant.digest not in rows]
-    held, total = len(variants) - len(left), len(variants)
+    kept, total = len(variants) - len(left), len(variants)
 
-    def told(done: int, total: int) -> None:
-        if progress and done > held:
+    def advance(done: int, total: int) -> None:
+        if progress and done > kept:
             progress(done, total)
 
     outcomes = computed(left, min(jobs, max(1, len(left))))
     try:
-        with stoppable(), closing(filled(rows, outcomes, held, total, told)) as failures:
+        with stoppable(), closing(keep_rows(rows, outcomes, kept, total, advance)) as failures:
             for _, why in failures:
-                raise SaidError(why)
+                raise FinishedMessageError(why)
     finally:
         with finishing():
-            found = rows.finish()
-    if output is not None and whole:
+            found: list[Variation] = rows.finish()
+    if output is not None and not journaled:
         write_bytes(output, table(found, output.suffix.lower()))
     return found
 
 
-class SaidError(InputError):
+class FinishedMessageError(InputError):
     """An error with a finished message."""
 
     def __str__(self) -> str:

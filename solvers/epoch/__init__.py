@@ -4,7 +4,6 @@ from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import MOST_PIECES, Rectangles
 from schedopt.solvers.engine import Engine, declared_in_cpsat, unchanged
 from schedopt.solvers.epoch.items import Items, items
-from schedopt.solvers.result import Limits
 
 TABLES = {
     "partition": "schedopt.solvers.epoch:PARTITION",
@@ -27,18 +26,12 @@ def few_pieces(model: Rectangles) -> bool:
     return len(model.widths) * len(model.instance.jobs) <= MOST_PIECES and not model.changed
 
 
-def searched(model: Partition, _: Limits) -> bool:
-    """Tell whether any engine may answer, not CP-SAT on the direct model alone."""
-    return model.wanted == "auto"
-
-
 PARTITION = (
     Engine(
         "epochs",
         solve=f"{_SOLVE}:partition",
         accepts=packed,
-        worth_trying=searched,
-        description="together and apart; unasked unless the option says model=direct",
+        description="together and apart",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
         certificate="nodes, leaders, apart, distances or multipliers",
         certify=_CERTIFY,

@@ -38,7 +38,7 @@ def some_packing(draw: Random, nodes: int, jobs: int) -> tuple[Instance, list[Co
 def partition(draw: Random) -> Partition:
     """Draw a partition of up to eight jobs."""
     instance, rules = some_packing(draw, draw.choice((1, 5, 12, 24, 1000)), draw.randint(1, 8))
-    return Partition(instance, model=draw.choice(("auto", "auto", "direct"))).add(*rules)
+    return Partition(instance).add(*rules)
 
 
 def rectangles(draw: Random) -> Rectangles:

@@ -2,7 +2,6 @@
 
 import pytest
 from builders.epoch import packing
-from builders.refusals import refusal
 
 from schedopt import solve
 from schedopt.formulations.constraints import Apart, Forbid
@@ -24,11 +23,9 @@ def test_what_a_partition_refuses() -> None:
     instance = packing([4, 4], 16, 0)
     with pytest.raises(InputError, match="together"):
         Partition(instance).add(Forbid(jobs=("j1",)))
-    for form in ("none", "slots"):
-        assert "auto, or direct" in str(refusal(Partition, instance, model=form))
     with pytest.raises(InputError, match="together"):
         Rectangles(instance).add(Forbid(jobs=("j1",)))
-    model = Partition(instance, model="direct")
+    model = Partition(instance)
     model.model.add(model.x["j2", "j1"] == 0)
     with pytest.raises(InputError, match="before native"):
         model.add(Apart(jobs=("j1", "j2")))

@@ -28,8 +28,7 @@ from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import read_trace
 from schedopt.sweep.rows import read_rows, table
-from schedopt.sweep.sweep_file import read as read_sweep
-from schedopt.sweep.varying import Vary
+from schedopt.sweep.variations import Vary
 from schedopt.verbs import plan_table as plan
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**18), 10**18)
@@ -119,7 +118,6 @@ READERS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("g.csv", "time,need,size\n0,1,@\n", partial(read_trace, queue=QUEUE), "line 2, column 'size'"),
     ("h.csv", "name,reward,tasks\na,@,1x2\n", _read_dssp_table, "line 2, column 'reward'"),
     ("i.csv", "name,reward,tasks\na,1,2x@\n", _read_dssp_table, "line 2, column 'tasks'"),
-    ("k.toml", 'paths = ["x.json"]\ntime_limit = @\n', read_sweep, "time_limit"),
     ("l.jsonl", JSONL, read_rows, "row 1.objective"),
     ("m.csv", PLAN, plan.read, "row 1, column 'reward'"),
 ]

@@ -122,24 +122,24 @@ def test_a_plain_log_and_names(tmp_path: Path) -> None:
     by_row = table(tmp_path / "rows.csv", "job,easy\n0,0\n1,1\n2,3\n3,6\n")
     for starts in (by_name, by_row):
         assert "all 4 jobs" in run("check-starts", swf, starts, "--servers", "2").stdout
-    assert (
-        "job 4 starts at 7"
-        in run(
-            "check-starts",
-            swf,
-            table(by_row, by_row.read_text().replace("3,6", "3,7")),
-            *("--servers", "2"),
-            status=1,
-        ).stdout
-    )
+    table(by_row, by_row.read_text().replace("3,6", "3,7"))
+    asked = ("check-starts", swf, by_row, "--servers", "2")
+    assert "job 4 starts at 7" in run(*asked, status=1).stdout
     assert "option 'processors'" in refused("check-starts", swf, by_name)
+    assert "--servers" in refused("check-starts", by_name, by_name)
+    table(by_name, by_name.read_text().replace("6,1", "6,1.000000000000000055"))
+    run("check-starts", swf, by_name, "--servers", "2")
     table(swf, swf.read_text() + "\n3 4 -1 9 2 -1 -1 2 9" + " -1" * 9)
-    assert "before a job above" in refused("check-starts", swf, by_name, "--servers", "2")
+    said = refused("check-starts", swf, by_name, "--servers", "2")
+    assert "put in order.; expected jobs in order of submit" in said
+    wide = table(tmp_path / "wide.swf", ";\n1 0 -1 5 3" + " -1" * 13 + "\n2 0 -1 5 1" + " -1" * 13)
+    said = refused("check-starts", wide, by_name, "--servers", "2")
+    assert "all of which can be" in said
     classes = ("example:one-or-all", by_name)
     assert "an instance of a log" in refused("check-starts", *classes)
 
 
-@pytest.mark.parametrize("few", [0, start_check.FEW])
+@pytest.mark.parametrize("few", [0, start_check.FEW])  # jobs of a log that is thought small
 @tried(
     60,
     seed=st.integers(0, 2**32 - 1),
@@ -152,6 +152,7 @@ def test_one_wrong_start_is_found(few: int, seed: int, name: str, several: bool)
     own: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(start_check, "FEW", few)
+        patched.setattr(start_check, "MANY", few)
         assert start_check.first_wrong_start(queue, name, starts, "given", own) is None
         job, change = int(draw.integers(len(starts))), float(draw.choice([-1, 1, 0.5, 7, -0.25]))
         starts[job] += change

@@ -288,9 +288,6 @@ def test_both_verbs_take_the_flag_and_say_that_the_file_is_run(tmp_path: Path) -
     flags = ["--policy", "mine", "--policy-file", str(mine), "--json"]
     assert '"policy":"mine"' in run(app, ["evaluate", str(NIGHT), *flags]).stdout
     assert '"policy":"mine"' in run(app, ["bench", str(NIGHT), *flags]).stdout
-    sweep = tmp_path / "sweep.toml"
-    sweep.write_text(f'paths = ["{NIGHT}"]\npolicies = ["mine"]\npolicy_files = ["mine.py"]\n')
-    assert '"policy":"mine"' in run(app, ["bench", str(sweep), "--json"]).stdout
     for verb in ("evaluate", "bench"):
         told = re.sub(r"[\s│]+", " ", run(app, [verb, "--help"]).stdout)
         assert "It is RUN, with your rights" in told

@@ -3,15 +3,12 @@
 import gzip
 import json
 import shutil
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from stat import S_IFLNK
 from types import SimpleNamespace
 from typing import Any
-from zipfile import ZipFile, ZipInfo
 
 import pytest
 from builders.cli import ROOT, refused, run
@@ -20,14 +17,20 @@ import schedopt
 from schedopt.archive import judging
 from schedopt.archive.entries import Entry, digest, group
 from schedopt.instances import archived
-from schedopt.verbs.archive import chosen, listed, ranked, shown, verified
+from schedopt.verbs.archive import (
+    describe,
+    list_groups,
+    open_entries,
+    select_entries,
+    verify_entries,
+)
 
 QUICK = "epoch-planted-8x2"
 Edit = Callable[[Any], Any]
 
 
 def test_it_holds_what_it_promises() -> None:
-    found = chosen()
+    found = select_entries()
     status = Counter(entry.status for _, entry in found)
     assert status["proven"] >= 150
     assert status["open"] >= 20
@@ -38,16 +41,16 @@ def test_it_holds_what_it_promises() -> None:
         assert entry.objective_by.date
         assert entry.objective_by.by
         assert entry.made
-    assert {entry["group"] for entry in listed()} == set(archived.groups())
+    assert {entry["group"] for entry in list_groups()} == set(archived.groups())
     assert all(group(name).licence for name in archived.groups())
-    assert [entry.gap for _, entry in ranked()] == sorted(
-        (entry.gap or 0 for _, entry in ranked()), reverse=True
+    assert [entry.gap for _, entry in open_entries()] == sorted(
+        (entry.gap or 0 for _, entry in open_entries()), reverse=True
     )
 
 
 @pytest.mark.parametrize("group", archived.groups())
 def test_the_first_of_each_group_is_re_proved(group: str) -> None:
-    (verdict,) = verified([f"{group}/{shown(group)['entries'][0]['name']}"])
+    (verdict,) = verify_entries([f"{group}/{describe(group)['entries'][0]['name']}"])
     assert not verdict.wrong, verdict.wrong
     assert verdict.bound
 
@@ -138,7 +141,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
     assert (entry["status"], entry["certificate"] != "") == ("proven", True)
     relined(copied, lambda _: entry)
     shutil.copy(kept, result)
-    assert not any(verdict.wrong for verdict in verified())
+    assert not any(verdict.wrong for verdict in verify_entries())
     rewritten(result, better_bound)
     done = run("archive", "submit", path, result, status=1)
     assert (done.stdout, "objective" in done.stderr) == ("", True)
@@ -146,7 +149,7 @@ def test_an_improvement_is_checked_and_its_line_takes_the_entrys_place(
 
 def test_bench_measures_against_best_known_values(tmp_path: Path) -> None:
     rows = schedopt.bench(f"archive:{QUICK}", policies=["heuristic-epoch"], time_limit=0.0)
-    known = {entry.name: entry for _, entry in chosen([QUICK])}
+    known = {entry.name: entry for _, entry in select_entries([QUICK])}
     assert len(rows) == len(known)
     for row in rows:
         entry: Entry = known[row.instance]
@@ -193,12 +196,6 @@ def test_an_answer_to_another_question_is_no_improvement(tmp_path: Path) -> None
     assert "added" in done.stderr or "no better" in done.stderr
 
 
-def test_a_name_that_acts_on_a_terminal_is_named(copied: Path) -> None:
-    relined(copied, lambda e: e | {"objective_by": e["objective_by"] | {"by": "x\x1b[2J"}})
-    done = run("archive", "verify", status=1)
-    assert "characters that do not print" in done.stdout
-
-
 def test_a_name_that_acts_on_a_terminal_is_not_taken(copied: Path) -> None:
     path, result = f"archive:{QUICK}/{QUICK}-01", copied / "results" / f"{QUICK}-01.json.gz"
     for character in "\x1b\x07\u202e":
@@ -211,52 +208,3 @@ def test_an_optimum_without_its_certificate_is_believed(copied: Path) -> None:
     spoiled_result(copied, lambda r: {key: r[key] for key in r if key != "certificate"})
     relined(copied, lambda e: e | {"certificate": ""})
     assert "1 believed to be optimal" in run("archive", "verify", status=0).stdout
-
-
-def test_a_release_s_file_is_fetched_once_all_of_it_holds(
-    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from schedopt.verbs.fetching import pack
-
-    good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
-    pack(good)
-    entries = copied / "entries.jsonl"
-    entries.write_text(entries.read_text().replace('"objective":', '"objective":1', 1))
-    pack(bad)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    data = tmp_path / "data" / "schedopt"
-    run("archive", "fetch", bad, status=1)
-    assert not [*data.iterdir()]
-    done = run("archive", "fetch", good)
-    (there,) = data.iterdir()
-    assert str(there) in done.stderr
-    monkeypatch.setenv(archived.PLACE, str(there))
-    assert [*archived.groups()] == [QUICK]
-    assert "No such file" in refused("archive", "fetch", tmp_path / "none.zip")
-    assert "https" in refused("archive", "fetch", "http://localhost/a.zip")
-    for name, text, mode, says in (
-        ("../out.json", "x", 0, "found '../out.json'; expected the files of an archive"),
-        (f"{QUICK}/results/..", "x", 0, "expected the files of an archive"),
-        (f"{QUICK}/results/..\\..\\x", "x", 0, "expected the files of an archive"),
-        (f"{QUICK}/results/{'x' * 300}", "x", 0, "expected the files of an archive"),
-        (f"{QUICK}/results/link", "/etc/passwd", S_IFLNK | 0o777, "the files of an archive"),
-        (f"{QUICK}/entries.jsonl", "", 0, "twice; expected each file once"),
-    ):
-        shutil.copy(good, bad)
-        with ZipFile(bad, "a") as file:
-            member = ZipInfo(name)
-            member.create_system, member.external_attr = 3, mode << 16
-            with warnings.catch_warnings(action="ignore"):
-                file.writestr(member, text)
-        assert says in refused("archive", "fetch", bad)
-    with ZipFile(bad, "w") as file:
-        file.writestr(f"{QUICK}/entries.jsonl", "")
-    assert "an archive with entries" in refused("archive", "fetch", bad)
-    locked = [(head + b"\0\0", head + b"\1\0") for head in (b"PK\3\4\x14\0", b"PK\1\2\x14\3\x14\0")]
-    data = good.read_bytes()
-    for plain, encrypted in locked:
-        data = data.replace(plain, encrypted)
-    bad.write_bytes(data)
-    assert "encrypted" in refused("archive", "fetch", bad)
-    assert [*archived.groups()] == [QUICK]  # what was there stays
-    assert len([*there.rglob("*.json.gz")]) > 1

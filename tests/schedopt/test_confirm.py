@@ -18,7 +18,7 @@ from schedopt.formulations.msfq import OptimalPolicy
 from schedopt.problems import problem
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits
-from schedopt.verbs.solve import confirmed
+from schedopt.verbs.solve import with_confirmation
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_an_optimal_policy_is_confirmed_by_the_linear_program() -> None:
     queues = problem("msfq")
     dearer = one_or_all(2, 0.25, 0.2)  # another question, so two methods disagree
     again = queues.confirm(OptimalPolicy(dearer), result, Limits())
-    assert confirmed(result, again).termination == "error"
+    assert with_confirmation(result, again).termination == "error"
     assert queues.confirm(OptimalPolicy(at_load(8, 0.5)), result, Limits()) is None  # too large
 
 
 def test_where_two_methods_disagree_nothing_is_optimal() -> None:
     result = solve("instances/dssp/constraints.json")
     other = msgspec.structs.replace(result, solver="other", objective=36.0, bound=36.0)
-    judged = confirmed(result, other)
+    judged = with_confirmation(result, other)
     assert judged.termination == "error"
     assert not judged.proven
     assert judged.bound is None

@@ -15,7 +15,7 @@ from schedopt.instances.examples import examples
 from schedopt.problems import problem
 from schedopt.solvers.door import engines
 from schedopt.solvers.result import better
-from schedopt.verbs.solve import modelled
+from schedopt.verbs.solve import build_formulation
 
 FORMULATIONS = [
     (name, kind)
@@ -33,7 +33,7 @@ SECONDS = 20
 def model_of(name: str, kind: str) -> Any:
     """Return the formulation of an example; None where it is refused."""
     try:
-        return modelled(schedopt.example(name), kind, None)
+        return build_formulation(schedopt.example(name), kind, None)
     except InputError:
         return None
 

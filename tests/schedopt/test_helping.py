@@ -1,6 +1,7 @@
 """Help where one stands: explain, new, completion, the help of solve, messages with the form."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -110,15 +111,9 @@ def completed(words: str) -> list[str]:
     return process(sys.executable, "-c", MAIN, env=given).stdout.split()
 
 
-def test_a_shell_completes_policies_options_and_bundled_files() -> None:
-    assert completed("schedopt evaluate example:two-shots --policy greedy,st") == [
-        "greedy,stcpu",
-        "greedy,stf",
-    ]
-    assert completed("schedopt solve example:one-or-all --option me") == ["method="]
-    assert "example:night" in completed("schedopt solve exam")
-    assert completed("schedopt generate epoch --generator pl") == ["planted"]
-    assert completed("schedopt explain resp") == ["response-time"]
+def test_a_shell_completes_verbs_and_flags() -> None:
+    assert completed("schedopt ev") == ["evaluate"]
+    assert completed("schedopt solve --certi") == ["--certificate"]
 
 
 def test_completion_is_installed(tmp_path: Path) -> None:
@@ -132,26 +127,21 @@ def test_completion_is_installed(tmp_path: Path) -> None:
     assert "schedopt" in process("bash", "-c", f"source {script} && complete -p schedopt").stdout
 
 
-def test_the_help_of_solve_names_the_options_of_each_formulation() -> None:
+def test_flags_are_those_of_the_functions() -> None:
     shown = " ".join(invoked("solve", "--help").split())
-    for record in problems():
-        for name in record.formulation_homes:
-            assert f"{record.name} {name}" in shown
-            for option in record.formulation(name).known_options:
-                assert f"{option}:" in shown
-    assert "--option fill=1.0" in shown
+    flags = {"--formulation", "--time-limit", "--option", "--confirm", "--threads", "--risk"}
+    assert flags <= set(re.findall(r"--[a-z-]+", shown))
+    assert "--watch" not in shown
+    assert "--many" not in shown
 
 
-def test_what_takes_long_is_said_before_it_runs(tmp_path: Path) -> None:
-    said: list[str] = []
-    word = schedopt.bench(
-        "instances/hesrpt/twins.json", policies=["knee", "equi"], tell=said.append
-    )
-    assert len(word) == 2
-    assert [line.split()[0] for line in said] == ["knee"]
-    said.clear()
-    schedopt.bench(
-        "instances/hesrpt/twins.json", policies=["knee"], options={"alpha": 1}, tell=said.append
-    )
-    assert not said
+@pytest.mark.parametrize("verb", ["warm", "compare", "dump", "write"])
+def test_a_verb_that_is_gone_says_what_does_the_same(verb: str) -> None:
+    assert f"found the verb {verb}, which is gone; expected schedopt " in refused(verb)
+    if verb != "dump":
+        with pytest.raises(AttributeError, match=r"is gone: .* does the same"):
+            getattr(schedopt, verb)
+
+
+def test_one_instance_is_told_from_a_folder_of_them(tmp_path: Path) -> None:
     assert "--count N" in refused("generate", "dssp", "--output", tmp_path / "night")

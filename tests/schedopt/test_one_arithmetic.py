@@ -31,11 +31,11 @@ from schedopt.instances.msfq.logs import Jobs, Labels
 from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
 from schedopt.policies.registry import registered
 from schedopt.report import write
-from schedopt.report.writing import by_contender, page, problems
+from schedopt.report.bench_page import by_contender, page, problems
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource
-from schedopt.verbs.bench import task_of
+from schedopt.verbs.bench import plan_task
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
 OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
@@ -83,7 +83,7 @@ def random_rows(draw: st.DrawFn) -> list[Row]:
 def cells_of(rows: list[Row]) -> dict[str, dict[str, str]]:
     """Return the cells of the table that terminal and page render: by contender, then heading."""
     ((_, shown),) = standings(summary(rows), overview(rows))
-    return {mine[0]: dict(zip(shown.heads, mine, strict=True)) for mine in shown.rows}
+    return {mine[0]: dict(zip(shown.heads, mine, strict=True)) for mine in shown.texts()}
 
 
 def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
@@ -170,7 +170,7 @@ def test_the_rows_that_once_were_counted_differently() -> None:
     rows += [row(instance="three", policy=p, objective=None) for p in "ab"]
     counted = {name: (mine["wins"], mine["optimal"]) for name, mine in cells_of(rows).items()}
     assert counted == {"a": ("2 of 2", "1 of 3"), "b": ("1 of 2", "1 of 2")}
-    web = page(rows, {})
+    web = page(rows)
     assert all(f">{cell}</span></td>" in web for cells in counted.values() for cell in cells)
 
 
@@ -203,7 +203,7 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     of = problem_plans(sweep, ["msfq"])
 
     def planned(path: Path) -> set[str]:
-        return {run.policy for run in task_of(FileSource(path), sweep, of).runs}
+        return {run.policy for run in plan_task(FileSource(path), sweep, of).runs}
 
     every = registered("msfq")
     on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
@@ -231,7 +231,7 @@ def test_papers_and_spreadsheets_have_it_without_a_profile(rows: RowTable, tmp_p
     said = run("summary", tmp_path / "rows.jsonl", "--latex").stdout
     assert said.count("no schedule is below") == 1
     cells = csv.DictReader(run("summary", tmp_path / "rows.jsonl", "--csv").stdout.splitlines())
-    assert {one["contender"]: float(one["response"]) for one in cells} == {
+    assert {one["policy"]: float(one["response"]) for one in cells} == {
         row.policy: row.measures["response"] for row in rows
     }
     (axes,) = schedopt.plot(rows).axes
@@ -247,7 +247,7 @@ def test_the_table_leads_with_it(rows: RowTable) -> None:
     assert shown.heads[:4] == ("policy", "response", "over the bound", "± of batches")
     (standing, *_), bound = summary(rows), rows[0].reference_bound or 0.0
     over = (rows[0].objective or 0.0) / bound - 1
-    assert shown.rows[[name for name, _ in found.rows].index("fcfs")][2] == percent(over)
+    assert shown.texts()[[name for name, _ in found.rows].index("fcfs")][2] == percent(over)
     assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
     assert "over the bound" in standing_table([standing], _about(overview(rows)[0])).title
     (told,) = in_words(rows).values()

@@ -13,7 +13,8 @@ from builders.refusals import refusal
 
 from schedopt.instances import files
 from schedopt.instances.errors import InputError
-from schedopt.sweep.rows import Rows, read_rows
+from schedopt.sweep.journal import Journal
+from schedopt.sweep.rows import read_rows, table
 from schedopt.verbs.bench import bench
 
 BUNDLED = Path(files.__file__).parent
@@ -40,11 +41,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "page.html").symlink_to("night.json")
     (tmp_path / "rows.csv").symlink_to("night.json")
     (tmp_path / "plot.png").symlink_to("night.json")
-    (tmp_path / "sweep.toml").write_text(
-        'paths = ["night.json"]\npolicies = ["greedy"]\nconstraints = ["rules.json"]\n'
-    )
     (tmp_path / "into.csv").symlink_to("rules.json")
-    (tmp_path / "self.csv").symlink_to("sweep.toml")
     return tmp_path
 
 
@@ -62,10 +59,6 @@ OVER = [
     "plot queue.json --instance night.json -o plot.png",
     "bench night.json --report page.html",
     "bench night.json --output rows.csv",
-    "bench sweep.toml --output rows.csv",
-    "bench sweep.toml --output into.csv",
-    "bench sweep.toml --output self.csv",
-    "bench sweep.toml --report page.html",
     "bench night.json --constraints rules.json --output into.csv",
     "bench queue.json --option trace=arrivals.csv --output arrivals.csv",
     "convert log.swf.csv --option problem=msfq --option trace=log.swf.csv",
@@ -170,7 +163,7 @@ def test_a_row_that_a_kill_left_unfinished_is_cut_off(folder: Path, length: int)
     rows = bench(folder / "night.json", policies=["greedy", "core"], output=output)
     whole = output.read_bytes()
     output.write_bytes(whole + whole[:length])
-    found = Rows(output, [row.key for row in rows]).finish()
+    found = Journal(output, [row.key for row in rows], read_rows, table).finish()
     assert found == rows
     assert output.read_bytes() == whole
     assert read_rows(output) == rows
@@ -230,7 +223,7 @@ def test_a_report_is_made_though_nobody_reads_the_table(tmp_path: Path) -> None:
     page, rows = tmp_path / "page.html", tmp_path / "rows.csv"
     words = ["bench", str(SHOTS), "--policy", "greedy", "--report", str(page), "-o", str(rows)]
     with os.fdopen(writing, "wb") as pipe:
-        done = tail(*words, "--pictures", "0", stdout=pipe)
+        done = tail(*words, stdout=pipe)
     assert done.returncode == 128 + 13
     assert page.exists()
     assert rows.exists()

@@ -18,7 +18,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump, encode, load
 from schedopt.pictures.style import names
-from schedopt.report.drawings import svg
+from schedopt.pictures.svg import svg
 from schedopt.sweep.rows import table
 from schedopt.verbs.plot import save
 
@@ -99,8 +99,8 @@ def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -
     ran, chosen = evaluate(night, "lcpf"), solve(night)
     table = plan_table(night, ran)
     figure = Figure()
-    axes = figure.subplots(5)
-    for ax, what in zip(axes, (night, ran, chosen, table, [table, table]), strict=True):
+    axes = figure.subplots(4)
+    for ax, what in zip(axes, (night, ran, chosen, table), strict=True):
         several = len(night.groups) > 1 and what is chosen
         if several:
             assert "panels" in str(refusal(plot, what, instance=night, ax=ax))
@@ -109,7 +109,7 @@ def test_pictures_of_one_panel_are_drawn_into_axes(evil: Path, tmp_path: Path) -
         assert ax.patches or ax.collections
     assert figure.axes == list(axes)
     assert "panels" in str(refusal(plot, [ran, ran], instance=night, ax=axes[0]))
-    assert plot([table, table]).axes[0].patches  # and the next picture has a figure of its own
+    assert plot(table).axes[0].patches  # and the next picture has a figure of its own
     table.write_csv(tmp_path / "plan.csv")
     for files in ([tmp_path / "plan.csv"] * 3, [tmp_path / "plan.csv", evil]):
         with pytest.raises(InputError):

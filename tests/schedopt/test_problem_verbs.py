@@ -125,7 +125,7 @@ def test_every_policy_of_hesrpt_is_evaluated_and_benched() -> None:
 
 def test_policies_of_epoch_are_drawn_and_rectangles_have_no_gap(tmp_path: Path) -> None:
     results, picture = tmp_path / "runs.json", tmp_path / "p.png"
-    names = "buddy-star,equi-epoch,paper-search,dp"
+    names = "buddy-star,equi-epoch,paper-search"
     run("evaluate", EPOCH / "fig8.json", "--policy", names, "-o", results)
     run("plot", results, "--output", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")

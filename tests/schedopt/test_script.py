@@ -16,9 +16,8 @@ import schedopt
 from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import moment_of
-from schedopt.verbs import plan_table as plans
+from schedopt.verbs.model_files import Labels, write
 from schedopt.verbs.script import script, templates
-from schedopt.verbs.write import Labels
 
 HOSTILE = ["; rm -rf here", "two\nlines\n", "$(touch here)", "`touch here`", "it's", '"', "\\", "#"]
 STUB = '#!/bin/sh\nfor word; do printf "%s\\0" "$word" >> "$TOLD"; done\nprintf "\\0" >> "$TOLD"\n'
@@ -268,21 +267,6 @@ def test_a_plan_that_ends_after_the_last_year_is_refused() -> None:
             moment_of(seconds, UTC)
 
 
-def test_two_plans_are_drawn_with_what_changed(tmp_path: Path) -> None:
-    from schedopt.pictures.plan import compared
-
-    old, new = farm(["a", "b", "c"]), farm(["a", "c", "d"])
-    title = compared(old, new).axes[0].get_title()
-    assert title == "1 kept, 1 moved, 1 added, 1 dropped"
-    paths = [tmp_path / "old.csv", tmp_path / "new.csv"]
-    for table, path in zip((old, new), paths, strict=True):
-        plans.write(table, path)
-    assert schedopt.plot(paths).axes[0].get_title() == title
-    (texts,) = {tuple(t.get_text() for t in schedopt.plot(paths).axes[0].get_xticklabels())}
-    assert texts[0] == "20:00\n24 Oct"
-    assert texts[-1].startswith("02:00")
-
-
 def read(path: Path) -> highspy.Highs:
     engine = highspy.Highs()
     engine.silent()
@@ -294,7 +278,7 @@ def read(path: Path) -> highspy.Highs:
 def test_highs_alone_finds_the_same_optimum(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"model{ending}"
     rule = schedopt.FairShare(by="team", at_most={"fx": 0.2})
-    schedopt.write(schedopt.example("night"), path, constraints=[rule])
+    write(schedopt.example("night"), path, constraints=[rule])
     engine = read(path)
     engine.run()
     expected = schedopt.solve(schedopt.example("night"), constraints=[rule]).objective
@@ -315,7 +299,7 @@ def test_hostile_names_stay_apart(tmp_path: Path) -> None:
     )
     optima = []
     for ending in (".lp", ".mps"):
-        schedopt.write(night, tmp_path / f"m{ending}")
+        write(night, tmp_path / f"m{ending}")
         engine = read(tmp_path / f"m{ending}")
         engine.run()
         assert len(set(engine.getLp().col_names_)) >= len(names)

@@ -1,4 +1,4 @@
-"""What instances, results and numbers look like: at a prompt, in a notebook, in words; and warm."""
+"""What instances, results and numbers look like: at a prompt, in a notebook, in words."""
 
 import re
 from pathlib import Path
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import schedopt
 from schedopt.formats import counted, cut, duration, natural, number, percent, signed
 from schedopt.pictures.style import COLOURS, DASHES, label, lines
-from schedopt.problems import problem, problems
-from schedopt.verbs import warm as verb
+from schedopt.problems import problems
 
 
 @pytest.mark.parametrize("name", [record.name for record in problems()])
@@ -156,16 +155,3 @@ def test_names_are_sorted_as_people_number_them() -> None:
         "team18b12",
         "team19",
     ]
-
-
-def test_it_says_how_many_runs_there_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    epoch = problem("epoch")
-    policies, told = dict(epoch.policies()), []
-    monkeypatch.setattr(verb, "problems", lambda: [epoch])
-    monkeypatch.setattr(verb, "SECONDS", 0.05)
-    monkeypatch.setattr(type(epoch), "generators", lambda _: {})
-    (found,) = verb.warm(lambda done, total: told.append((done, total)))
-    assert found.problem == "epoch"
-    assert found.seconds >= 0
-    assert found.runs >= len(policies) + len(epoch.formulation_homes) + 6
-    assert told[-1] == (found.runs, found.runs)

@@ -111,26 +111,6 @@ def test_what_differs_from_the_file_is_told_and_strict_refuses_it(tmp_path: Path
     assert "as the file stands" in invoked("check", "--strict", night, str(plain))
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("options", "fill"), 0.5),
-        (("formulation",), "season"),
-        (("constraints",), []),
-        (("instance", "name"), "other"),
-    ],
-)
-def test_another_question_than_was_solved_is_found(place: tuple[str, ...], value: Any) -> None:
-    night = schedopt.example("two-shots")
-    rule = schedopt.Forbid(jobs=("a",), name="not a")
-    forged = told(schedopt.solve(night, constraints=[rule]))
-    where = forged["question"]
-    for key in place[:-1]:
-        where = where[key]
-    where[place[-1]] = value
-    assert schedopt.check(night, document(forged)).violations
-
-
 def test_another_instance_of_the_same_name_is_told() -> None:
     night = schedopt.example("two-shots")
     result = schedopt.solve(night)

@@ -16,7 +16,7 @@ import msgspec
 FILE = Path(__file__).with_name("claims.json")
 HOMES = {
     "dssp": ("theorems", "nights"),
-    "hesrpt": ("theorems", "figures"),
+    "hesrpt": ("theorems", "figures", "concave"),
     "epoch": ("schedules", "tables", "sweeps"),
     "msfq": ("figures", "lemmas"),
 }

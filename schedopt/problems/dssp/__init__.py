@@ -35,19 +35,6 @@ class Dssp(Problem["Instance"]):
         "season": "schedopt.formulations.dssp.season:Season",
     }
     explained: ClassVar = ("selection", "season")
-    printed: ClassVar = {
-        "random": "RANDOM",
-        "first": "FIRST",
-        "priority": "PRIORITY",
-        "stcpu": "STCPU",
-        "lcpf": "LCPF",
-        "cpa": "CPA",
-        "ltf": "LPT",
-        "stf": "SPT",
-        "greedy-half": "Ext-Greedy",
-        "fptas": "FPTAS",
-        "maxk": "MAXK",
-    }
     converters: ClassVar = {
         "table": Converter("schedopt.instances.dssp.jobtable", tells=True),
         "workflow": Converter("schedopt.instances.dssp.wfformat", several=True),

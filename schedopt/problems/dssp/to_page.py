@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from schedopt import tables as column
 from schedopt.formats import counted, number
 from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights
 from schedopt.problems.dssp import to_figure, to_tables
 from schedopt.problems.dssp.planning import Chosen, in_time, lateness, of_nights, plan, schedules_of
 from schedopt.problems.dssp.reasons import Reason, reasons
-from schedopt.problems.summary import Section, ShownTable, cell
+from schedopt.problems.summary import Section, as_table
 from schedopt.solvers.result import Result
+from schedopt.tables import Table
 
 SHARES = {
     "share asked for": "What all jobs of the group would take of the capacity: their demand, over "
@@ -122,7 +124,7 @@ def _when(
     return Section("When it runs", words, pictures=(picture,), terms=TIMELINE)
 
 
-def _lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
+def _lost(night: Instance, why: Mapping[str, Reason]) -> Table:
     """Return what each group loses to each rule."""
     by = next(iter(night.groups), None)
     kept_out: dict[tuple[str, str], list[int]] = {}
@@ -134,15 +136,17 @@ def _lost(night: Instance, why: Mapping[str, Reason]) -> ShownTable:
     rows = []
     for (rule, group), jobs in kept_out.items():
         reward, demand = night.rewards[jobs].sum(), night.demands[jobs].sum()
-        asked = f"{demand / night.capacity():.1%}"
-        rows.append((rule, group, f"{len(jobs):,}", number(float(reward)), asked))
-    heads = ("rule", by or "group", "jobs", "reward", "share asked for")
-    table = ShownTable(title="lost to rules", heads=heads, rows=tuple(rows))
-    return table.filled() if rows else table
+        asked = float(demand) / night.capacity()
+        rows.append((rule, group, len(jobs), float(reward), asked))
+    columns = (
+        column.text("rule"),
+        column.text(by or "group"),
+        column.count("jobs"),
+        column.number("reward"),
+        column.share("share asked for"),
+    )
+    return Table.of("lost to rules", columns, rows).filled()
 
 
-def _all(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> ShownTable:
-    columns = plan(instance, result, run)
-    heads = tuple("runs" if column.title == "run" else column.title for column in columns)
-    rows = zip(*(map(cell, column.cells) for column in columns), strict=True)
-    return ShownTable(title="plan", heads=heads, rows=tuple(rows)).filled()
+def _all(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> Table:
+    return as_table("plan", plan(instance, result, run)).filled()

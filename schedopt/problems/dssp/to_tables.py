@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil, floor, fsum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt import tables as column
 from schedopt.formats import counted, natural, number
 from schedopt.formulations.dssp.nights import nights_of
 from schedopt.formulations.dssp.rows import able
@@ -29,8 +29,9 @@ from schedopt.problems.dssp.planning import (
     unpaid,
 )
 from schedopt.problems.dssp.reasons import reasons
-from schedopt.problems.summary import CAUTION, Lines, ShownTable, Tables
+from schedopt.problems.summary import CAUTION, Lines, Tables
 from schedopt.solvers.result import Result
+from schedopt.tables import Table, Value
 
 MOST = 40  # groups of a table; of more, those with the largest shares are shown
 
@@ -49,7 +50,13 @@ UNTRIED = f"not tried with more than {PLAINLY:,} tasks; --output plan.csv says h
 
 NAMED = 3  # late jobs that are named in a line
 
-HEADS = ("group", "jobs", "selected", "share asked for", "share selected", "cap", "floor", "")
+COLUMNS = (
+    column.text("group"),
+    column.count("jobs"),
+    column.count("selected"),
+    *map(column.share, ("share asked for", "share selected", "cap", "floor")),
+    column.text(""),
+)
 
 
 def lines(instance: Instance, result: Result[Chosen]) -> Lines:
@@ -162,7 +169,7 @@ def _used_up(night: Instance, result: Result) -> Lines:
                 )
 
 
-def dropped(night: Instance, result: Result) -> ShownTable | None:
+def dropped(night: Instance, result: Result) -> Table | None:
     """Return a table of the jobs that are left out and why, the most rewarding first."""
     if not isinstance(result.solution, Selected | SelectedNights):
         return None
@@ -178,14 +185,18 @@ def dropped(night: Instance, result: Result) -> ShownTable | None:
     told = f"of the first {len(found):,}: {told}" if found and len(found) < out.size else told
     shown = [night.jobs[j] for j in few.tolist()]
     jobs = [job for job in shown if job.name in found] or shown[:REASONED]
-    return ShownTable(
-        title=f"left out: {counted(out.size, 'job')}" + f" ({told})" * bool(told),
-        heads=("job", "reward", *night.groups, "reason", "why"),
-        rows=tuple(
+    return Table.of(
+        f"left out: {counted(out.size, 'job')}" + f" ({told})" * bool(told),
+        (
+            column.text("job"),
+            column.number("reward"),
+            *map(column.text, (*night.groups, "reason", "why")),
+        ),
+        (
             (
                 job.name,
-                number(job.reward),
-                *(job.groups.get(by, "") for by in night.groups),
+                job.reward,
+                *(job.groups.get(by) for by in night.groups),
                 str(found.get(job.name, "")),
                 found[job.name].words if found else "a plan says why",
             )
@@ -216,20 +227,22 @@ def _by_night(season: Instance, found: SelectedNights) -> Tables:
     for by in season.groups or {"": {}}:
         groups = largest(found, by) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
-        rows: list[tuple[Any, ...]] = [
-            (f"{n}", len(night.selected), night.demand / room, *(share[n - 1] for share in of))
+        rows: list[tuple[Value, ...]] = [
+            (n, len(night.selected), night.demand / room, *(share[n - 1] for share in of))
             for n, (night, room) in enumerate(zip(nights, rooms, strict=True), start=1)
         ]
         filled = sum(night.demand for night in nights) / fsum(rooms)
         means = (sum(share) / len(nights) for share in of)
         rows.append(("all", len(found.selected), filled, *means))
         more = by and len(season.groups[by]) > MOST_BY_NIGHT
-        yield ShownTable(
-            title=f"{by or 'nights'}{f' (the {MOST_BY_NIGHT} largest)' if more else ''}",
-            heads=("night", "jobs", "filled", *groups),
-            rows=tuple(
-                (name, f"{run:,}", *(f"{part:.1%}" for part in parts)) for name, run, *parts in rows
+        yield Table.of(
+            f"{by or 'nights'}{f' (the {MOST_BY_NIGHT} largest)' if more else ''}",
+            (
+                column.count("night"),
+                column.count("jobs"),
+                *map(column.share, ("filled", *groups)),
             ),
+            rows,
         )
 
 
@@ -261,23 +274,23 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
         rows = []
         for group in names:
             jobs = night.groups[by][group]
-            demand = night.demands[jobs].sum() / found.capacity
+            demand = float(night.demands[jobs].sum()) / found.capacity
             share, cap, floor = shares[group], caps.get(group), floors.get(group)
             rows.append(
                 (
                     group,
-                    f"{len(jobs):,}",
-                    f"{len(jobs) - int(out[jobs].sum()):,}",
-                    f"{demand:.1%}",
-                    f"{share:.1%}",
-                    "" if cap is None else f"{cap:.1%}",
-                    "" if floor is None else f"{floor:.1%}",
+                    len(jobs),
+                    len(jobs) - int(out[jobs].sum()),
+                    demand,
+                    share,
+                    cap,
+                    floor,
                     _held(share, cap, floor, demand),
                 )
             )
         left = len(shares) - len(names)
         more = f" (the {MOST} largest; {counted(left, 'group')} more)" if left else ""
-        yield ShownTable(title=by + more, heads=HEADS, rows=tuple(rows))
+        yield Table.of(by + more, COLUMNS, rows)
 
 
 def _held(share: float, cap: float | None, floor: float | None, asked: float) -> str:

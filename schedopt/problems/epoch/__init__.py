@@ -24,14 +24,6 @@ class Epoch(Problem):
         "partition": "schedopt.formulations.epoch.partition:Partition",
         "rectangles": "schedopt.formulations.epoch.rectangles:Rectangles",
     }
-    printed: ClassVar = {
-        "equi-epoch": "EQUI-EPOCH",
-        "heuristic-epoch": "HEURISTIC-EPOCH",
-        "buddy": "BUDDY",
-        "buddy-star": "BUDDY*",
-        "hybrid": "HYBRID",
-        "dp": "DP",
-    }
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both hold epochs; rectangles answer another question."""

@@ -1,9 +1,11 @@
 """The terminal's lines and tables on a result of epoch: the epochs and their nodes."""
 
+from schedopt import tables as column
 from schedopt.formats import counted
 from schedopt.instances.epoch import Instance, Partitioned, Scheduled
-from schedopt.problems.summary import Lines, ShownTable, Tables
+from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
+from schedopt.tables import Table
 
 MOST = 20  # epochs of the table
 
@@ -20,16 +22,11 @@ def tables(instance: Instance, result: Result[Partitioned | Scheduled]) -> Table
     if not isinstance(result.solution, Partitioned):
         return
     epochs = result.solution.epochs
-    rows = tuple(
-        (
-            str(position),
-            f"{epoch.duration:.2%}",
-            f"{len(epoch.nodes):,}",
-            f"{min(epoch.nodes.values()):,}",
-            f"{max(epoch.nodes.values()):,}",
-        )
-        for position, epoch in enumerate(epochs[:MOST], start=1)
+    rows = (
+        (n, of.duration, len(of.nodes), min(of.nodes.values()), max(of.nodes.values()))
+        for n, of in enumerate(epochs[:MOST], start=1)
     )
     more = f" (the first {MOST})" if len(epochs) > MOST else ""
-    heads = ("epoch", "of the quantum", "jobs", "fewest nodes", "most nodes")
-    yield ShownTable(title=f"{counted(len(epochs), 'epoch')}{more}", heads=heads, rows=rows)
+    counts = map(column.count, ("jobs", "fewest nodes", "most nodes"))
+    columns = (column.count("epoch"), column.percent("of the quantum"), *counts)
+    yield Table.of(f"{counted(len(epochs), 'epoch')}{more}", columns, rows)

@@ -34,14 +34,6 @@ class Hesrpt(Problem):
     formulation_homes: ClassVar = {
         "allocation": "schedopt.formulations.hesrpt.allocation:Allocation"
     }
-    printed: ClassVar = {
-        "hesrpt": "heSRPT",
-        "helrpt": "heLRPT",
-        "srpt": "SRPT",
-        "equi": "EQUI",
-        "hell": "HELL",
-        "knee": "KNEE",
-    }
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return what the first policy that applies makes; policies see no side constraints."""

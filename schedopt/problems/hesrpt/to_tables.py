@@ -1,9 +1,10 @@
 """The terminal's lines and tables on a result of hesrpt: completion times, and the proof."""
 
-from schedopt.formats import number, percent
+from schedopt import tables as column
 from schedopt.instances.hesrpt import Allocated, Instance
-from schedopt.problems.summary import Lines, ShownTable, Tables
+from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
+from schedopt.tables import Table
 
 MOST = 20  # jobs of the table: those that complete first
 
@@ -22,16 +23,22 @@ def tables(instance: Instance, result: Result[Allocated]) -> Tables:
     if found is None:
         return
     first = found.epochs[0].share if found.epochs else {}
-    rows = tuple(
+    more = f" (the first {MOST} of {len(found.order):,})" if len(found.order) > MOST else ""
+    yield Table.of(
+        f"in order of completion{more}",
         (
-            name,
-            number(instance.jobs[instance.index[name]].size),
-            percent(first[name]) if name in first else "",
-            number(found.completion[name]),
-        )
-        for name in found.order[:MOST]
+            column.text("job"),
+            column.number("size"),
+            column.percent("share at time 0"),
+            column.number("completion time"),
+        ),
+        (
+            (
+                name,
+                instance.jobs[instance.index[name]].size,
+                first.get(name),
+                found.completion[name],
+            )
+            for name in found.order[:MOST]
+        ),
     )
-    left = len(found.order) - len(rows)
-    more = f" (the first {MOST} of {len(found.order):,})" if left else ""
-    heads = ("job", "size", "share at time 0", "completion time")
-    yield ShownTable(title=f"in order of completion{more}", heads=heads, rows=rows)

@@ -43,15 +43,6 @@ class Msfq(Problem["Instance"]):
         "bound": "schedopt.formulations.msfq.log_bound:LogBound",
     }
     from_bounds: ClassVar = ("bound",)
-    printed: ClassVar = {
-        "fcfs": "FCFS",
-        "first-fit": "First-Fit",
-        "msf": "MSF",
-        "msfq": "MSFQ",
-        "static-quickswap": "Static Quickswap",
-        "adaptive-quickswap": "Adaptive Quickswap",
-        "nmsr": "nMSR",
-    }
     converters: ClassVar = {"log": Converter("schedopt.instances.msfq.swf", tells=True)}
 
     def default_formulation(self, instance: Instance) -> str:

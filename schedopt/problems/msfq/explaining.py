@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from schedopt import tables as column
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.options import checked
 from schedopt.instances.starts import Because, WrongStart, read_starts
 from schedopt.instances.tables import Source
-from schedopt.problems.summary import ShownTable
+from schedopt.tables import Table
 
 MOST_ROWS = 20
 
@@ -96,13 +97,19 @@ def lines(found: Because) -> Iterator[str]:
     )
 
 
-def table(found: Because) -> ShownTable:
+def table(found: Because) -> Table:
     """Return the jobs that ran in its place, the largest server-time first."""
     ordered = sorted(found.in_its_place, key=lambda one: -one.held)
-    rows = [
-        (one.job, f"{one.start:,.8g}", f"{one.need:,}", f"{one.held:,.4g}", one.rule, one.why)
-        for one in ordered[:MOST_ROWS]
-    ]
+    rows = (
+        (one.job, one.start, one.need, one.held, one.rule, one.why) for one in ordered[:MOST_ROWS]
+    )
     more = "" if len(ordered) <= MOST_ROWS else f" ({MOST_ROWS} of {len(ordered):,})"
-    heads = ("job", "start", "servers", "held", "rule", "why")
-    return ShownTable(title=f"in its place{more}", heads=heads, rows=tuple(rows))
+    columns = (
+        column.text("job"),
+        column.number("start"),
+        column.count("servers"),
+        column.number("held"),
+        column.text("rule"),
+        column.text("why"),
+    )
+    return Table.of(f"in its place{more}", columns, rows)

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from schedopt.formats import number, percent
+from schedopt import tables as column
+from schedopt.formats import number
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.answers import (
     Answer,
@@ -15,8 +16,9 @@ from schedopt.instances.msfq.answers import (
     Simulated,
     Thresholded,
 )
-from schedopt.problems.summary import Lines, ShownTable, Tables
+from schedopt.problems.summary import Lines, Tables
 from schedopt.solvers.result import Result
+from schedopt.tables import Cell, Table, Value
 
 MOST = 40  # classes of the table
 
@@ -76,17 +78,22 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
     """Yield the response time of each class; of a log, by user, group, queue and need."""
     found = result.solution
     if isinstance(found, Answer):
-        rows = tuple(_row(entry) for entry in found.classes[:MOST])
-        heads = ("servers needed", "mean response time", "95% interval", f"{TAIL}th percentile")
-        title = f"by class{_more(len(found.classes))}"
-        yield ShownTable(title=title, heads=heads, rows=rows)
+        yield Table.of(
+            f"by class{_more(len(found.classes))}",
+            (
+                column.count("servers needed"),
+                *map(column.number, ("mean response time", "95% interval", f"{TAIL}th percentile")),
+            ),
+            map(_row, found.classes[:MOST]),
+        )
     elif isinstance(found, Replayed):
         for by, measures in found.by.items():
             largest = sorted(measures, key=lambda name: -measures[name].jobs)[:MOST]
-            yield ShownTable(
-                title=f"by {by}{_more(len(measures))}",
-                heads=(by, "jobs", "mean response time", "mean wait", "mean bounded slowdown"),
-                rows=tuple((name, *_measures(measures[name])) for name in largest),
+            means = "mean response time", "mean wait", "mean bounded slowdown"
+            yield Table.of(
+                f"by {by}{_more(len(measures))}",
+                (column.text(by), column.count("jobs"), *map(column.number, means)),
+                ((name, *_measures(measures[name])) for name in largest),
             )
     elif isinstance(found, Bracketed):
         yield from _bracket(found)
@@ -95,17 +102,14 @@ def tables(queue: Instance, result: Result[Answer | LogAnswer]) -> Tables:
 def _bracket(found: Bracketed) -> Tables:
     """Yield the bounds on all schedules, and each policy beside the greatest of them."""
     known = sorted(found.bounds.items(), key=lambda pair: -pair[1])
-    rows = tuple((name, number(value), BOUNDED.get(name, "")) for name, value in known)
-    yield ShownTable(title="bounds", heads=("by", "at least", "for"), rows=rows)
+    columns = column.text("by"), column.number("at least"), column.text("for")
+    yield Table.of("bounds", columns, ((name, value, BOUNDED.get(name)) for name, value in known))
     least = known[0][1] if known else 0.0
     policies = sorted(found.policies.items(), key=lambda pair: pair[1])[:MOST]
-    yield ShownTable(
-        title=f"policies{_more(len(found.policies))}",
-        heads=("policy", "response time", "over the bound"),
-        rows=tuple(
-            (name, number(value), percent(value / least - 1) if least else "")
-            for name, value in policies
-        ),
+    yield Table.of(
+        f"policies{_more(len(found.policies))}",
+        (column.text("policy"), column.number("response time"), column.percent("over the bound")),
+        ((name, value, value / least - 1 if least else None) for name, value in policies),
     )
 
 
@@ -113,17 +117,15 @@ def _more(count: int) -> str:
     return f" ({MOST} of {count:,})" if count > MOST else ""
 
 
-def _measures(entry: Measures) -> tuple[str, str, str, str]:
-    means = (entry.mean_response_time, entry.mean_wait, entry.mean_bounded_slowdown)
-    a, b, c = (number(mean) for mean in means)
-    return f"{entry.jobs:,}", a, b, c
+def _measures(entry: Measures) -> tuple[Value, ...]:
+    return entry.jobs, entry.mean_response_time, entry.mean_wait, entry.mean_bounded_slowdown
 
 
-def _row(entry: ClassTime) -> tuple[str, str, str, str]:
-    tail = (entry.percentiles or {}).get(TAIL)
+def _row(entry: ClassTime) -> tuple[Value, ...]:
+    mean, half = entry.mean_response_time, entry.confidence or None
     return (
-        f"{entry.need:,}",
-        "no jobs counted" if entry.mean_response_time is None else number(entry.mean_response_time),
-        f"± {number(entry.confidence)}" if entry.confidence else "",
-        "" if tail is None else number(tail),
+        entry.need,
+        "no jobs counted" if mean is None else mean,
+        half and Cell(f"± {number(half)}", half),
+        (entry.percentiles or {}).get(TAIL),
     )

@@ -1,5 +1,7 @@
 """A sweep on a Dask cluster: a real scheduler and real workers, on loopback."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -12,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from builders.refusals import refusal
+from builders.refusals import raising, refusal
 from builders.reports import timeless
 
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
 from schedopt.policies.from_file import load_only
-from schedopt.sweep import dask as clusters
+from schedopt.sweep import pool
 from schedopt.sweep.sources import generated
 from schedopt.verbs.bench import BenchError, bench
 from schedopt.verbs.generate import generate
@@ -121,7 +123,7 @@ def test_a_corrupt_file_and_a_hung_policy_on_a_cluster(cluster: Cluster, tmp_pat
 
 def test_what_is_no_cluster_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     few = {"generated": generated("dssp", "uncorrelated", seeds=[1]), "policies": ["greedy"]}
-    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
+    monkeypatch.setattr(pool, "PATIENCE", 1.0)
     for address in ("tcp://127.0.0.1:9", "not an address"):
         assert "Dask scheduler that answers" in str(refusal(bench, **few, cluster=address))
     assert "a cluster with workers" in str(refusal(bench, **few, cluster=cluster.address))
@@ -167,3 +169,47 @@ def own(items):
         found.append([row.objective for row in there])
     assert found[0] != found[1]
     load_only(())  # other tests run all policies
+
+
+def losses() -> list[BaseException]:
+    import asyncio
+    from concurrent import futures
+
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
+    return [
+        FutureCancelledError("work-1", "scheduler-connection-lost"),
+        futures.CancelledError(),
+        asyncio.CancelledError(),
+        CommClosedError("gone"),
+        TimeoutError(),
+    ]
+
+
+@pytest.mark.parametrize("lost", losses(), ids=lambda lost: type(lost).__name__)
+@pytest.mark.parametrize("where", ["_workforce", "_through"])
+def test_every_way_to_lose_a_scheduler_is_one_line(
+    lost: BaseException, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Client:
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr("distributed.Client", Client)
+    monkeypatch.setattr(pool, "_knock", lambda _: None)
+    monkeypatch.setattr(pool, "_workforce", lambda _: 1)
+    monkeypatch.setattr(pool, where, raising(lost))
+    with pytest.raises(InputError, match="run again to go on") as caught:
+        bench(
+            generated=generated("dssp", "uncorrelated", seeds=[1]),
+            policies=["greedy"],
+            cluster="tcp://127.0.0.1:1",
+        )
+    assert "\n" not in str(caught.value)

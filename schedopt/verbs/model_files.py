@@ -1,17 +1,16 @@
-"""Write: a formulation as a file that any solver of linear programs reads."""
+"""Files of models: a formulation as any solver of linear programs reads it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Options
-from schedopt.verbs.solve import modelled
+from schedopt.verbs.constraints import Rules, read_rules
+from schedopt.verbs.solve import build_formulation
 
 if TYPE_CHECKING:
     from schedopt.verbs.solve import What
@@ -25,7 +24,7 @@ def write(
     path: str | Path,
     *,
     formulation: str | None = None,
-    constraints: Iterable[Constraint] = (),
+    constraints: Rules = (),
     options: Options | None = None,
 ) -> None:
     """Write a formulation whose model is Pyomo's as an LP or an MPS file.
@@ -42,7 +41,7 @@ def write(
         Ending in .lp or .mps; it is replaced at once, when all has been written.
     formulation : str, optional
         Which formulation to build from an instance; the problem's first by default.
-    constraints : iterable of Constraint
+    constraints : Constraint or path, or iterable of them
         Side constraints beyond those of the instance.
     options : mapping, optional
         The formulation's own options.
@@ -56,13 +55,12 @@ def write(
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         expected = f"a name ending in {', '.join(ENDINGS)}"
-        expected += "; a result or an instance is written by `schedopt.dump`"
         raise InputError(expected, found=repr(path.name), file=str(path))
-    model = modelled(what, formulation, options)
+    model = build_formulation(what, formulation, options)
     if model.engine != "pyomo":
         expected = "a linear formulation, which LP and MPS files can hold"
         raise InputError(expected, found=f"{model.name}, in {model.engine}", place="--write")
-    model.add(*constraints)
+    model.add(*read_rules(constraints, model.problem, model.instance))
     try:
         with TemporaryDirectory(dir=path.absolute().parent, prefix=".schedopt-") as folder:
             made = Path(folder) / f"model{ending}"

@@ -9,21 +9,21 @@ from string import Template
 import msgspec
 
 from schedopt import __version__
-from schedopt.analysis.markup import html, plain
 from schedopt.analysis.tables import variations
 from schedopt.formats import number, percent
 from schedopt.instances.files import write_bytes
 from schedopt.instances.protocol import AnyInstance
 from schedopt.pictures import charts
+from schedopt.pictures.svg import svg
 from schedopt.problems import problem_of
-from schedopt.problems.summary import CAUTION, Explanation, Section, ShownTable, explained
-from schedopt.report.drawings import slim, svg
+from schedopt.problems.summary import CAUTION, Explanation, Section, explained
+from schedopt.report.assets import asset, content_policy, expect_html, script
 from schedopt.report.sections import defined, terms
-from schedopt.report.writing import asset, content_policy, named, script
 from schedopt.solvers.result import Result
-from schedopt.sweep.varied import Variation
+from schedopt.sweep.variations import Variation
+from schedopt.tables import Table, plain, to_html
 
-SCRIPTS = ("base.js", "theme.js", "sorting.js", "one.js")
+SCRIPTS = ("base.js", "theme.js", "sorting.js", "result.js")
 CHECKED = (
     "The result was recomputed from the raw instance, by code that shares nothing with what made "
     "it. The page needs nothing but a browser, and sends nothing anywhere."
@@ -64,7 +64,7 @@ def write(
     rows: Sequence[Variation] = (),
 ) -> None:
     """Write the page of one result; ``path`` ends in .html."""
-    named(path)
+    expect_html(path)
     write_bytes(Path(path), page(instance, result, run, rows).encode())
 
 
@@ -81,7 +81,7 @@ def page(
         *prices(result),
         *what_if(rows),
     ]
-    return Template(asset("one.html")).substitute(
+    return Template(asset("result.html")).substitute(
         policy=content_policy(script(SCRIPTS)),
         style=asset("page.css"),
         name=plain(instance.name),
@@ -129,17 +129,15 @@ def _part(title: str, body: str, meanings: Mapping[str, str]) -> str:
 def _pictures(part: Section) -> Iterator[str]:
     for caption, draw in part.pictures:
         told = f"<figcaption>{plain(caption)}</figcaption>"
-        wide, narrow = svg(draw(), caption), svg(slim(draw()), caption, "phone")
-        sheets = f'<div class="sheet wide">{wide}</div><div class="sheet slim">{narrow}</div>'
-        yield f"<figure>{told}{sheets}</figure>"
+        yield f'<figure>{told}<div class="sheet">{svg(draw(), caption)}</div></figure>'
 
 
-def _table(shown: ShownTable, meanings: Mapping[str, str]) -> str:
+def _table(shown: Table, meanings: Mapping[str, str]) -> str:
     """Return a table that its headings sort, with a button that downloads it."""
     name = plain(re.sub(r"[^\w-]+", "-", shown.title).strip("-")[:40] or "table")
     return (
         f"<figure><figcaption>{plain(shown.title)}</figcaption>"
-        f'<div class="scroll">{html(shown, meanings)}</div>'
+        f'<div class="scroll">{to_html(shown, meanings)}</div>'
         f'<p class="under"><button type="button" class="download" data-name="{name}">'
         "Download as CSV</button></p></figure>"
     )

@@ -1,0 +1,237 @@
+"""One record of a table, and its writers for a page and a file; `terminal` has the third.
+
+A column says how its values are written, so that no other place formats a number; a row holds the
+values themselves, which a page sorts by and a file keeps with all their digits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, NamedTuple
+
+from schedopt import formats
+from schedopt.instances.csv_text import as_csv
+from schedopt.instances.errors import printable
+
+
+class Cell(NamedTuple):
+    """A cell that is written otherwise than its column's, such as ``3 of 4``."""
+
+    text: str
+    value: float | str | None  # what a page sorts by and a file holds; None comes last
+
+
+Value = float | str | Cell | None  # a text stands in any column as it is; None is an empty cell
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, how a value in it is written, and whether it aligns to the right."""
+
+    title: str
+    write: Callable[[Any], str] = str
+    right: bool = True
+
+
+def text(title: str) -> Column:
+    """Return a column of texts."""
+    return Column(title, right=False)
+
+
+def number(title: str) -> Column:
+    """Return a column of numbers in six digits."""
+    return Column(title, formats.number)
+
+
+def count(title: str) -> Column:
+    """Return a column of whole numbers."""
+    return Column(title, "{:,}".format)
+
+
+def percent(title: str) -> Column:
+    """Return a column of fractions as percentages, in two digits after the point."""
+    return Column(title, formats.percent)
+
+
+def share(title: str) -> Column:
+    """Return a column of shares as percentages, in one digit after the point."""
+    return Column(title, "{:.1%}".format)
+
+
+def flag(title: str) -> Column:
+    """Return a column of truth values."""
+    return Column(title, lambda value: "yes" if value else "no", right=False)
+
+
+def duration(title: str) -> Column:
+    """Return a column of seconds in the unit that suits each."""
+    return Column(title, formats.duration)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of values; whoever writes it escapes it.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of Column
+    rows : tuple of tuple
+        Each as long as ``columns``: a number, a text, a `Cell`, or None where there is nothing.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    @classmethod
+    def of(cls, title: str, columns: Iterable[Column], rows: Iterable[Iterable[Value]]) -> Table:
+        """Return a table of columns and rows of any sort."""
+        return cls(title, tuple(columns), tuple(map(tuple, rows)))
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"{self.title}: a row and the columns differ in length")
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heading of each column."""
+        return tuple(column.title for column in self.columns)
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """Return the rows as people read them."""
+        return [tuple(map(_text, self.columns, row)) for row in self.rows]
+
+    def filled(self) -> Table:
+        """Return the table without its empty columns."""
+        kept = [i for i, texts in enumerate(zip(*self.texts(), strict=True)) if any(texts)]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
+
+    def first(self, most: int) -> Table:
+        """Return the table of the first rows."""
+        return replace(self, rows=self.rows[:most])
+
+
+def _text(column: Column, value: Value) -> str:
+    if isinstance(value, Cell):
+        return value.text
+    return "" if value is None else value if isinstance(value, str) else column.write(value)
+
+
+def _plain(value: Value) -> float | str | None:
+    return value.value if isinstance(value, Cell) else value
+
+
+def to_csv(table: Table) -> str:
+    """Return a table as CSV, every number with all its digits."""
+    rows = ([_visible(_plain(value)) for value in row] for row in table.rows)
+    return as_csv(table.heads, rows)
+
+
+def _visible(value: float | str | None) -> float | str | None:
+    return printable(value) if isinstance(value, str) else value
+
+
+# HTML.
+
+STAMP = re.compile(r"(\d{4}-\d\d-\d\dT)(\d\d:\d\d[\d:.+-]*)")
+HALVES = r'<span class="time">\1</span><wbr><span class="time">\2</span>'
+"""An ISO time, whose lines break between date and time alone."""
+
+
+def plain(text: str) -> str:
+    """Return text escaped for HTML, its control characters made visible."""
+    return escape(printable(text), quote=True)
+
+
+def to_html(
+    table: Table,
+    terms: Mapping[str, str] | None = None,
+    *,
+    kind: str = "sortable",
+    caption: bool = False,
+) -> str:
+    """Return a table as HTML; ``terms``: what headings mean; ``kind``: the element's classes."""
+    sides = ["" if column.right else ' class="text"' for column in table.columns]
+    heads = "".join(
+        f'<th{side} scope="col" title="{plain((terms or {}).get(head, ""))}">{plain(head or " ")}'
+        "</th>"
+        for head, side in zip(table.heads, sides, strict=True)
+    )
+    lines = (
+        f"<tr>{''.join(map(_html_cell, sides, texts, row))}</tr>\n"
+        for texts, row in zip(table.texts(), table.rows, strict=True)
+    )
+    title = f"<caption><span>{plain(table.title)}</span></caption>" if caption else ""
+    return (
+        f'<table class="{kind}">{title}\n<thead><tr>{heads}</tr></thead>\n'
+        f"<tbody>\n{''.join(lines)}</tbody></table>"
+    )
+
+
+def _html_cell(side: str, text: str, value: Value) -> str:
+    held = _plain(value)
+    sorts = "" if held is None else plain(str(held))
+    shown = STAMP.sub(HALVES, plain(text))
+    return f'<td{side} data-value="{sorts}"><span class="name">{shown}</span></td>'
+
+
+# LaTeX.
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "–": "--",
+    "µ": r"$\mu$",
+    "…": r"\dots{}",
+}
+"""Characters special to LaTeX, and how they are written there."""
+
+
+def to_latex(table: Table) -> str:
+    """Return a table for LaTeX, below a comment on the packages that it needs."""
+    sides = "".join("r" if column.right else "l" for column in table.columns)
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs,textcomp} \usepackage[T1]{fontenc}",
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_escaped(table.title)}}}",
+            rf"\begin{{tabular}}{{{sides}}}",
+            r"\toprule",
+            _latex_line(table.heads),
+            r"\midrule",
+            *map(_latex_line, table.texts()),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex_escaped, cells)) + r" \\"
+
+
+def latex_escaped(text: str) -> str:
+    """Return text that LaTeX prints as it is."""
+    return "".join(SPECIAL.get(letter, letter) for letter in printable(text))

@@ -1,0 +1,414 @@
+"""Processes that begin, die, hang, and have no room to write: what is computed stays, once each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders.cli import ROOT, process, run
+from builders.effort import ALL
+from builders.refusals import raising
+from builders.reports import timeless
+
+from schedopt.formulations.constraints import Constraint, FairShare, Require
+from schedopt.instances.dssp import Instance, Selected, selected
+from schedopt.instances.errors import InputError
+from schedopt.policies import registry
+from schedopt.policies.registry import Policy
+from schedopt.sweep import measure, pool
+from schedopt.sweep.measure import Task, compute
+from schedopt.sweep.plan import PlannedRun
+from schedopt.sweep.rows import FORMATS, Row, read_rows
+from schedopt.sweep.sources import FileSource, GeneratedSource, generated
+from schedopt.verbs.bench import BenchError, bench
+
+NIGHTS = generated("dssp", "uncorrelated", seeds=range(12), options={"jobs": 50})
+
+
+class Endless(Constraint, frozen=True, kw_only=True, tag="endless"):
+    """Stops the process that solves under it, which so never comes to its time limit."""
+
+    def rows(self, night: Instance, capacity: float) -> Iterator[Any]:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        yield from ()
+
+    def broken(self, night: Instance, chosen: frozenset[str]) -> Iterator[str]:
+        yield from ()
+
+
+def test_killed_workers_are_replaced_and_nothing_is_lost() -> None:
+    killed: list[int] = []
+
+    def kill_all(done: int, total: int) -> None:
+        if done >= 3 and not killed:
+            for child in multiprocessing.active_children():
+                killed.append(child.pid or 0)
+                os.kill(child.pid or 0, signal.SIGKILL)
+
+    rows = bench(generated=NIGHTS, policies=["greedy", "core"], jobs=2, progress=kill_all)
+    assert len(killed) == 2
+    assert timeless(rows) == timeless(bench(generated=NIGHTS, policies=["greedy", "core"]))
+    assert not multiprocessing.active_children()
+
+
+class Deadly(GeneratedSource):
+    """An instance whose reading ends the process."""
+
+    def load(self) -> Any:
+        os._exit(1)
+
+
+def test_an_instance_whose_process_always_dies_is_given_up() -> None:
+    source = Deadly("dssp", "uncorrelated", 1, {"jobs": 20})
+    with pytest.raises(BenchError) as caught:
+        bench(generated=[source, NIGHTS[0]], policies=["greedy"], jobs=2)
+    assert caught.value.failures == [f"{source.label}: the worker was killed on every attempt (3)"]
+    assert len(caught.value.rows) == 1
+
+
+def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
+    words = {"constraints": {"dssp": [Endless()]}, "time_limit": 4.0, "grace": 2.0}
+    words |= {"generated": [*NIGHTS[:2], *generated("epoch", seeds=[1])]}
+    policies = {"dssp": ["greedy", "core"], "epoch": ["paper-search"]}
+    *rows, sound = bench(**words, policies=policies)  # type: ignore[arg-type]
+    assert len(rows) == 4
+    for row in rows:
+        assert row.reference is None
+        assert row.gap is None
+        assert not row.reference_proven
+        assert row.termination == "completed"
+        assert row.objective is not None
+        assert "no reference: its process was ended after 6 s" in str(row.message)
+    assert sound.gap == 0
+
+
+# --- kill -9, and a full disk ----------------------------------------------------------------
+
+
+KILLS = 5 if ALL else 3
+MOST_AT_ONCE = 6
+"""Rows that a killed bench writes at most beyond those of the one before."""
+
+
+def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    output, policies, instances = tmp_path / "rows.jsonl", "greedy,greedy-half,core", 6 * KILLS
+    rule = tmp_path / "rule.json"
+    rule.write_text('{"kind": "fair-share", "by": "team", "at_most": {"lighting": 0.3}}')
+    said = ["--generate", f"dssp/render-night,seeds=1-{instances},nights=30,stages=false"]
+    said += ["--policy", policies, "--constraints", str(rule)]
+    command = [sys.executable, "-m", "schedopt", "bench", *said, "--output", str(output)]
+    seed = random.randrange(10**9)  # noqa: S311
+    print(f"moments drawn with seed {seed}")
+    draw = random.Random(seed)  # noqa: S311
+    kept: dict[str, Row] = {}
+    for kill in range(KILLS):
+        enough = len(kept) + draw.randint(1, MOST_AT_ONCE)
+        process = subprocess.Popen(
+            [*command, "--jobs", str(1 + kill % 2)],
+            cwd=ROOT,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not output.exists() or output.read_bytes().count(b"\n") < enough:
+            assert process.poll() is None
+            time.sleep(0.005)
+        time.sleep(draw.uniform(0.0, 0.05))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        _all_gone(process.pid)
+        found = {row.key: row for row in read_rows(output, cut=True)}
+        assert len(found) < 3 * instances, f"kill {kill} came too late to show anything"
+        assert kept.items() <= found.items(), "what was written once stays as it is"
+        assert len(found) == output.read_bytes().count(b"\n"), "none twice"
+        kept = found
+    made = {"nights": 30, "stages": False}
+    words = {
+        "generated": generated("dssp", "render-night", seeds=range(1, instances + 1), options=made),
+        "policies": policies.split(","),
+        "constraints": {"dssp": [FairShare(by="team", at_most={"lighting": 0.3})]},
+    }
+    rows = bench(**words, output=output)
+    assert rows == read_rows(output)
+    assert len({row.key for row in rows}) == len(rows) == 3 * instances
+    assert all(row == kept[row.key] for row in rows if row.key in kept)
+    assert len(kept) < len(rows)
+    assert timeless(bench(**words)) == timeless(rows)
+
+
+def test_ctrl_c_ends_all_processes_and_keeps_what_is_done(tmp_path: Path) -> None:
+    output = tmp_path / "rows.jsonl"
+    words = ["bench", "--generate", "dssp/render-night,seeds=1-2000,stages=false", "--jobs", "2"]
+    words += ["--policy", "greedy", "--output", str(output)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "schedopt", *words],
+        cwd=ROOT,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not output.exists() or output.read_bytes().count(b"\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert out == ""
+    assert "run it again to go on" in err
+    assert "Traceback" not in err
+    _all_gone(process.pid)
+    assert 3 <= len(read_rows(output)) < 2000
+
+
+def _all_gone(group: int) -> None:
+    """Make sure that no process of a killed bench lives on."""
+    for _ in range(500):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise AssertionError("its workers outlive it")
+
+
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({bytes}, {bytes}))
+from schedopt.__main__ import main
+sys.argv = ["schedopt", *{words!r}]
+main()
+"""
+
+
+@pytest.mark.parametrize("suffix", FORMATS if ALL else (".jsonl", ".parquet"))
+def test_a_full_disk_is_said_and_what_was_written_stays_valid(tmp_path: Path, suffix: str) -> None:
+    output = tmp_path / f"rows{suffix}"
+    words = ["bench", "--generate", "dssp/uncorrelated,seeds=0-11,jobs=50"]
+    words += ["--policy", "greedy", "--output", str(output)]
+    script = FULL.format(bytes=2500, words=words)
+    done = process(sys.executable, "-c", script, status=2)
+    assert "expected room to write" in done.stderr.splitlines()[-1]
+    journal = output if suffix == ".jsonl" else Path(f"{output}.journal.jsonl")
+    assert list(tmp_path.iterdir()) == [journal]
+    kept = read_rows(journal)
+    assert 1 <= len(kept) < 12
+    rows = bench(generated=NIGHTS, policies=["greedy"], output=output)
+    assert len(rows) == 12
+    assert rows[: len(kept)] == kept
+    assert list(tmp_path.iterdir()) == [output]
+    assert read_rows(output) == rows
+
+
+UNGUARDED = """
+from schedopt import bench
+from schedopt.sweep.sources import generated
+
+bench(generated=generated("dssp", seeds=range(40)), policies=["greedy"], jobs=2, output={output!r})
+"""
+
+
+def test_a_script_that_workers_would_run_again_is_told_so_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED.format(output=str(tmp_path / "rows.jsonl")))
+    words = {"PYTHONPATH": str(ROOT)}
+    said = process(sys.executable, script, status=1, env=words, timeout=60).stderr
+    assert said.count("Traceback") == 1, said
+    assert said.splitlines()[-1].endswith(
+        "jobs: found one that ended before it was ready; expected processes that can begin: "
+        'a script must call this under `if __name__ == "__main__":`'
+    )
+
+
+# --- policies that raise, exit or kill their process ----------------------------------------
+
+SHOTS = ROOT / "instances" / "dssp" / "two-shots.json"
+
+
+def raises(instance: Instance) -> Selected:
+    raise ValueError("line\nafter line \x1b[31m" + "long " * 10_000)
+
+
+def refuses(instance: Instance) -> Selected:
+    raise InputError("another world", found="this one")
+
+
+def exits(instance: Instance) -> Selected:
+    if instance.name != "tiny":
+        sys.exit("enough")
+    return selected(instance, [])
+
+
+def exits_when_warmed(instance: Instance) -> Selected:
+    sys.exit(0)
+
+
+def recurses(instance: Instance) -> Selected:
+    return recurses(instance)
+
+
+def quits(instance: Instance) -> Selected:
+    if instance.name != "tiny":
+        os._exit(0)
+    return selected(instance, [])
+
+
+def quits_when_warmed(instance: Instance) -> Selected:
+    os._exit(0)
+
+
+def hangs(instance: Instance) -> Selected:
+    if instance.name != "tiny":
+        os.kill(os.getpid(), signal.SIGSTOP)  # which no time limit of its own ends
+    return selected(instance, [])
+
+
+LOUD = [raises, refuses, exits, exits_when_warmed, recurses]
+QUITTING = [quits, quits_when_warmed, hangs]
+NAMES = [policy.__name__ for policy in LOUD + QUITTING]
+
+
+def rig() -> None:
+    for policy in LOUD + QUITTING:
+        if policy.__name__ not in registry.registered("dssp"):
+            registry.register(Policy(policy.__name__, "dssp", policy, "a test", "fails"))
+
+
+@pytest.fixture(autouse=True)
+def rigged() -> Iterator[None]:
+    rig()
+    yield
+    for name in NAMES:
+        del registry._POLICIES["dssp"][name]
+
+
+@dataclass(frozen=True)
+class Rigged(GeneratedSource):
+    """An instance whose reading brings the policies into a worker's process."""
+
+    def load(self) -> Any:
+        rig()
+        return super().load()
+
+
+FEW = [Rigged("dssp", "uncorrelated", seed, {"jobs": 20}) for seed in (1, 2)]
+
+
+def by_policy(rows: list[Row]) -> dict[str, Row]:
+    return {row.policy: row for row in rows}
+
+
+def sound(row: Row) -> bool:
+    return row.termination == "completed" and row.gap is not None
+
+
+def failed(row: Row) -> bool:
+    said = str(row.message)
+    return row.termination == "error" and row.objective is None and "\n" not in said
+
+
+def test_in_this_process(tmp_path: Path) -> None:
+    names = ["greedy", *(policy.__name__ for policy in LOUD), "core"]
+    output = tmp_path / "rows.csv"
+    rows = bench(generated=FEW, policies=names, output=output)
+    assert [row.policy for row in rows] == names * 2
+    for row in rows:
+        assert sound(row) if row.policy in ("greedy", "core") else failed(row)
+        assert row.reference is not None
+    messages = {name: str(row.message) for name, row in by_policy(rows).items()}
+    assert messages["raises"].startswith("ValueError: line\\nafter line \\x1b[31mlong")
+    assert len(messages["raises"]) < 300
+    assert messages["refuses"] == "found this one; expected another world"
+    assert messages["exits"] == "SystemExit: enough"
+    assert messages["exits_when_warmed"] == "SystemExit: 0"
+    assert messages["recurses"].startswith("RecursionError")
+    assert read_rows(output) == rows
+    assert bench(generated=FEW, policies=names, output=output) == rows
+
+
+def test_in_processes_that_die_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_STARTS", 1)  # each start takes seconds
+    names = ["greedy", "exits", "quits", "quits_when_warmed", "core"]
+    rows = bench(generated=FEW[:1], policies=names, jobs=2)
+    assert [row.policy for row in rows] == names
+    for row in rows:
+        assert sound(row) if row.policy in ("greedy", "core") else failed(row)
+    found = by_policy(rows)
+    assert found["quits"].message == "the worker was killed on every attempt (1)"
+    assert found["quits_when_warmed"].message == found["quits"].message
+    assert found["exits"].message == "SystemExit: enough"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_policy_that_hangs_is_ended_and_its_row_says_so(jobs: int) -> None:
+    limits = {"time_limit": 4.0, "grace": 2.0}  # more than optima take on a loaded machine
+    names = ["hangs", "greedy", "core"]
+    hung, *others = bench(generated=FEW[:jobs], policies=names, jobs=jobs, **limits)
+    assert (hung.termination, hung.objective, hung.gap) == ("time-limit", None, None)
+    assert hung.message == "its process was ended after 6 s, the time limit and the grace"
+    assert hung.seconds == 6.0
+    assert all(sound(row) for row in others if row.policy != "hangs")
+
+
+def test_the_command_line_says_so_and_writes_the_others(tmp_path: Path) -> None:
+    output = tmp_path / "rows.jsonl"
+    done = run("bench", SHOTS, "--policy", "exits,greedy", "--output", output, status=1)
+    assert "exits on two-shots: SystemExit: enough" in done.stderr
+    assert [row.termination for row in read_rows(output)] == ["error", "completed"]
+
+
+def task(*names: str, **more: Any) -> Task:
+    source = FileSource(SHOTS)
+    runs = tuple(PlannedRun(name, name, 0, {}) for name in names)
+    return Task(source, source.digest(), runs, **more)
+
+
+def test_each_step_is_told_before_it_is_taken() -> None:
+    told: list[tuple[int, str]] = []
+    compute(task("greedy", "exits"), lambda run, phase: told.append((run, phase.name)))
+    first = [(0, "WARMING"), (0, "REFERENCE"), (0, "WARMING"), (0, "RUN")]
+    assert told == [*first, (1, "WARMING"), (1, "RUN")]
+
+
+def test_a_reference_that_raises_costs_no_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    compute(task("greedy"))  # what is tried on something tiny beforehand is tried once
+    monkeypatch.setattr("schedopt.sweep.measure.solve", raising(ZeroDivisionError("in the solver")))
+    (row,) = compute(task("greedy")).rows
+    assert row.objective is not None
+    assert (row.reference, row.gap, row.termination) == (None, None, "completed")
+    assert row.message == "no reference: ZeroDivisionError: in the solver"
+
+
+def test_what_an_instance_cannot_be_used_with_is_one_line_before_any_run() -> None:
+    rule = Require(jobs=("nobody",))
+    assert "nobody" in str(compute(task("greedy", constraints=(rule,))).why)
+    with pytest.raises(BenchError) as caught:
+        bench([SHOTS], generated=FEW, policies=["greedy"], constraints=[rule])
+    assert caught.value.rows == []
+    assert len(caught.value.failures) == 3
+
+
+def test_rows_are_kept_where_the_instance_fails_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = measure._References.find
+
+    def fails(self: Any, i: int, policy: Policy, *more: Any) -> Any:
+        if policy.name == "core":
+            raise InputError("what core needs")
+        return find(self, i, policy, *more)
+
+    monkeypatch.setattr(measure._References, "find", fails)
+    with pytest.raises(BenchError) as caught:
+        bench(SHOTS, policies=["greedy", "core"])
+    assert [row.policy for row in caught.value.rows] == ["greedy"]
+    (failure,) = caught.value.failures
+    assert failure.endswith("two-shots.json: expected what core needs")
