@@ -18,7 +18,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
-from schedopt.policies.dssp.dispatch import Played, play, schedule_of
+from schedopt.policies.dssp.dispatch import Simulated, play, schedule_of
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
@@ -78,7 +78,7 @@ def positions(night: Instance, names: Sequence[str]) -> Ints:
     return np.array(sorted(night.index[name] for name in names), dtype=np.int64)
 
 
-def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
+def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulated:
     """Play a dispatcher by its name.
 
     Raises

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.dssp_resting import HORIZON, Facts, best, some_night
+from builders.dssp_remaining import HORIZON, Facts, best, some_night
 from builders.effort import examples
 
 import schedopt

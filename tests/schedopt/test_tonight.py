@@ -112,11 +112,11 @@ def test_what_a_night_is_worth_in_a_line() -> None:
     made = schedopt.plan(night)
     line = made.line
     assert "no plan earns more" in line
-    from schedopt.problems.dssp.tonight import praise
+    from schedopt.problems.dssp.tonight import quality_line
 
     for bound, said in ((None, "not known"), (2 * made.result.objective, "(100.0% more)")):
         result = msgspec.structs.replace(made.result, bound=bound, solution_status="feasible")
-        assert said in praise(night, result, result)
+        assert said in quality_line(night, result, result)
 
 
 def test_under_risk_each_job_has_its_chance(tmp_path: Path) -> None:

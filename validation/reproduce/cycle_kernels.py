@@ -20,7 +20,7 @@ RING = 1 << 20  # no queue is ever longer than this at the loads that are played
 def cycles(
     k: int, l: int, l1: float, lk: float, m1: float, mk: float, wanted: int, seed: int
 ) -> Any:
-    """Play so many cycles, each from the start of a phase 1 to the next; see `Played`."""
+    """Play so many cycles, each from the start of a phase 1 to the next; see `Simulated`."""
     np.random.seed(seed)
     lengths, heads = np.zeros((wanted, 4)), np.zeros((wanted, 2))
     passes, areas = np.zeros((wanted, 4)), np.zeros(wanted)

@@ -17,7 +17,7 @@ L1, LK, M1, MK = 4.05, 0.45, 1.0, 1.0
 PAIR = System(K, L1, LK, M1, MK)  # nine of ten jobs small, unit sizes, load 0.956
 
 
-class Played(NamedTuple):
+class Simulated(NamedTuple):
     """What `cycles` returns: arrays by cycle, but for the last two."""
 
     lengths: Any  # how long each phase lasts in all, shape (cycles, 4)
@@ -37,9 +37,9 @@ class Played(NamedTuple):
 
 
 @cache
-def played(quick: bool) -> Played:
+def played(quick: bool) -> Simulated:
     """Play cycles, once for all entries of this module."""
-    return Played(*cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
+    return Simulated(*cycles(K, L, L1, LK, M1, MK, 150_000 if quick else 1_500_000, 1))
 
 
 def busy(rate: float, service: float, s: float) -> float:
@@ -109,13 +109,13 @@ def started(counts: Any, service: float) -> tuple[float, float]:
     return mean / service, (square + mean) / service**2
 
 
-def large_in_1(run: Played) -> float:
+def large_in_1(run: Simulated) -> float:
     """Return E[T^L_1] by the lemma, from moments that were played."""
     work, first = efs(LK, (1 / MK, 2 / MK**2), started(run.heads[:, 0], MK))
     return work / (1 - first) + 1 / MK
 
 
-def small_in_2(run: Played) -> float:
+def small_in_2(run: Simulated) -> float:
     """Return E[T^S_2] by the lemma, from moments that were played."""
     more = run.heads[:, 1] - K + 1
     service = (1 / (K * M1), 2 / (K * M1) ** 2)
@@ -137,12 +137,12 @@ def excess(spans: Any, load: float, mean: float) -> float:
     return float((1 + load) * (spans**2).mean() / (2 * spans.mean()) + mean)
 
 
-def large_else(run: Played) -> float:
+def large_else(run: Simulated) -> float:
     """Return E[T^L_{2,3,4}] by the lemma, from moments that were played."""
     return excess(run.lengths[:, 1:].sum(axis=1), LK / MK, 1 / MK)
 
 
-def small_in_4_1(run: Played) -> float:
+def small_in_4_1(run: Simulated) -> float:
     """Return E[T^S_{1,4}] by the lemma: a phase 4 and the phase 1 after it."""
     return excess(run.lengths[:-1, 3] + run.lengths[1:, 0], L1 / (K * M1), 1 / M1)
 

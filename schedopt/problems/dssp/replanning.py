@@ -231,7 +231,7 @@ def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Resu
         if other is not None and (other.objective or 0.0) > earned:
             return other
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
-    return planning.as_run(result, "old-order", earned, made, done)
+    return planning.as_dispatched(result, "old-order", earned, made, done)
 
 
 def _old_starts(rest: RemainingNight, old: PlannedNight) -> Floats:

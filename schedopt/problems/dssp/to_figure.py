@@ -29,8 +29,8 @@ from schedopt.pictures.style import (
     time_unit,
     title,
 )
-from schedopt.problems.dssp.planning import of_nights
-from schedopt.problems.dssp.to_tables import largest
+from schedopt.problems.dssp.planning import has_several_nights
+from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
 
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
@@ -73,12 +73,12 @@ def results(documents: Sequence[Result[Any]], night: Instance | None = None) -> 
     """Draw schedules as they run where all results have one, else the shares of the capacity."""
     if all(isinstance(document.solution, Scheduled) for document in documents):
         return schedule(documents, night)
-    return shared(documents, night)
+    return draw_shares(documents, night)
 
 
-def shared(documents: Sequence[Result[Any]], night: Instance | None = None) -> Figure:
+def draw_shares(documents: Sequence[Result[Any]], night: Instance | None = None) -> Figure:
     """Draw the shares of the capacity, by night where there are several."""
-    if all(of_nights(document) for document in documents):
+    if all(has_several_nights(document) for document in documents):
         return _shares_by_night(documents)
     return shares(documents, night)
 
@@ -121,7 +121,7 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
     size, share = (8, 1 + 2.2 * len(documents)), {"sharex": True, "sharey": True}
     figure, grid = panels(size, len(documents), **share)
     rows = grid[:, 0]
-    named = {group for found in solutions for group in largest(found, by)}
+    named = {group for found in solutions for group in largest_groups(found, by)}
     look = colours(sorted(named) if by else [ALL])
     for axes, found, name in zip(rows, solutions, keys(documents), strict=True):
         at = list(range(1, len(found.nights) + 1))

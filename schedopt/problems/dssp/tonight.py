@@ -9,8 +9,8 @@ from schedopt.formats import counted, number
 from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Selected
 from schedopt.instances.errors import InputError, placed
-from schedopt.problems.dssp.farm import SAID, farm_of, flags, for_tonight, pairs, read, shares
-from schedopt.problems.dssp.planning import as_run
+from schedopt.problems.dssp.farm import SAID, flags, merge_farm, pairs, read, rules_tonight, shares
+from schedopt.problems.dssp.planning import as_dispatched
 from schedopt.problems.summary import Solve, Tonight
 from schedopt.solvers.result import Result
 
@@ -27,7 +27,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
         pairs(given.pop(key, None), f"--{key}", "GROUPING:GROUP=SHARE", last=True)
         for key in ("cap", "floor")
     )
-    farm = farm_of(file, given)
+    farm = merge_farm(file, given)
     if isinstance(what, Instance):
         for key in (key for key, value in given.items() if value and key != "template"):
             flag = f"--{SAID.get(key, key).rstrip('_')}"
@@ -36,7 +36,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
     else:
         night = read(what, farm, tell)
     with placed(file=file):
-        lasting = for_tonight(farm.constraints, night, tell)
+        lasting = rules_tonight(farm.constraints, night, tell)
     own = shares(night, caps, floors)
     before = {rule.name for rule in own}
     farm.constraints = (*(rule for rule in farm.constraints if rule.name not in before), *own)
@@ -46,11 +46,11 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
         result = solve(night, formulation=kind, risk=risk, constraints=together)
     run = None
     if result.solution is not None:
-        run = punctual(night, result, solve) if risk else result
-    return Tonight(night, result, run, praise(night, result, run), farm, farm.template)
+        run = schedule_chosen(night, result, solve) if risk else result
+    return Tonight(night, result, run, quality_line(night, result, run), farm, farm.template)
 
 
-def praise(instance: Instance, result: Result, run: Result | None) -> str:
+def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
     """Say in a line how good a plan is, and how good any plan can be."""
     if run is None or run.solution is None:
         if result.conflict:
@@ -74,7 +74,7 @@ def praise(instance: Instance, result: Result, run: Result | None) -> str:
     )
 
 
-def punctual(night: Instance, result: Result[Selected], solve: Solve) -> Result | None:
+def schedule_chosen(night: Instance, result: Result[Selected], solve: Solve) -> Result | None:
     """Return a choice under risk as the best schedule of its jobs, none of them late, runs it."""
     chosen = {*result.solution.selected} if result.solution else set()
     others = tuple(name for name in night.index if name not in chosen)
@@ -82,4 +82,4 @@ def punctual(night: Instance, result: Result[Selected], solve: Solve) -> Result 
     timed = solve(night, formulation="schedule", constraints=rules, time_limit=TIMING)
     if timed.solution is None:
         return None
-    return as_run(result, "schedule", timed.objective or 0.0, timed.solution, "all in time")
+    return as_dispatched(result, "schedule", timed.objective or 0.0, timed.solution, "all in time")
