@@ -37,9 +37,10 @@ class DispatchOrders:
 
     The task with the least time to spare on the way to its job's deadline, and to those of jobs
     that wait for it, goes first, or that of the job with the least such time from its start; jobs
-    may be moved later or earlier. `count` orders there are; others are those of dispatchers. In some the last tasks
-    are packed (see `packing_kernels`), where tasks wait for processors alone, which are there all
-    the time, and nothing is paid for what is late. A job that can no longer be in time is given up.
+    may be moved later or earlier. There are `count` orders; others are those of dispatchers. In
+    some the last tasks are packed (see `packing_kernels`), where tasks wait for processors alone,
+    which are there all the time, and nothing is paid for what is late. A job that can no longer be
+    in time is given up.
 
     `able` are the jobs that could be in time by themselves, and earn something, or are waited for
     by such; all that could be where `worthless` ones count too.

@@ -1,0 +1,190 @@
+"""From a program's shares to an allocation in which jobs leave when they are done."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules
+from schedopt.instances.hesrpt import Allocated, Instance, allocated
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Jobs = NDArray[np.intp]
+
+ROUNDS, EXACT, KEPT = 500, 1e-10, 1e-8
+"""Rounds of repair, and tolerances within which shares keep side constraints: aim, and limit."""
+NEGLIGIBLE = 1e-7
+"""In epochs shorter than this fraction of the makespan, shares are rounding errors."""
+COINCIDENT = 1e-5
+"""Completions closer than this fraction of the makespan are merged if no shares between them could
+keep the side constraints."""
+
+
+def as_planned(
+    instance: Instance, epochs: Epochs, durations: Floats, used: Floats, rules: Rules
+) -> Allocated:
+    """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
+
+    A job whose work is done before its turn keeps what it has till then: completing earlier would
+    be another order, and others might then break a side constraint. ``durations`` is of shape (E,),
+    ``used`` (share times time) of shape (E, M).
+    """
+    long = _lasting(instance, epochs, durations)
+    durations = np.where(long, durations, 0.0)
+    lasts = np.flatnonzero(long)
+    shares = used[lasts] / np.maximum(durations[lasts, None], 1e-300)
+    everyone = np.arange(len(instance.jobs))
+    here = np.zeros(shares.shape, dtype=np.bool_)
+    for row, e in enumerate(lasts.tolist()):
+        here[row, epochs.present[e]] = True
+    if rules.names:
+        kept = np.array(
+            [
+                _mend(shares[row], list(rules.in_force(epochs.present[e])))
+                or durations[e] > COINCIDENT * durations.sum()
+                for row, e in enumerate(lasts.tolist())
+            ]
+        )
+        lasts, shares, here = lasts[kept], shares[kept], here[kept]
+    else:
+        for j in range(len(instance.jobs)):
+            shares[:, j] = _raised(instance, j, durations[lasts], shares[:, j], here[:, j])
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
+    if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
+        return _one_by_one(instance, epochs)
+    lengths = _sufficient(instance, epochs, lasts, durations[lasts], rates * here)
+    completion, now = np.zeros(len(everyone)), 0.0
+    lasting: list[tuple[float, float, list[int], Floats]] = []
+    at = {int(e): row for row, e in enumerate(lasts)}
+    for e, (what, job) in enumerate(epochs.ends):
+        end = now + float(lengths[at[e]]) if e in at else now
+        if what == "arrival":
+            end = max(now, float(instance.arrivals[job]))
+        else:
+            completion[job] = end
+        if e in at:
+            lasting.append((now, end, epochs.present[e], shares[at[e]][epochs.present[e]]))
+        now = end
+    first_first = [job for what, job in epochs.ends if what == "completion"]
+    return allocated(instance, completion, lasting, order=first_first)
+
+
+def _lasting(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
+    """Return which epochs have shares above rounding errors.
+
+    Time before an arrival passes, however little it is: there one epoch lasts in any case.
+    """
+    long: Bools = durations > NEGLIGIBLE * 1e-3 * durations.sum()
+    for span, length in _before_arrivals(instance, epochs):
+        if length > 0 and not long[span].any():
+            long[span.stop - 1] = True
+    return long
+
+
+def _before_arrivals(instance: Instance, epochs: Epochs) -> Iterator[tuple[slice, float]]:
+    """Yield the epochs between arrivals, and how long they last together."""
+    first, start = 0, 0.0
+    for e, (what, job) in enumerate(epochs.ends):
+        if what == "arrival":
+            yield slice(first, e + 1), float(instance.arrivals[job]) - start
+            first, start = e + 1, float(instance.arrivals[job])
+
+
+def _sufficient(
+    instance: Instance, epochs: Epochs, long: Jobs, durations: Floats, rates: Floats
+) -> Floats:
+    """Return how long epochs must last so that each job is done when its own ends.
+
+    What a job lacks it gets in the last epoch in which it is served; the others stay as they are,
+    but for the last before an arrival.
+    """
+    durations = durations.copy()
+    spans = [
+        (np.flatnonzero((long >= span.start) & (long < span.stop)), length)
+        for span, length in _before_arrivals(instance, epochs)
+    ]
+    for e, (what, job) in enumerate(epochs.ends):
+        for rows, length in spans:
+            if len(rows):
+                others = float(durations[rows[:-1]].sum())
+                durations[rows[-1]] = max(length - others, 0.0)
+        mine = np.flatnonzero((long <= e) & (rates[:, job] > 0))
+        lacks = instance.sizes[job] - float(durations @ rates[:, job])
+        if what == "completion" and lacks > 0 and len(mine):
+            durations[mine[-1]] += lacks / rates[mine[-1], job]
+    return durations
+
+
+def _mend(shares: Floats, bounds: list[Bound]) -> bool:
+    """Repair in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
+    floors = np.zeros(len(shares))
+    for bound in bounds:
+        if len(bound.jobs) == 1:
+            floors[bound.jobs[0]] = max(floors[bound.jobs[0]], bound.at_least)
+    above = np.maximum(shares - floors, 0.0)
+    if floors.sum() + above.sum() > 1.0 >= floors.sum() - EXACT:
+        above *= max(1.0 - floors.sum(), 0.0) / above.sum()
+    shares[:] = floors + above
+    for _ in range(ROUNDS):  # one may spoil another, less each time
+        wrong = False
+        for bound in bounds:
+            jobs = list(bound.jobs)
+            total = shares[jobs].sum()
+            wanted = min(max(total, bound.at_least), bound.at_most)
+            wrong = wrong or abs(wanted - total) > EXACT
+            shares[jobs] = wanted / len(jobs) if total <= 0 else shares[jobs] * (wanted / total)
+            rest = shares.sum() - wanted
+            if wanted > total and rest > 1 - wanted:
+                others = np.ones(len(shares), dtype=np.bool_)
+                others[jobs] = False
+                shares[others] *= (1 - wanted) / rest
+        if not wrong:
+            break
+    sums = [shares[list(bound.jobs)].sum() for bound in bounds]
+    return shares.sum() <= 1 + KEPT and all(
+        bound.at_least - KEPT <= total <= bound.at_most + KEPT
+        for bound, total in zip(bounds, sums, strict=True)
+    )
+
+
+def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools) -> Floats:
+    """Return a job's shares, none below the least level at which all of its work is done.
+
+    Shares so small that a solver does not see them can be all that a job needs.
+    """
+    jobs = np.full(len(durations), job)
+
+    def at_least(level: float) -> Floats:
+        return np.where(here, np.maximum(shares, level), 0.0)
+
+    def suffices(level: float) -> bool:
+        rates = instance.each("at", jobs, at_least(level) * instance.servers)
+        return bool(durations @ rates >= instance.sizes[job])
+
+    if suffices(0.0) or not suffices(1.0):
+        return shares
+    low, high = -700.0, 0.0  # of the logarithm
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if suffices(float(np.exp(middle))) else (middle, high)
+    return at_least(float(np.exp(high)))
+
+
+def _one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
+    """Serve jobs one after the other, each with all servers."""
+    everyone = np.arange(len(instance.jobs))
+    servers = np.full(len(everyone), float(instance.servers))
+    lengths = instance.sizes / instance.each("at", everyone, servers)
+    completion, now = np.zeros(len(everyone)), 0.0
+    turns: list[tuple[float, float, list[int], Floats]] = []
+    for job in (job for what, job in epochs.ends if what == "completion"):
+        arrival = float(instance.arrivals[job])
+        if now < arrival:
+            turns.append((now, arrival, [], np.zeros(0)))
+            now = arrival
+        completion[job] = now + float(lengths[job])
+        turns.append((now, float(completion[job]), [job], np.ones(1)))
+        now = float(completion[job])
+    return allocated(instance, completion, turns)

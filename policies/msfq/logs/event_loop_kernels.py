@@ -1,0 +1,142 @@
+"""The event loop of every compiled replay; a discipline decides which jobs start.
+
+At an instant first all that ends there ends, then all that is submitted there comes.
+"""
+
+from typing import Any, NamedTuple
+
+from schedopt.policies.msfq.compiling import inlined, specialized
+from schedopt.solvers.compiling import compiled
+from schedopt.solvers.kernels.heap import pop, push
+
+CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK, FAULT = range(7)
+"""Places in ``whole``; ``STUCK`` says that jobs wait for ever, ``FAULT`` which class a rule started
+that may not start, -1 for none."""
+NEVER = 1e308
+
+
+class Log(NamedTuple):
+    """The jobs: ndarrays of shape (jobs,), ``planned`` as long as a policy believes they run.
+
+    ``need`` is of shape (jobs, resources), of which the first are servers; ``size`` is as in
+    `plain.sizes`.
+    """
+
+    submit: Any
+    need: Any
+    run: Any
+    planned: Any
+    size: Any
+
+
+class ReplayState(NamedTuple):
+    """The state of a replay.
+
+    ``whole`` holds scalars by place (see `CAME`), ``starts`` when each job started, infinite where
+    it did not; ``ends`` and ``jobs`` are a heap of when running jobs end, and which; ``left`` is
+    what nobody holds of each resource; ``alarm[0]`` when to serve though nothing ends or comes.
+    """
+
+    whole: Any
+    starts: Any
+    ends: Any
+    jobs: Any
+    left: Any
+    alarm: Any
+
+
+@compiled
+def fits(row: int, needs: Any, left: Any) -> Any:
+    """Tell whether the needs in a row are no more than what is left of each resource."""
+    for r in range(left.size):  # noqa: SIM110 - kernels know no `all`
+        if needs[row, r] > left[r]:
+            return False
+    return True
+
+
+@compiled
+def held(row: int, needs: Any, left: Any, by: int) -> None:
+    """Add the needs in a row to what is left of each resource, so many times."""
+    for r in range(left.size):
+        left[r] += by * needs[row, r]
+
+
+def serve(now: float, log: Log, machine: ReplayState, own: Any) -> None:
+    """Admit and start jobs: `loop_of` inserts a discipline's own function."""
+    raise NotImplementedError
+
+
+def ended(now: float, job: int, log: Log, machine: ReplayState, own: Any) -> None:
+    """Note that a job has ended: `loop_of` inserts a discipline's own function."""
+    raise NotImplementedError
+
+
+def advance(log: Log, machine: ReplayState, own: Any, most: int) -> None:
+    """Replay until all jobs have started, ``most`` events have passed, or none starts any more."""
+    whole = machine.whole
+    last = whole[EVENTS] + most
+    while (whole[CAME] < log.submit.size or whole[WAITING]) and whole[EVENTS] < last:
+        whole[EVENTS] += 1
+        now = log.submit[whole[CAME]] if whole[CAME] < log.submit.size else NEVER
+        if whole[RUNNING]:
+            now = min(now, machine.ends[0])
+        now = min(now, machine.alarm[0])
+        if now == NEVER:
+            whole[STUCK] = 1
+            return
+        while whole[RUNNING] and machine.ends[0] == now:
+            job = machine.jobs[0]
+            whole[RUNNING] = pop(machine.ends, machine.jobs, whole[RUNNING])
+            held(job, log.need, machine.left, 1)
+            ended(now, job, log, machine, own)
+        serve(now, log, machine, own)
+        if whole[STUCK]:
+            return
+
+
+@compiled
+def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
+    """Start a job."""
+    whole = machine.whole
+    machine.starts[job] = now
+    whole[RUNNING] = push(machine.ends, machine.jobs, whole[RUNNING], now + log.run[job], job)
+    whole[WAITING] -= 1
+    held(job, log.need, machine.left, -1)
+
+
+def loop_of(name: str, serve: Any, ended: Any) -> Any:
+    """Return `advance` compiled for a discipline, whose functions are constants in it."""
+    return specialized(advance, name, {"serve": inlined(serve), "ended": inlined(ended)})
+
+
+@compiled
+def lost(
+    submit: Any, need: Any, starts: Any, by_start: Any, ends: Any, by_end: Any, servers: int
+) -> Any:
+    """Return the time integral of min(idle servers, servers that waiting jobs need).
+
+    ``by_start`` and ``by_end`` are the jobs in the order of their starts and ends.
+    """
+    n = submit.size
+    came = started = ended = 0
+    now, total, idle, wanted = submit[0], 0.0, servers, 0
+    while ended < n:
+        at = ends[by_end[ended]]
+        if started < n:
+            at = min(at, starts[by_start[started]])
+        if came < n:
+            at = min(at, submit[came])
+        total += (at - now) * min(idle, wanted)
+        now = at
+        while ended < n and ends[by_end[ended]] == at:
+            idle += need[by_end[ended]]
+            ended += 1
+        while came < n and submit[came] == at:
+            wanted += need[came]
+            came += 1
+        while started < n and starts[by_start[started]] == at:
+            job = by_start[started]
+            idle -= need[job]
+            wanted -= need[job]
+            started += 1
+    return total

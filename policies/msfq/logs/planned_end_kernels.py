@@ -1,0 +1,77 @@
+"""Running jobs by planned end, compiled: a sorted list."""
+
+from typing import Any, NamedTuple
+
+from schedopt.policies.msfq.compiling import NATURAL
+from schedopt.policies.msfq.logs.event_loop_kernels import Log, fits, held
+from schedopt.solvers.compiling import compiled
+
+
+class Plan(NamedTuple):
+    """Running jobs: when each is planned to end, in that order, and which it is.
+
+    Both arrays are empty where nobody plans.
+    """
+
+    ends: Any
+    jobs: Any
+
+
+@compiled
+def _place(end: float, job: int, count: int, plan: Plan) -> Any:
+    """Return where the first job is that is not before this one."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if plan.ends[middle] < end or (plan.ends[middle] == end and plan.jobs[middle] < job):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _moved_up(values: Any, first: int, count: int) -> None:
+    """Make room at a place; loops that count from 0 are compiled for several values at a time."""
+    for step in range(count - first):
+        values[(count - step) & NATURAL] = values[(count - step - 1) & NATURAL]
+
+
+@compiled
+def _moved_down(values: Any, first: int, count: int) -> None:
+    """Close the gap at a place."""
+    for step in range(count - first - 1):
+        values[(first + step) & NATURAL] = values[(first + step + 1) & NATURAL]
+
+
+@compiled
+def insert(end: float, job: int, count: int, plan: Plan) -> None:
+    """Add a job to so many."""
+    place = _place(end, job, count, plan)
+    _moved_up(plan.ends, place, count)
+    _moved_up(plan.jobs, place, count)
+    plan.ends[place], plan.jobs[place] = end, job
+
+
+@compiled
+def remove(end: float, job: int, count: int, plan: Plan) -> None:
+    """Take a job away from so many."""
+    place = _place(end, job, count, plan)
+    _moved_down(plan.ends, place, count)
+    _moved_down(plan.jobs, place, count)
+
+
+@compiled
+def reserve(job: int, count: int, log: Log, over: Any, plan: Plan) -> Any:
+    """Return when a job that does not fit can start by plan.
+
+    All that is planned to end at that instant counts. ``over``, which holds what is left of each
+    resource now, takes what the job then leaves.
+    """
+    time, i = 0.0, 0
+    while i < count and (plan.ends[i] == time or not fits(job, log.need, over)):
+        time = plan.ends[i]
+        held(plan.jobs[i], log.need, over, 1)
+        i += 1
+    held(job, log.need, over, -1)
+    return time

@@ -1,0 +1,186 @@
+"""Branching on what a relaxation leaves open, with every conclusion drawn without rounding."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import Reason, apply, rounded
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    ProgramArrays,
+    Values,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Relaxation, Relaxed
+from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
+
+ROUNDS = 3
+"""Relaxations at a node: each may fix columns, then the rest is relaxed again."""
+
+
+Blocks = tuple[tuple[int, int], ...]
+BranchCloser = Callable[[Values, Reason, int], Blocks]
+"""Takes columns, a reason and the target; returns rows that close the branch, if any."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A branch: the conclusions drawn there, in order, and the column that it is split by.
+
+    Without a column, the reasons close the branch or fix every column. `blocks` are rows over
+    disjoint columns, and what satisfying each costs at least: with the last reason they close the
+    branch.
+    """
+
+    reasons: tuple[Reason, ...]
+    column: int | None
+    blocks: Blocks = ()
+
+
+@dataclass
+class BranchAndBound:
+    """A search for a best selection of columns, and the proof that there is no better.
+
+    It starts from `start`, what each column is at the root, and `value`, the reward of a known
+    selection or None. With `satisfy` any selection that satisfies the rows will do. `closer` closes
+    branches that multipliers alone do not. `nodes` are in the order of a walk that looks at a
+    column's 0 before its 1, and a proof only if `value` was known from the start. `done` says that
+    nothing better exists; `used` are the rows that conclusions rest on.
+    """
+
+    arrays: ProgramArrays
+    start: Values
+    value: int | None = None
+    satisfy: bool = False
+    stop: Callable[[], bool] = field(default=lambda: False)
+    closer: BranchCloser | None = None
+    scaled: ScaledProgram | None = None
+    best: Values | None = None
+    nodes: list[Node] = field(default_factory=list)
+    done: bool = False
+    used: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._step = self.arrays.step
+        self._blocks: Blocks = ()
+
+    def run(self) -> bool:
+        """Search to the end, or until `stop` says so; return `done`."""
+        relaxation = Relaxation(self.arrays, self.scaled)
+        waiting = [self.start.copy()]
+        while waiting:
+            if self.stop():
+                return False
+            values = waiting.pop()
+            column = self._process_node(values, relaxation)
+            if column is None:
+                if self.satisfy and self.best is not None:
+                    break
+                continue
+            for value in (1, 0):
+                child = values.copy()
+                child[column] = value
+                waiting.append(child)
+        self.done = True
+        return True
+
+    @property
+    def target(self) -> int | None:
+        """What a better selection must be worth at least; None where any will do."""
+        return None if self.value is None or self.satisfy else self.value + self._step
+
+    def _process_node(self, values: Values, relaxation: Relaxation) -> int | None:
+        """Draw all conclusions at a node; return the column to branch on, if any."""
+        reasons: list[Reason] = []
+        self._blocks = ()
+        column = self._draw_conclusions(values, relaxation, reasons)
+        self.used.update(i for reason in reasons for i, _ in reason.multipliers)
+        self.nodes.append(Node(tuple(reasons), column, self._blocks))
+        return column
+
+    def _draw_conclusions(
+        self, values: Values, relaxation: Relaxation, reasons: list[Reason]
+    ) -> int | None:
+        if self.arrays.hopeless:
+            return None
+        relaxed: Relaxed | None = None
+        for turn in count():
+            if self._propagate_rows(values, reasons):
+                return None
+            free = int((values == FREE).sum())
+            if free == 0:
+                self._update_incumbent(values)
+                return None
+            relaxed = relaxation.solve(values) if turn < ROUNDS else relaxed
+            if relaxed is None or turn == ROUNDS:
+                break
+            if self._bound_by_relaxation(values, relaxed, reasons):
+                return None
+            left = int((values == FREE).sum())
+            if free // 2 < left:
+                break
+        return _branching_column(values, relaxed)
+
+    def _propagate_rows(self, values: Values, reasons: list[Reason]) -> bool:
+        """Fix what single rows decide; tell whether one of them closes the branch."""
+        used, possible = self.arrays.propagate(values)
+        self.used.update(i for i, _ in used)
+        if possible:
+            reasons.extend(Reason(0, (row,)) for row in used)
+            return False
+        broken = self.arrays.cut_off(values)
+        if broken:
+            reasons.append(Reason(0, (broken,)))
+        return True
+
+    def _bound_by_relaxation(self, values: Values, relaxed: Relaxed, reasons: list[Reason]) -> bool:
+        """Fix what the relaxation's multipliers rule out; tell whether they close the branch."""
+        if relaxed.feasible:
+            near = (relaxed.values > 0.5).astype(np.int8)  # the relaxation's point, rounded
+            tried = np.where(values == FREE, near, values).astype(np.int8)
+            if self.arrays.cut_off(tried) is None:
+                self._update_incumbent(tried)
+            if self.satisfy and self.best is not None:
+                return True
+            if self.target is None:
+                return False
+            candidates = [rounded(self.arrays, relaxed.multipliers)]
+        else:
+            turned = [(i, -y) for i, y in relaxed.multipliers]
+            candidates = [
+                rounded(self.arrays, rays, reward=False) for rays in (relaxed.multipliers, turned)
+            ]
+        for reason in candidates:
+            before = int((values == FREE).sum())
+            closed = apply(self.arrays, values, reason, self.target)
+            if closed or int((values == FREE).sum()) < before:
+                reasons.append(reason)
+            if closed:
+                return True
+        if relaxed.feasible and self.closer is not None and self.target is not None:
+            self._blocks = self.closer(values, candidates[0], self.target)
+            if self._blocks and candidates[0] not in reasons[-1:]:
+                reasons.append(candidates[0])
+        return bool(self._blocks)
+
+    def _update_incumbent(self, values: Values) -> None:
+        """Keep a selection that keeps all rows, if it is better."""
+        worth = sum(self.arrays.rewards[values == 1].tolist())
+        if self.value is None or worth > self.value or (self.satisfy and self.best is None):
+            self.best, self.value = values.copy(), worth
+
+
+def _branching_column(values: Values, relaxed: Relaxed | None) -> int:
+    """Return the free column that is most fractional in the relaxation."""
+    free = np.flatnonzero(values == FREE)
+    if relaxed is None or not relaxed.feasible:
+        return int(free[0])
+    return int(free[np.argmin(np.abs(relaxed.values[free] - 0.5))])
+
+
+def deadline(seconds: float) -> Callable[[], bool]:
+    """Return a function that tells whether so many seconds are over."""
+    end = now() + seconds
+    return lambda: now() >= end

@@ -1,0 +1,169 @@
+"""Certificates for bounds on selections and seasons.
+
+The checker, `validation.dssp.bound`, shares no code with this.
+
+A tree of branchings with multipliers, made anew for the bound that is claimed: so whichever engine
+found it, what is proved does not rest on that engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import floor, inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from schedopt.formulations.program import Program, WholeRow, whole_rewards, whole_row
+from schedopt.instances.decimals import as_written
+from schedopt.solvers.dssp.selection.branch_and_bound.branching import (
+    BranchAndBound,
+    Node,
+    deadline,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.knapsack_rows import KnapsackRowCloser
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    ProgramArrays,
+    initial_values,
+)
+from schedopt.solvers.engine import NoCertificateError
+from schedopt.solvers.result import Limits, Result
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp.season import Season
+    from schedopt.formulations.dssp.selection import Selection
+
+Certificate = dict[str, object]
+LONGEST = 60.0
+"""Seconds that a tree may take where there is no time limit."""
+MOST_NODES = 200_000
+"""Branches of a certificate."""
+FEW = 60
+"""Free columns up to which branching is quicker than loading what solves knapsacks."""
+
+
+def certify(
+    model: Selection | Season,
+    result: Result,
+    limits: Limits,
+    holds: Callable[[Certificate], bool] | None = None,
+) -> Certificate:
+    """Return branchings from which the bound of a result can be re-proved.
+
+    `holds` is not called: what is made here holds. Raises `NoCertificateError` if the branching
+    does not end in time, or proves something else.
+    """
+    if result.bound is None or model.changed:
+        raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
+    program = model.program()
+    seconds = LONGEST if limits.time_limit is None else limits.time_limit
+    watch = seconds, deadline(seconds)
+    more = _counts(program) if model.name == "selection" else ()
+    found = _branchings(program, more, _claimed(model, program, result), watch)
+    certificate: Certificate = {"kind": "branchings", **found}
+    if not model.ordered or result.solution_status != "optimal" or result.solution is None:
+        return certificate
+    chosen = list(model.columns(result.solution))
+    later: list[Certificate] = []
+    for next_ in _later(model, chosen, program):
+        try:
+            found = _branchings(next_, _counts(program), next_.worth(chosen), watch)
+        except NoCertificateError:
+            break  # the first is re-proved, and the checker says which are believed
+        later.append(found)
+    return certificate | ({"later": later} if later else {})
+
+
+def _later(model: Selection | Season, chosen: Sequence[int], program: Program) -> Iterator[Program]:
+    """Yield what is maximized after the reward, one after another: what was before is held."""
+    rest = len(program.columns) - len(model.instance.jobs)
+    rows, before = list(program.rows), ""
+    for name in model.instance.objectives:
+        worths = [as_written(w) for w in model.instance.worths(name).tolist()]
+        if before:
+            whole, scale = whole_rewards([*worths, *[Fraction(0)] * rest])
+            yield replace(program, rewards=whole, scale=scale, rows=tuple(rows))
+        open_ = {j: w for j, w in enumerate(worths) if program.open[j]}
+        least = sum((worths[j] for j in chosen), Fraction(0))
+        rows.append(whole_row(f"objective: {name}", "", open_, least, inf))
+        before = name
+
+
+def _branchings(
+    program: Program,
+    more: Iterable[WholeRow],
+    claimed: int,
+    watch: tuple[float, Callable[[], bool]],
+) -> Certificate:
+    """Return branchings that show that no selection is worth more than is claimed.
+
+    ``watch`` is the seconds that there are for all, and what tells whether they are over.
+    """
+    seconds, stop = watch
+    whole = ProgramArrays.of_rows(program.rewards, [*program.rows, *more])
+    start = initial_values(program)
+    if whole.hopeless or not whole.propagate(start)[1]:
+        return {"rows": list(whole.keys), "nodes": [{}]}
+    arrays = whole.without(start)
+    value = claimed - program.worth(np.flatnonzero(start == 1).tolist())
+    closer = KnapsackRowCloser(arrays) if (start == FREE).sum() > FEW else None
+    tree = BranchAndBound(arrays, start, value, closer=closer)
+    tree.stop = lambda: stop() or len(tree.nodes) > MOST_NODES
+    tree.run()
+    if not tree.done:
+        why = f"{len(tree.nodes):,} branches in {seconds:.3g} s, and more open"
+        raise NoCertificateError(why)
+    if tree.best is not None:
+        raise NoCertificateError("a better selection was found")
+    place = {key: i for i, key in enumerate(whole.keys)}
+    rows = [place[key] for key in arrays.keys]
+    nodes = [_written(node, program, rows) for node in tree.nodes]
+    return {"rows": list(whole.keys), "nodes": nodes}
+
+
+def _claimed(model: Selection | Season, program: Program, result: Result) -> int:
+    """Return the claim in units: of an optimum the exact worth of the selection."""
+    if result.solution is not None and result.bound == result.objective:
+        return program.worth(model.columns(result.solution))
+    return floor(Fraction(result.bound or 0.0) * program.scale)
+
+
+def _counts(program: Program) -> Iterable[WholeRow]:
+    """Yield the row that no more jobs fit than of the lightest: it follows from the capacity."""
+    capacity = program.rows[0]
+    used, count = 0, 0
+    for size in sorted(capacity.coefficients):
+        used += size
+        if used > (capacity.upper or 0):
+            break
+        count += 1
+    ones = (1,) * len(capacity.columns)
+    yield WholeRow("count", "", capacity.columns, ones, None, count)
+
+
+def _written(node: Node, program: Program, rows: list[int]) -> Certificate:
+    """Return a branch as a document holds it; what single rows decide needs no telling.
+
+    ``rows`` says where the rows of the tree are in the certificate.
+    """
+    written: Certificate = {}
+    told = [
+        [_number(one.weight), [[rows[i], _number(y)] for i, y in one.multipliers]]
+        for one in node.reasons
+        if one.weight != 0 or len(one.multipliers) != 1
+    ]
+    if told:
+        written["reasons"] = told
+    if node.blocks:
+        written["blocks"] = [[rows[i], _number(cost)] for i, cost in node.blocks]
+    if node.column is not None:
+        written["split"] = program.columns[node.column]
+    return written
+
+
+def _number(number: int) -> int | str:
+    """Return a whole number, in text where 64 bits do not hold it."""
+    return number if abs(number) < 1 << 62 else str(number)

@@ -1,0 +1,409 @@
+"""Solve a selection as a 0-1 program: first an engine, then exactly what it leaves undecided.
+
+An engine such as HiGHS solves the program in floating point, loosened where its tolerance could
+hide something (see `scaled`). What it finds is looked at in whole numbers. What it calls
+infeasible, and the optimum of few columns, is shown once more by the search in `tree`, without
+rounding; so is what it cannot tell apart, two rewards or two sides of a row. Else the result says
+that it is not proven, and why.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from schedopt.formulations.program import Program
+from schedopt.solvers import mip
+from schedopt.solvers.clock import now
+from schedopt.solvers.conflict import Holds
+from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.dssp.selection import SMALL
+from schedopt.solvers.dssp.selection.branch_and_bound.branching import BranchAndBound, deadline
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    ProgramArrays,
+    Values,
+    initial_values,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
+from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.mip import Answer, Engine, MatrixRun
+from schedopt.solvers.mip.named import engine_of
+from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.running import Run
+
+if TYPE_CHECKING:
+    from schedopt.formulations.dssp.season import Season
+    from schedopt.formulations.dssp.selection import Selection
+
+PATIENCE = 20.0
+"""Seconds that the exact search may take where no time limit is given."""
+MOMENT = 1.0
+"""Seconds of branching before the engine is asked."""
+
+
+def tree(model: Selection | Season, task: EngineTask) -> Result[Any] | Partial:
+    """Solve a selection or a season by branching in whole numbers, for a moment or alone."""
+    solver = prepared(model, task, "highs")
+    limit, version = task.limits.time_limit, f"Python {platform.python_version()}"
+    seconds = (PATIENCE if limit is None else limit) if task.alone else MOMENT
+    decided = solver.decide_at_once() or solver.branch(seconds)
+    if decided is not None:
+        decided = replace(decided, proved_by=decided.proved_by or "tree")
+        return _result(model, solver, decided, "tree", version)
+    decided = solver.decided("completed", None, "the exact search did not end")
+    return Partial(_result(model, solver, decided, "tree", version))
+
+
+def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
+    """Solve a selection or a season in HiGHS or another, then exactly what that leaves undecided.
+
+    A model that was changed natively is solved as it stands.
+    """
+    if model.changed:
+        return mip.solve(engine_of(task.name), model, task.limits)
+    solver = prepared(model, task, task.name)
+    decided, engine = solver.decide_at_once() or solver.solve_by_mip(), solver.engine
+    result = _result(model, solver, decided, engine.name, engine.version())
+    by = result.proved_by or engine.name
+    return msgspec.structs.replace(
+        result, proved_by=by, bounded_by=None if result.bound is None else by
+    )
+
+
+def prepared(model: Selection | Season, task: EngineTask, name: str) -> Solver:
+    """Return a solver that knows what earlier engines and policies found."""
+    engine = engine_of(name)
+    if isinstance(task.hints, Solver):
+        return task.hints.go_on(task.limits)
+    program = model.program()
+    known = task.bound if isinstance(task.bound, Fraction) else None
+    solver = Solver(program, task.limits, engine=engine, known=known)
+    for solution in (task.heuristic(), task.incumbent):
+        if solution is not None:
+            solver.offer(program.completed(model.columns(solution)))
+    return solver
+
+
+def _result(
+    model: Selection | Season, solver: Solver, decided: Decided, name: str, version: str
+) -> Result[Any]:
+    """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
+    holds = conflict_oracle(solver.program, list(model.side()), solver.limits, solver.began)
+    options = {"threads": solver.limits.threads}
+    return concluded(
+        model, solver.noted, decided, solver=name, version=version, options=options, holds=holds
+    )
+
+
+class Solver:
+    """One run: the engine, a look at what it found, and the exact search where that is not enough.
+
+    Parameters
+    ----------
+    program : Program
+    limits : Limits
+    satisfy : bool
+        Whether any selection that keeps the rows will do.
+    names : frozenset of str, optional
+        The side constraints to keep; all of them by default.
+    engine : Engine, optional
+        What solves it in floating point; by default HiGHS.
+    known : Fraction, optional
+        What no selection is worth more than.
+
+    Attributes
+    ----------
+    refuting : frozenset of str or None
+        Side constraints that cannot hold together, where the exact search found that none do.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        limits: Limits,
+        *,
+        satisfy: bool = False,
+        names: frozenset[str] | None = None,
+        engine: Engine | None = None,
+        known: Fraction | None = None,
+    ) -> None:
+        self.engine = engine or engine_of("highs")
+        self.found_by: str | None = None
+        self.proved_by: str | None = None
+        self.program, self.limits, self.satisfy = program, limits, satisfy
+        self.known = None if known is None else known * program.scale
+        self.began = now()
+        self.whole = ProgramArrays.of(program, names)
+        self.start = initial_values(program)
+        self._fixed, self.possible = self.whole.propagate(self.start)
+        self.possible = self.possible and not self.whole.hopeless
+        self.refuting: frozenset[str] | None = None
+        self.unit = min(program.scale, Fraction(10) ** 300)  # of what the engine reports on its way
+        self.best: Values | None = None
+        self.presolve = True
+        self._state()
+
+    def _state(self) -> None:
+        """Write what is left open for the engine and for the exact search."""
+        self.arrays = self.whole.without(self.start)
+        self.scaled = ScaledProgram.of(self.arrays)
+        offset = float(self.worth(self.start) / self.unit)
+        unit = float(self.unit)
+        matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
+        self.noted = MatrixRun(self.limits, matrix=matrix)
+
+    def narrow(self, values: Values) -> None:
+        """Fix columns at these values: the incumbent and every better selection have them."""
+        self.whole.propagate(values)
+        self.start = values
+        self.presolve = (
+            False  # with a good start and good prices it was seen to cost more than it saves
+        )
+        self._state()
+
+    def go_on(self, limits: Limits) -> Solver:
+        """Begin anew with what is known."""
+        self.limits, self.began = limits, now()
+        self.noted.limits = limits
+        return self
+
+    def offer(self, chosen: Iterable[int], by: str | None = None) -> bool:
+        """Keep a selection of columns, found by an engine, if it keeps the rows and is the best."""
+        values = np.zeros(len(self.program.columns), dtype=np.int8)
+        values[list(chosen)] = 1
+        if self.whole.hopeless or values[initial_values(self.program) == 0].any():
+            return False
+        if self.whole.cut_off(values) is not None:
+            return False
+        if self.best is None or self.worth(values) > self.worth(self.best):
+            self.best, self.found_by = values, by
+        return True
+
+    def run(self) -> Decided:
+        """Solve: at once, by branching where there are few columns, or by the engine."""
+        decided = self.decide_at_once()
+        if decided is None and (self.start == FREE).sum() <= SMALL:
+            decided = self.branch(MOMENT)
+        return decided or self.solve_by_mip()
+
+    def decide_at_once(self) -> Decided | None:
+        """Return what single rows, or a bound that is known, decide; None where they do not."""
+        if not self.possible:
+            return Decided("infeasible", None, None, proven=True)
+        if not (self.start == FREE).any():
+            return self._proven(self.start)
+        if self.best is not None and self.known == self.worth(self.best):
+            return self._proven(self.best)
+        return None
+
+    def solve_by_mip(self) -> Decided:
+        """Run the engine, and look at what it found."""
+        start = None
+        if self.best is not None:
+            free = np.flatnonzero(self.start == FREE).astype(np.int32)
+            start = (free, self.best[free].astype(float))
+        presolve = self.presolve and not self.scaled.blurred.any()
+        return self._verify(
+            self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
+        )
+
+    def bounded(self, bound: Fraction | int) -> None:
+        """Keep a bound, in units, that no selection exceeds, if it is the tightest."""
+        self.known = Fraction(bound) if self.known is None else min(Fraction(bound), self.known)
+
+    def note(self, run: Run) -> None:
+        """Note the incumbent and the bound in a run, and tell whoever watches it."""
+        value = None if self.best is None else float(self.worth(self.best) / self.program.scale)
+        bound = None if self.known is None else float(self.known / self.program.scale)
+        run.note(value, bound)
+        if run.limits.watch:
+            run.limits.watch(now() - run.began, value, bound)
+
+    def solve_core(self, values: Values, seconds: float) -> Termination:
+        """Let the engine choose among free columns alone, for so long; tell why it stopped."""
+        arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
+        matrix = ScaledProgram.of(arrays).matrix(arrays, values, unit=float(self.unit))
+        limits = replace(self.limits, time_limit=seconds, watch=None)
+        start = None if self.best is None else (free, self.best[free].astype(float))
+        answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
+        if answer.values is not None:
+            point = np.where(values == FREE, answer.values > 0.5, values == 1)
+            self.offer(np.flatnonzero(point).tolist(), self.engine.name)
+        return answer.stopped
+
+    def _verify(self, answer: Answer) -> Decided:
+        """Judge the engine's answer in integers."""
+        stopped = answer.stopped
+        right = True
+        if answer.values is not None:
+            point = np.where(self.start == FREE, answer.values > 0.5, self.start == 1)
+            right = self.offer(np.flatnonzero(point).tolist(), self.engine.name)
+        if self.satisfy and self.best is not None:
+            return self._proven(self.best)
+        if stopped == "infeasible" and self.best is None:
+            return self.close_gap(None, f"{self.engine.title} finds that nothing keeps the rules")
+        ended = stopped in ("optimal", "infeasible", "error")
+        bound = self._bound(answer) if stopped != "infeasible" else None
+        if self.known is not None:
+            bound = self.known if bound is None else min(bound, self.known)
+        if self.best is not None and bound is not None:
+            worth = self.worth(self.best)
+            if self.known is not None and worth >= self.known:
+                return self._proven(self.best)
+            sharp = right and self.scaled.sharp_rewards
+            if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
+                few = (self.start == FREE).sum() <= SMALL
+                decided = self.branch(MOMENT) if few else None
+                if decided or self._confirm(worth):
+                    return decided or self._proven(self.best)
+                right = False
+            bound = max(bound, Fraction(worth))
+            ended = ended and not self.near(bound)
+        if not ended:
+            return self.decided(stopped, bound)
+        what = "two rewards" if right else "the two sides of a row"
+        return self.close_gap(bound, f"{what} are too close for {self.engine.title} to tell apart")
+
+    def near(self, bound: Fraction) -> bool:
+        """Tell whether the incumbent is within the requested gap of a bound, in units."""
+        worth = 0 if self.best is None else self.worth(self.best)
+        near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)
+        return self.limits.gap > 0 and self.best is not None and near
+
+    def _confirm(self, worth: int) -> bool:
+        """Tell whether to believe an optimum: with blurred rows only if found twice.
+
+        With and without its presolve HiGHS was seen to be wrong of such rows, never with both.
+        """
+        if not self.scaled.blurred.any():
+            return True
+        again = MatrixRun(self.limits, matrix=self.noted.matrix)
+        answer = self.engine.run(again, left(self.limits, self.began), None, True)
+        bound = self._bound(answer)
+        if answer.stopped != "optimal" or bound is None:
+            return False
+        return bound < worth + self.scaled.step * Fraction(999, 1000)
+
+    def close_gap(self, bound: Fraction | None, why: str) -> Decided:
+        """Decide by the exact search what the engine leaves open or may get wrong.
+
+        Parameters
+        ----------
+        bound : Fraction or None
+            What is known by now, in units.
+        why : str
+            What the engine leaves open, for the message.
+        """
+        limit = left(self.limits, self.began).time_limit
+        patience = PATIENCE if limit is None else limit
+        decided = self.branch(patience)
+        if decided:
+            return replace(decided, bound=decided.bound or self.real(bound))
+        message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
+        return self.decided("completed" if limit is None else "time-limit", bound, message)
+
+    def branch(self, seconds: float) -> Decided | None:
+        """Search without rounding; None where it does not end in time."""
+        limit = left(self.limits, self.began).time_limit
+        stop = deadline(seconds if limit is None else min(seconds, limit))
+        known = None if self.best is None else self.worth(self.best) - self.worth(self.start)
+        tree = BranchAndBound(
+            self.arrays, self.start, known, self.satisfy, stop=stop, scaled=self.scaled
+        )
+        interrupted = False
+        try:
+            tree.run()
+        except KeyboardInterrupt:
+            interrupted = True
+        if tree.best is not None:
+            self.offer(np.flatnonzero(tree.best == 1).tolist(), "tree")
+        if not tree.done:
+            return self.decided("interrupted", None) if interrupted else None
+        self.proved_by = "tree"
+        if self.best is None:
+            self.refuting = self._rules_used(tree)
+            return Decided("infeasible", None, None, proven=True, proved_by="tree")
+        return self._proven(self.best)
+
+    def _rules_used(self, tree: BranchAndBound) -> frozenset[str]:
+        """Return the side constraints whose rows a search without solutions needed."""
+        used = {self.whole.keys[i] for i, _ in self._fixed}
+        if tree.arrays.hopeless:
+            used.add(tree.arrays.hopeless[0])
+        used.update(tree.arrays.keys[i] for i in tree.used)
+        return frozenset(row.name for row in self.program.rows if row.key in used and row.name)
+
+    def decided(self, stopped: Termination, bound: Fraction | None, message: str = "") -> Decided:
+        """Return what is known without a proof; the bound is in units."""
+        return Decided(
+            stopped,
+            self.best,
+            self.real(bound),
+            proven=False,
+            message=message,
+            found_by=self.found_by,
+        )
+
+    def real(self, bound: Fraction | None) -> Fraction | None:
+        """Return units as rewards."""
+        return None if bound is None else bound / self.program.scale
+
+    def _proven(self, best: Values) -> Decided:
+        worth = self.worth(best) / self.program.scale
+        return Decided(
+            "optimal",
+            best,
+            worth,
+            proven=True,
+            found_by=self.found_by,
+            proved_by=self.proved_by,
+        )
+
+    def _bound(self, answer: Answer) -> Fraction | None:
+        """Return the bound in units; what tolerances can hide is added where it matters."""
+        if answer.bound is None:
+            return None
+        bound = Fraction(answer.bound) * self.unit
+        if self.scaled.sharp_rewards:
+            return bound
+        free = int((self.start == FREE).sum())
+        return bound + abs(bound) / 10**12 + Fraction(free * 1e-7 / self.scaled.cost_scale)
+
+    def worth(self, values: Values) -> int:
+        """Return the worth of a selection, in units."""
+        return self.program.worth(np.flatnonzero(values == 1).tolist())
+
+
+def conflict_oracle(program: Program, names: Sequence[str], limits: Limits, began: float) -> Holds:
+    """Return a function that tells whether some of the side constraints can hold together."""
+    kept: list[frozenset[str]] = []  # what a known selection keeps, each
+    refuted: list[frozenset[str]] = []  # what is known to have no selection, each
+
+    def holds(asked: frozenset[str]) -> bool:
+        if any(asked <= names for names in kept):
+            return True
+        if any(asked >= names for names in refuted):
+            return False
+        seconds = left(limits, began).time_limit
+        if seconds == 0:
+            raise TimeoutError
+        own = replace(limits, time_limit=seconds or PATIENCE, watch=None, gap=0.0)
+        solver = Solver(program, own, satisfy=True, names=asked)
+        decided = solver.run()
+        if not decided.proven:
+            raise TimeoutError(decided.message)
+        if decided.best is None:
+            refuted.append(asked if solver.refuting is None else solver.refuting)
+            return False
+        broken = program.breaks(np.flatnonzero(decided.best == 1).tolist())
+        kept.append(frozenset(names) - {row.name for row in broken})
+        return True
+
+    return holds

@@ -1,0 +1,297 @@
+"""Selections under uncertain run times: bounded by prices, found by knapsacks at these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.dssp.sample import Mask, Sample
+from schedopt.formulations.dssp.selection import Selection
+from schedopt.solvers.clock import now
+from schedopt.solvers.deciding import left
+from schedopt.solvers.door import solve as solve_any
+from schedopt.solvers.driving import plain_version
+from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
+from schedopt.solvers.dssp.selection.service_order_search import LARGE, ServiceOrderSearch
+from schedopt.solvers.engine import EngineTask, Partial
+from schedopt.solvers.kernels.subgradient import Ascent
+from schedopt.solvers.result import Limits, Result, Termination
+from schedopt.solvers.running import Run, make_result
+
+Floats = NDArray[np.float64]
+
+STEPS, PRICED = 400, 0.5
+"""Steps of prices, and the part of a time limit after which there are no more."""
+ROUNDS = 8
+"""Knapsacks that are tried, or twice as many under a chance."""
+NEAR, TURNS = 1e-4, 20
+"""How near knapsacks with more than one capacity are solved, and in which part of what is left."""
+PLAIN, MANY = 8, 20_000
+"""Rows of planned times that are priced alone at first, and jobs that are looked at in no time."""
+SMALL = 10_000
+"""Jobs times scenarios up to which the declared model follows."""
+SLIP = 1e-11
+"""Relative error of sums of doubles."""
+
+
+def solve(model: Selection, task: EngineTask) -> Result | Partial:
+    """Solve a selection under risk: a bound by prices, and the best of priced knapsacks."""
+    sample = task.reading
+    began, run = now(), Run(task.limits)
+    few = int(model.open.sum()) * sample.count <= SMALL and not task.alone
+    search = ScenarioSearch(model, sample, task.limits, began, rounds=2 if few else ROUNDS)
+    search.notify = run.note
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            search.run()
+        except Exception as error:  # noqa: BLE001 - raised again where it was asked for
+            failed.append(error)
+
+    run.in_thread(work, search.halt)
+    if failed:
+        raise failed[0]
+    ended = search.closed or not few
+    late = left(task.limits, began).time_limit == 0
+    stopped: Termination = "time-limit" if late else "completed"
+    if search.closed or run.interrupted:
+        stopped = "optimal" if search.closed else "interrupted"
+    solution = None if search.best is None else model.selected(np.flatnonzero(search.best))
+    bound = search.bound if np.isfinite(search.bound) else None
+    result = make_result(
+        model,
+        run,
+        solver=task.name,
+        version=plain_version(),
+        stopped=stopped,
+        solution=solution,
+        bound=bound,
+    )
+    return result if ended or late or run.interrupted else Partial(result, bound)
+
+
+class ScenarioSearch:
+    """Prices and knapsacks in turn."""
+
+    def __init__(
+        self, model: Selection, sample: Sample, limits: Limits, began: float, *, rounds: int
+    ) -> None:
+        self.rounds = rounds
+        self.model, self.sample, self.limits, self.began = model, sample, limits, began
+        self.program = model.program()
+        self.relaxation = ScenarioRelaxation(model, sample, self.program)
+        self.best: Mask | None = None
+        self.value = -np.inf
+        self.bound = np.inf
+        self.prices = np.zeros(self.relaxation.size)
+        self.weights = np.full(sample.count, 1 / sample.count)
+        self.notify: Callable[[float | None, float | None], None] = lambda value, bound: None
+        self._halted = False
+
+    def halt(self) -> None:
+        """End the search as soon as may be."""
+        self._halted = True
+
+    @property
+    def closed(self) -> bool:
+        """Whether the bound is met, up to the gap that is good enough."""
+        near = max(self.limits.gap, 1e-9) * abs(self.value)
+        return self.best is not None and self.bound - self.value <= near
+
+    def _out_of_time(self, share: float = 1.0) -> bool:
+        """Tell whether a share of the time limit is over."""
+        limit = self.limits.time_limit
+        return self._halted or (limit is not None and now() - self.began >= share * limit)
+
+    def run(self) -> None:
+        """Find a selection, then prices, then selections by these."""
+        chance = self.sample.measure.kind == "chance"
+        candidates = self._by_fill if chance else self._by_average_reward
+        self._greedy()
+        self._price_planned_rows()
+        self._ascend_prices()
+        self._exhaust(candidates(self.sample.rewards))
+        self._branch_in_service_order()
+
+    def _branch_in_service_order(self) -> None:
+        """Decide jobs in the order in which they are served, where they are few enough."""
+        if self.closed or self._out_of_time() or not np.isfinite(self.bound):
+            return
+        size = SMALL if self.limits.time_limit is None else LARGE
+        if self.relaxation.fits.size * len(self.relaxation.crowded) > size:
+            return
+        search = ServiceOrderSearch(self.sample, self.relaxation, self.prices, self.weights)
+        if search.applicable:
+            gap = max(self.limits.gap, SLIP)
+            found = search.run(lambda: self.value, self._update_incumbent, self._out_of_time, gap)
+            self.bound = min(self.bound, found + SLIP * abs(self.bound))
+
+    def _exhaust(self, candidates: Iterator[None]) -> None:
+        """Go on with selections as long as it pays."""
+        if not self.closed:
+            for _ in candidates:
+                if self.closed or self._out_of_time():
+                    return
+
+    def _greedy(self) -> None:
+        """Offer a greedy choice: what floors ask for, then all that fits in the order of service.
+
+        Under a chance those that have none then are left out.
+        """
+        relaxed = self.relaxation
+        order = self.sample.order[relaxed.place[self.sample.order] >= 0]
+        rows, used = relaxed.rows.T[relaxed.place[order]], np.zeros(len(relaxed.room))
+        chosen, short = np.zeros(len(self.sample.rewards), dtype=np.bool_), relaxed.room < 0
+        possible = relaxed.possible[relaxed.place[order]]
+        for floors in (True, False) if short.any() else (False,):
+            for k in np.flatnonzero(possible).tolist():
+                asked, owed = rows[k], short & (used > relaxed.room)
+                if chosen[order[k]] or (floors and not (asked < 0)[owed].any()):
+                    continue
+                if (used + asked <= np.maximum(relaxed.room, used) + SLIP).all():
+                    chosen[order[k]], used = True, used + asked
+                if k % MANY == MANY - 1 and self._out_of_time():
+                    break
+        if self.sample.measure.kind == "chance":
+            chosen &= self.sample.in_time(chosen).sum(axis=0) >= self.sample.least
+        self._update_incumbent(chosen)
+
+    def _price_planned_rows(self) -> None:
+        """Price planned times as the fractional knapsack does, and take the bound of that."""
+        relaxed, share = self.relaxation, self.weights @ self.sample.fits[:, self.relaxation.at]
+        if self.sample.measure.kind == "chance":
+            self.weights, share = np.ones(self.sample.count), relaxed.possible
+        worth, slip = relaxed.rewards * share, SLIP * float(self.sample.rewards.sum())
+        for i in np.argsort(-relaxed.rows.sum(axis=1))[:PLAIN].tolist():
+            asked = relaxed.rows[i]
+            if not (asked >= 0).all() or relaxed.room[i] <= 0:
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                density = np.where(asked > 0, worth / asked, np.inf)
+            order = np.argsort(-density)
+            last = int(np.searchsorted(np.cumsum(asked[order]), relaxed.room[i]))
+            if last < len(order) and np.isfinite(density[order[last]]):
+                prices = np.zeros(relaxed.size)
+                prices[i] = density[order[last]]
+                self.bound = min(self.bound, relaxed.bound(prices, self.weights).value + slip)
+
+    def _update_incumbent(self, chosen: Mask | None) -> bool:
+        """Keep a selection if it is the best; tell whether it is one at all."""
+        if chosen is None:
+            return False
+        value = self.sample.value(chosen)
+        if value is not None and value > self.value:
+            program = self.program  # rows of planned run times are kept in whole numbers
+            if program.broken(program.completed(np.flatnonzero(chosen).tolist())) is not None:
+                return False
+            self.best, self.value = chosen, value
+            self.notify(value, self.bound if np.isfinite(self.bound) else None)
+        return value is not None
+
+    def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
+        """Return the best selection for other rewards, by planned run times."""
+        night = self.model.instance
+        whole = np.rint(rewards * (1e6 / max(1e-300, float(rewards.max(initial=0.0)))))
+        jobs = zip(night.jobs, np.maximum(0, whole).tolist(), strict=True)
+        other = msgspec.structs.replace(
+            night,
+            jobs=tuple(msgspec.structs.replace(job, reward=worth) for job, worth in jobs),
+            objectives=(),
+        )
+        priced = Selection(other, fill=fill)
+        priced.open = priced.open & allowed
+        priced.add(*self.model.added)
+        limits = replace(left(self.limits, self.began), watch=None, gap=1e-6)
+        if not self.model.single_capacity:  # nor is it solved at once
+            limits = replace(limits, gap=NEAR, time_limit=(limits.time_limit or 0) / TURNS or None)
+        seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)
+        found = solve_any(priced, replace(limits, time_limit=seconds)).solution
+        if found is None:
+            return None
+        chosen = np.zeros(len(night.jobs), dtype=np.bool_)
+        chosen[list(self.model.columns(found))] = True
+        return chosen
+
+    def _by_average_reward(self, rewards: Floats) -> Iterator[None]:
+        """Try selections for what each job earns on weighted average: at first if it is alone."""
+        part = np.asarray(self.weights @ self.sample.fits, dtype=np.float64)
+        for _ in range(self.rounds):
+            chosen = self._knapsack(rewards * part, self.model.fill, self.model.open)
+            if chosen is None:
+                return
+            self._update_incumbent(chosen)
+            yield
+            part = (part + self._service_rates(chosen)) / 2
+
+    def _service_rates(self, chosen: Mask) -> Floats:
+        """Return in which part of the scenarios each job is in time, or would be if selected."""
+        found = self.sample.fits.copy()
+        for row in self.sample.rows:
+            asked = self.sample.drawn[:, row.jobs] * row.work
+            run = chosen[row.jobs]
+            found[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
+        return np.asarray(self.weights @ found, dtype=np.float64)
+
+    def _by_fill(self, rewards: Floats) -> Iterator[None]:
+        """Look for how far the machine can be filled, by planned times."""
+        allowed = self.model.open.copy()
+        allowed[self.relaxation.at] = self.relaxation.possible
+        low, high = 0.0, self.model.fill
+        fill = high
+        for _ in range(2 * self.rounds):
+            chosen = self._knapsack(rewards, fill, allowed)
+            if self._update_incumbent(chosen):
+                low = fill
+            else:
+                high = fill
+            yield
+            if low == high:
+                break
+            fill = (low + high) / 2
+
+    def _ascend_prices(self) -> None:
+        """Move prices, and the weights of scenarios, until the bound hardly falls."""
+        relaxed, sample = self.relaxation, self.sample
+        most = float(sample.rewards.sum())
+        prices, weights = self.prices, self.weights
+        if not prices.any():
+            weights = np.full(sample.count, 1 / sample.count)
+            if sample.measure.kind == "chance":
+                weights = np.ones(sample.count)
+            if sample.measure.kind == "cvar" and self.best is not None:
+                weights = relaxed.worst(sample.in_time(self.best) @ sample.rewards)
+            prices = np.full(relaxed.size, 1e-3 * most / sample.count / weights.mean())
+        steps, best = Ascent(kept=0.3, patience=12, length=1.0), (prices, weights)
+        for _ in range(STEPS * self.rounds // ROUNDS):
+            found = relaxed.bound(prices, weights)
+            value = found.value + SLIP * most
+            better = value < self.bound * (1 - 1e-7)
+            if value < self.bound:
+                self.bound, best = value, (prices, weights)
+            if self.closed or self._out_of_time(PRICED) or steps.length < 1e-4:
+                break
+            if not steps.goes_on(better):
+                prices, weights = best
+                steps.halve()
+                continue
+            over = -np.concatenate((found.planned, found.priced))
+            lengths = np.concatenate(
+                (np.ones(len(found.planned)), np.tile(weights, len(relaxed.asked)))
+            )
+            goal = self.value if np.isfinite(self.value) else 0.9 * value
+            following = steps.step(prices, over, lengths, value - goal)
+            if following is None:
+                break
+            prices = following
+            if sample.measure.kind == "cvar":
+                away = found.earned - float(weights @ found.earned)
+                if (square := float(away @ away)) > 1e-200:
+                    part = steps.length * (value - goal) / square
+                    weights = relaxed.capped(weights - 0.3 * part * away)
+        self.prices, self.weights = best
+        self.notify(self.value if self.best is not None else None, self.bound)

@@ -1,0 +1,200 @@
+"""Branch and bound over a selection under risk, along the order in which its jobs are served.
+
+Whether a job is in time in a scenario is known once all that is served before it is decided. So a
+branch decides the first jobs of the order, what these earn is exact, and what the rest may bring
+beyond is bounded twice: by prices of what there is, those at which the Lagrangian relaxation of the
+whole was best, and scenario by scenario by a fractional knapsack (Dantzig 1957), of which the
+measure is taken. Branches of one depth are rows of arrays, and the most promising go on first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedopt.formulations.dssp.sample import Floats, Integers, Mask, Sample
+from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
+
+LARGE = 100_000
+"""Most jobs, times scenarios and rows, for which this is tried under a time limit."""
+MOST, REMEMBERED = 2_000, 20_000_000
+"""Branches that are looked at at once, and about how many numbers wait."""
+NEAR = 1e-9
+"""Rounding allowed to rows of planned times, whose right sides are 1, 0 or -1."""
+
+
+class Branches(NamedTuple):
+    """Branches that have decided as many jobs, one a row.
+
+    ``used``: of each row of the capacity in each scenario, shape (branches, rows, scenarios);
+    ``earned``, shape (branches, scenarios); ``planned``: of rows of planned times;
+    ``taken``: which jobs are selected, in the order; ``bound``: what none of it exceeds.
+    """
+
+    used: Integers
+    earned: Floats
+    planned: Floats
+    taken: Mask
+    bound: Floats
+
+    def at(self, which: NDArray[np.generic] | slice) -> Branches:
+        """Return some of them."""
+        return Branches._make(part[which] for part in self)
+
+
+class ServiceOrderSearch:
+    """The search; ``best`` is the value to exceed, and what is left open is never worth more."""
+
+    def __init__(
+        self, sample: Sample, relaxed: ScenarioRelaxation, prices: Floats, weights: Floats
+    ) -> None:
+        self.sample, self.relaxed, self.weights = sample, relaxed, weights
+        order = sample.order[sample.open[sample.order]].astype(np.int64)
+        self.order, self.rewards = order, sample.rewards[order]
+        self.fits = sample.fits[:, order]
+        crowded = [row for row in relaxed.crowded if row.work.dtype == np.int64]
+        self.sound = len(crowded) == len(relaxed.crowded)  # else sums do not fit 64 bits
+        self.rooms = np.array([row.room for row in crowded], dtype=np.int64)
+        self.asked = np.zeros((len(crowded), sample.count, len(order)), dtype=np.int64)
+        for row, asked in zip(crowded, self.asked, strict=True):
+            work = np.zeros(len(sample.open), dtype=np.int64)
+            work[row.jobs] = row.work
+            asked[:] = sample.drawn[:, order] * work[order]
+        place = relaxed.place[order]
+        self.rows, self.room = relaxed.rows[:, place], relaxed.room
+        after = np.cumsum(np.minimum(0, self.rows)[:, ::-1], axis=1)[:, ::-1]
+        self.least = np.concatenate((after, np.zeros((len(after), 1))), axis=1)
+        self.possible = relaxed.possible[place]
+        self._ascend_prices(prices, place)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            counts = self.possible if self.chance else self.fits
+            density = np.where(counts, self.rewards / self.asked[0], 0) if crowded else self.fits
+        self.ranked = np.argsort(-np.asarray(density, dtype=np.float64), axis=1, kind="stable")
+
+    @property
+    def chance(self) -> bool:
+        """Whether each job is to have its chance."""
+        return self.sample.measure.kind == "chance"
+
+    @property
+    def applicable(self) -> bool:
+        """Whether sums fit 64 bits, and there is a row to count on."""
+        return self.sound and self.asked.size > 0
+
+    def _ascend_prices(self, prices: Floats, place: NDArray[np.intp]) -> None:
+        """Remember the price of what is left, and what jobs are worth beyond what they ask for."""
+        relaxed, count = self.relaxed, self.sample.count
+        self.planned, rest = prices[: len(self.room)], prices[len(self.room) :]
+        self.priced = self.weights * rest.reshape(len(relaxed.asked), count)
+        gain = self.weights[:, None] * self.rewards
+        for price, asked in zip(self.priced, relaxed.asked, strict=True):
+            gain = gain - price[:, None] * asked[:, place]
+        worth = np.where(self.fits, np.maximum(0, gain), 0).sum(axis=0) - self.planned @ self.rows
+        left = np.cumsum(np.maximum(0, worth * self.possible)[::-1])[::-1]
+        self.left = np.append(left, 0.0)
+
+    def run(
+        self,
+        best: Callable[[], float],
+        offer: Callable[[Mask], bool],
+        late: Callable[[], bool],
+        gap: float,
+    ) -> float:
+        """Search until all is decided or it is late; return what no selection is worth more than.
+
+        ``best``: the value in hand; ``offer`` takes a selection, and may refuse it.
+        """
+        count = self.sample.count
+        none = np.zeros((1, len(self.rooms), count), dtype=np.int64), np.zeros((1, count))
+        rest = np.zeros((1, len(self.room))), np.zeros((1, len(self.order)), dtype=np.bool_)
+        waiting = [(0, Branches(*none, *rest, np.full(1, np.inf)))]
+        most = min(MOST, max(4, REMEMBERED // self.asked.size))
+
+        def enough() -> float:
+            return best() + gap * abs(best()) if np.isfinite(best()) else -np.inf
+
+        while waiting and not late():
+            depth, some = waiting.pop()
+            if len(some.bound) > most:
+                waiting.append((depth, some.at(slice(None, -most))))
+                some = some.at(slice(-most, None))
+            some = self._children(some.at(some.bound > enough()), depth)
+            some = self._bounded(some, depth + 1)
+            some = some.at(np.argsort(some.bound, kind="stable"))
+            some = some.at(some.bound > enough())
+            if depth + 1 < len(self.order):
+                waiting.append((depth + 1, some))
+                continue
+            for taken, value in zip(some.taken[::-1], some.bound[::-1].tolist(), strict=True):
+                if value <= enough():
+                    break
+                if late():
+                    return max([enough(), *_open([*waiting, (depth, some)])])
+                chosen = np.zeros(len(self.sample.open), dtype=np.bool_)
+                chosen[self.order[taken]] = True
+                offer(chosen)
+        return max([enough(), *_open(waiting)])
+
+    def _children(self, some: Branches, depth: int) -> Branches:
+        """Return the branches without the next job and with it, as far as rules can be kept."""
+        asked, fits = self.asked[:, :, depth], self.fits[:, depth]
+        used, planned = some.used + asked, some.planned + self.rows[:, depth]
+        crowded = (used > self.rooms[:, None]) & (asked > 0)
+        done = fits & ~crowded.any(axis=1)
+        with_it, taken = np.full(len(used), self.possible[depth]), some.taken.copy()
+        taken[:, depth] = True
+        if self.chance:
+            with_it &= done.sum(axis=1) >= self.sample.least
+            done[:] = True
+        both = [
+            Branches(used, some.earned + self.rewards[depth] * done, planned, taken, some.bound),
+            some,
+        ]
+        kept = [with_it, np.ones(len(used), dtype=np.bool_)]
+        least = self.least[:, depth + 1] - self.room
+        for k, one in enumerate(both):
+            kept[k] &= (one.planned + least <= NEAR).all(axis=1)
+        parts = zip(*(one.at(which) for one, which in zip(both, kept, strict=True)), strict=True)
+        return Branches._make(map(np.concatenate, parts))
+
+    def _bounded(self, some: Branches, depth: int) -> Branches:
+        """Return branches with their bounds; of those that decide all, with their values."""
+        room = np.maximum(0, self.rooms[:, None] - some.used)
+        bound = self._measured(some.earned + self._knapsacks(room[:, 0], depth))
+        if not self.chance and depth < len(self.order):
+            priced = some.earned @ self.weights + (self.room - some.planned) @ self.planned
+            for r, price in enumerate(self.priced):
+                priced += (room[:, r] / self.rooms[r]) @ price
+            bound = np.minimum(bound, priced + self.left[depth])
+        return some._replace(bound=np.minimum(bound, some.bound))
+
+    def _measured(self, values: Floats) -> Floats:
+        """Return the measure of what branches may earn at most, shape (branches, scenarios)."""
+        count = values.shape[1]
+        if self.chance:  # enough scenarios have room for all that is selected
+            return np.partition(values, count - self.sample.least, axis=1)[
+                :, count - self.sample.least
+            ]
+        weights = self.relaxed.worst(np.arange(count, dtype=np.float64))
+        return np.asarray(np.sort(values, axis=1) @ weights)
+
+    def _knapsacks(self, room: Integers, depth: int) -> Floats:
+        """Return the most that the jobs from some depth on bring by what is left in scenarios."""
+        found = np.zeros(room.shape)
+        for s, ranked in enumerate(self.ranked):
+            jobs = ranked[ranked >= depth]
+            jobs = jobs[self.possible[jobs] if self.chance else self.fits[s, jobs]]
+            asked, worth = self.asked[0, s, jobs], self.rewards[jobs]
+            free = asked == 0
+            steps = np.concatenate(([0.0], np.cumsum(asked[~free], dtype=np.float64)))
+            total = np.concatenate(([0.0], np.cumsum(worth[~free])))
+            found[:, s] = worth[free].sum() + np.interp(room[:, s], steps, total)
+        return found
+
+
+def _open(waiting: list[tuple[int, Branches]]) -> list[float]:
+    """Return what waiting branches do not exceed."""
+    return [float(some.bound.max(initial=-np.inf)) for _, some in waiting]

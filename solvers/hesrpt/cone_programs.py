@@ -1,0 +1,244 @@
+"""One timeline's program, written for Clarabel itself, played, and bounded by its own prices.
+
+It is the program that `formulations.hesrpt.Allocation` declares, of its order, without CVXPY, which
+takes far longer to compile one than Clarabel to solve it.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import fsum, inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.cone_chain import tower
+from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
+from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
+from schedopt.solvers import clarabel
+from schedopt.solvers.hesrpt.earning_kernels import gains, most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, curves
+
+NO_CHEAPER = 1e-6
+"""Solutions that cost this much more than the incumbent, relatively, are not read."""
+
+
+class Duals(NamedTuple):
+    """The solver's multipliers, as prices."""
+
+    work: Floats  # of a unit of each job's work, (M,)
+    servers: Floats  # of all servers for a unit of time, in each epoch, (E,)
+    # epoch, bound, price: over 0 for a floor, below 0 for a cap
+    rules: list[tuple[int, Bound, float]]
+
+
+def bound_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
+    """Return the lower bound on the program's order that prices of work prove, and the prices.
+
+    None where they prove nothing: they are scaled to prove what they can. Prices of servers and
+    rules are used only where there are rules that the kernels do not know.
+    """
+    instance, lam = program.instance, duals.work
+    bounds = bounds_of(program.rules, len(instance.jobs))
+    c = curves(instance, bounds)
+    levels = program.levels
+
+    def earn(prices: Floats, e: int) -> float:
+        here = np.array(program.epochs.present[e], dtype=np.int64)
+        own = np.zeros(len(c.team_leasts) + 1)
+        value = float(most_earned(c, prices, here, len(here), len(here), own))
+        if not bounds.whole:
+            value = min(value, _most_earned_at(c, prices, here, e, duals))
+        return value
+
+    most = np.array([earn(lam, e) for e in range(len(levels))])
+    marks = [e for e, (what, _) in enumerate(program.epochs.ends) if what == "arrival"]
+    after = slice(marks[-1] + 1 if marks else 0, None)
+    with np.errstate(divide="ignore"):
+        scale = float(np.min(levels[after] / most[after], initial=inf, where=most[after] > 0))
+    if not np.isfinite(scale) or scale <= 0:
+        return None
+    scale = min(scale, 1.0) if marks else scale
+    lam = scale * lam
+    bound = (lam * instance.sizes).tolist()
+    start, first = 0.0, 0
+    for mark in marks:  # an epoch that lasts until a known time costs what is not earned in it
+        spare = float(np.min(levels[first : mark + 1] - scale * most[first : mark + 1]))
+        end = float(instance.arrivals[program.epochs.ends[mark][1]])
+        bound.append(spare * (end - start))
+        start, first = end, mark + 1
+    return fsum(bound), lam
+
+
+def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) -> float:
+    """Return a bound on what jobs can earn in an epoch, from the solver's own multipliers."""
+    index = {int(j): i for i, j in enumerate(here)}
+    rents = np.full(len(here), duals.servers[e])
+    value = float(duals.servers[e])
+    for epoch, bound, multiplier in duals.rules:
+        if epoch == e:
+            rents[[index[j] for j in bound.jobs]] -= multiplier
+            value -= multiplier * (bound.at_least if multiplier > 0 else bound.at_most)
+    k = np.zeros(len(here))
+    return value + float(gains(c, lam, here, rents / c.servers, k))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The outcome of one order's program: a replayed solution, and a bound proven by prices.
+
+    The bound holds whatever the accuracy of the solver's dual values; it is None where they prove
+    nothing.
+    """
+
+    status: clarabel.Status
+    solution: Allocated | None = None
+    bound: float | None = None
+    prices: Floats | None = None
+
+
+def solve_program(
+    program: Allocation, time_limit: float | None = None, known: float = inf
+) -> Solved:
+    """Solve the program of an allocation's order, as declared.
+
+    `known` is the cost of a known solution: none is read from a program that is not cheaper.
+    """
+    rows = _Rows(program, program.rules.names)
+    status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
+    if status != "solved":
+        return Solved(status)
+    proven = bound_by_prices(program, rows.duals(z))
+    if program.worth(float(rows.costs() @ x)) > known * (1.0 + NO_CHEAPER):
+        return Solved("solved", None, *(proven or ()))
+    solution = program.read(x[: rows.epochs], x[rows.epochs : rows.epochs + rows.pairs])
+    return Solved("solved", solution, *(proven or ()))
+
+
+def feasible(program: Allocation, names: Collection[str]) -> bool:
+    """Tell whether a program with some of its side constraints, by name, is not infeasible."""
+    rows = _Rows(program, names)
+    return clarabel.solve_cones(rows.costs(), rows.cones)[0] != "infeasible"
+
+
+class _Rows:
+    """The rows of a program: variables are d, by epoch, and a and the work done, by pair."""
+
+    def __init__(self, program: Allocation, names: Collection[str]) -> None:
+        self.program, self.instance = program, program.instance
+        self.epochs, self.pairs = len(program.epochs.present), len(program.pairs)
+        self.jobs = np.array([j for j, _ in program.pairs], dtype=np.intp)
+        self.at = np.array([e for _, e in program.pairs], dtype=np.intp)
+        self.cones = clarabel.Cones(self.epochs + 2 * self.pairs)
+        self._arrivals()
+        everything = np.arange(self.cones.variables)
+        self.cones.at_most(np.zeros(len(everything)), [(everything, -1.0)])
+        own, pair = self.epochs + np.arange(self.pairs), np.arange(self.pairs)
+        count = len(self.instance.jobs)
+        self.work = self.cones.at_most(
+            -np.ones(count), (self.jobs, own + self.pairs, -np.ones(self.pairs))
+        )
+        in_time = np.concatenate([self.at, np.arange(self.epochs)])
+        self.servers = self.cones.at_most(
+            np.zeros(self.epochs),
+            (
+                in_time,
+                np.concatenate([own, np.arange(self.epochs)]),
+                np.concatenate([np.ones(self.pairs), -np.ones(self.epochs)]),
+            ),
+        )
+        self._rules(names)
+        for kind in range(len(self.instance.speedups)):
+            self._speedup(kind, pair[self.instance.kinds[self.jobs] == kind])
+
+    def costs(self) -> Floats:
+        """Return the objective, about 1."""
+        costs = np.zeros(self.cones.variables)
+        costs[: self.epochs] = self.program.levels / self.program.scale
+        return costs
+
+    def _arrivals(self) -> None:
+        """State that epochs which end at an arrival end then."""
+        marks = [
+            (e, j) for e, (what, j) in enumerate(self.program.epochs.ends) if what != "completion"
+        ]
+        rows = [np.full(e + 1, i) for i, (e, _) in enumerate(marks)]
+        columns = [np.arange(e + 1) for e, _ in marks]
+        ends = np.array([self.instance.arrivals[j] / self.program.unit for _, j in marks])
+        if marks:
+            row, column = np.concatenate(rows), np.concatenate(columns)
+            self.cones.equal(ends, (row, column, np.ones(len(row))))
+
+    def _rules(self, names: Collection[str]) -> None:
+        """State what side constraints ask of the shares of those in the system."""
+        rules = self.program.rules.only(names)
+        pair = {key: i for i, key in enumerate(self.program.pairs)} if rules.bounds else {}
+        self.asked: list[tuple[int, Bound, float]] = []
+        rows, columns, values = list[int](), list[int](), list[float]()
+        for e, jobs in enumerate(self.program.epochs.present if rules.bounds else ()):
+            for bound in rules.in_force(jobs):
+                for sign, share, asks in (
+                    (1.0, bound.at_least, bound.at_least > 0),
+                    (-1.0, bound.at_most, bound.at_most < 1),
+                ):
+                    if not asks:
+                        continue
+                    own = [self.epochs + pair[j, e] for j in bound.jobs]
+                    rows += [len(self.asked)] * (len(own) + 1)
+                    columns += [*own, e]
+                    values += [*([-sign] * len(own)), sign * share]
+                    self.asked.append((e, bound, sign))
+        where = np.array(rows, np.intp), np.array(columns, np.intp), np.array(values)
+        self.rules = self.cones.at_most(np.zeros(len(self.asked)), where)
+
+    def _speedup(self, kind: int, mine: Ints) -> None:
+        """Add the cone rows of a speedup: the work done is at most d_e s_j(N a_je / d_e)."""
+        instance, speedup = self.instance, self.instance.speedups[kind]
+        servers, zeros = float(instance.servers), np.zeros(len(mine))
+        a, d = self.epochs + mine, self.at[mine]
+        work, size = a + self.pairs, instance.sizes[self.jobs[mine]] / self.program.unit
+        p = speedup.p if isinstance(speedup, Power) else 0.0
+        f = speedup.parallel if isinstance(speedup, Amdahl) else 0.0
+        if not len(mine):
+            return
+        if p == 1.0 or f == 1.0:
+            self.cones.at_most(zeros, [(work, size / servers), (a, -1.0)])
+        elif isinstance(speedup, Power):  # N^p is taken out, that shares remain
+            self._tower(p, [[(a, 1.0)], [(d, 1.0)], [(work, size / servers**p)]])
+        elif isinstance(speedup, Amdahl):
+            # U² <= (U + V)(U - work) with U = d/(1 - f), V = N a/f, brought to one size.
+            scale = 1.0 + (1.0 - f) * servers / (len(instance.jobs) * f)
+            u, v = 1.0 / (1.0 - f), servers / f
+            x = [(d, u / scale), (a, v / scale)]
+            y: clarabel.Terms = [(d, u * scale), (work, -size * scale)]
+            self.cones.below_means([(d, u)], x, y)
+        else:
+            k, s = points(speedup, instance.servers)
+            self.cones.at_most(zeros, [(work, size), (d, -float(s[-1]))])
+            for i in range(len(k) - 1):
+                slope = (s[i + 1] - s[i]) / (k[i + 1] - k[i])
+                level = float(s[i] - slope * k[i])
+                steep = -slope * servers
+                self.cones.at_most(zeros, [(work, size), (d, -level), (a, steep)])
+
+    def _tower(self, p: float, terms: list[list[tuple[Ints, Any]]]) -> None:
+        """State work <= a^p d^(1-p) of terms for a, d and work; in units in which all are alike."""
+        floors = tower(p)
+        for z, _, _ in floors:
+            if z == len(terms):
+                terms.append([(self.cones.new(len(terms[0][0][0])), 1.0)])
+        for z, x, y in floors:
+            self.cones.below_means(terms[z], terms[x], terms[y])
+
+    def duals(self, z: Floats) -> Duals:
+        """Return a solver's multipliers as prices."""
+        scale = self.program.scale
+
+        def cost(rows: slice) -> Any:
+            return np.maximum(z[rows], 0.0) * scale
+
+        work = cost(self.work) * self.program.unit / self.instance.sizes
+        rules = zip(self.asked, cost(self.rules).tolist(), strict=True)
+        return Duals(
+            work, cost(self.servers), [(e, bound, sign * c) for (e, bound, sign), c in rules if c]
+        )

@@ -1,0 +1,170 @@
+"""Convex programs: of the orders that matter, and the declared model as it stands."""
+
+from collections.abc import Collection, Iterator
+from math import inf
+
+import msgspec
+import numpy as np
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import (
+    Timeline,
+    count_timelines,
+    smiths_order,
+    without_floors,
+)
+from schedopt.instances.errors import InputError
+from schedopt.instances.hesrpt import Allocated, Instance
+from schedopt.solvers import clarabel
+from schedopt.solvers.conflict import Holds
+from schedopt.solvers.engine import EngineTask
+from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, run_attempt
+from schedopt.solvers.hesrpt.cone_programs import solve_program
+from schedopt.solvers.hesrpt.feasibility import possible_timelines
+from schedopt.solvers.hesrpt.order_search import GivenOrder, order_search, plain_timeline
+from schedopt.solvers.result import Result, Termination
+
+BELOW = 1e-7
+"""Relative error allowed to an interior-point optimum."""
+
+
+def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
+    """Solve an allocation by the programs of completion orders, by rising bounds."""
+    if model.changed:
+        return solve_as_it_stands(model, task)
+    if model.instance.arrivals.any() or model.instance.objective == "makespan":
+        return run_attempt(model, task, "clarabel", _over_timelines)
+    return run_attempt(model, task, "clarabel", _best_order)
+
+
+def _best_order(attempt: Attempt) -> Termination:
+    """Solve the program of the given order, or of the best by prices."""
+    model = attempt.model
+    given = model.last_first.tolist() if model.given else None
+    search = order_search(model.instance, model.rules, given)
+    attempt.drive(search)
+    played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
+    own = attempt.take_program(search.order.tolist())
+    if model.given and own == inf:
+        return "infeasible"
+    if attempt.solution is None and played is not None:
+        attempt.take(played, search.name)
+    if isinstance(search, GivenOrder) and own < inf:
+        attempt.raise_to(own, "clarabel")
+    return attempt.ended()
+
+
+def _over_timelines(attempt: Attempt) -> Termination:
+    """Solve the programs of all timelines, where there are few enough: else of some.
+
+    Where nobody must have anything, those who are done may as well stay: then the least makespan is
+    that of the timeline in which all complete after the last arrival.
+    """
+    model, instance = attempt.model, attempt.instance
+    last: Timeline = smiths_order(instance).tolist(), {}
+    floor = _each_alone(instance)
+    if instance.objective == "makespan" and not model.given:
+        if all(bound.at_least <= 0.0 for bound in model.rules.bounds):
+            return attempt.over_programs([(floor, last)], floor)
+        program = model.ordered(*last)
+        program.rules = without_floors(program.rules)
+        floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
+    attempt.raise_to(floor, attempt.name)
+    if not model.given and count_timelines(instance) > MOST_PROGRAMS:
+        attempt.take_program(*plain_timeline(instance))
+    every = possible_timelines(model, model.rules.names)
+    return attempt.over_programs(((floor, timeline) for timeline in every), floor)
+
+
+def _each_alone(instance: Instance) -> float:
+    """Return what it costs if each job has all servers from its arrival on."""
+    everyone = np.arange(len(instance.jobs))
+    servers = np.full(len(everyone), float(instance.servers))
+    times = instance.sizes / instance.each("at", everyone, servers)
+    if instance.objective == "makespan":
+        return float((instance.arrivals + times).max())
+    return float(instance.costs @ times)
+
+
+def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]:
+    """Solve the declared program, native changes too: of its order, or of all one by one."""
+    if model.changed:
+        _refuse_what_cannot_be_solved(model)
+    result = run_attempt(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
+    if model.goal_changed and result.termination == "completed":
+        result = msgspec.structs.replace(result, termination="optimal")
+    return result
+
+
+def _programs(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:
+    """Yield each order's program; only one where the model was changed or its order is given.
+
+    Left out is an order in which there is no room at all for side constraints of some names: an
+    interior-point method may not see that.
+    """
+    if model.changed:
+        yield model
+    else:
+        yield from (model.ordered(*timeline) for timeline in possible_timelines(model, names))
+
+
+def _as_they_stand(attempt: Attempt) -> Termination:
+    """Solve programs one by one; the least optimum, less what it may be off by, is the bound."""
+    model = attempt.model
+    least, stopped = inf, ""
+    for program in _programs(model, model.rules.names):
+        if attempt.out_of_time():
+            return "time-limit"
+        problem = program.program(program.side())
+        status = clarabel.solve(problem, attempt.left())
+        if status == "unbounded":
+            return "unbounded"
+        if status == "solved":
+            attempt.take(program.decode(lambda variable: variable.value), "model")
+            least = min(least, program.worth(problem.value) * (1.0 - BELOW))
+        elif status != "infeasible":
+            stopped = status
+        attempt.note()
+    if stopped:
+        attempt.message = "Clarabel could not tell whether there is an allocation, or which is best"
+        return "time-limit" if attempt.out_of_time() else "error"
+    if least == inf:
+        return "infeasible"
+    if not model.changed:
+        attempt.raise_to(least, "model")
+    elif model.goal_changed:
+        attempt.message = f"the model's own objective was optimized: {problem.value:.10g}"
+    else:
+        attempt.message = "native constraints: no bound, and this order alone"
+    return "completed"
+
+
+def _can_hold(attempt: Attempt) -> Holds:
+    """Return what tells whether side constraints, by name, can hold together in any program."""
+    model = attempt.model
+
+    def holds(some: frozenset[str]) -> bool:
+        for program in _programs(model, some):
+            if attempt.out_of_time():
+                raise TimeoutError
+            if clarabel.feasible(program.program(some)):
+                return True
+        return False
+
+    return holds
+
+
+def _refuse_what_cannot_be_solved(model: Allocation) -> None:
+    """Raise `InputError` where a changed program is not one that Clarabel takes."""
+    problem = model.program(model.side())
+    wrong = ""
+    if not problem.is_dcp():
+        wrong = "one that does not keep CVXPY's rules (DCP)"
+    elif problem.is_mixed_integer():
+        wrong = "one with whole or boolean variables"
+    elif any(parameter.value is None for parameter in problem.parameters()):
+        wrong = "a parameter without a value"
+    elif not model.decodable(problem):
+        wrong = "one without the allocation's own variables"
+    if wrong:
+        raise InputError("a convex program over time and used", found=wrong, place="model")

@@ -1,0 +1,308 @@
+"""Compiled roots: the rent at which all servers are taken, and what jobs then earn.
+
+A price lambda_j is what a unit of job j's work earns. At a rent m of a server, job j takes the k
+servers that maximize lambda_j s_j(k) - m k. The rent at which all servers are taken gives the most
+that jobs can earn together, and the shares with which they do.
+
+Teams that would take less than they must, or more than they may, have a rent of their own at which
+they take just that. Any rents give a bound on what can be earned (Lagrange's multipliers of servers
+and of the teams' bounds), so rounding in them costs digits only.
+"""
+
+from math import exp, inf, log, sqrt
+
+import numpy as np
+
+from schedopt.solvers.compiling import compiled, njit, small
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    AMDAHL,
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    demand,
+    speed,
+    unbounded_demand,
+)
+
+ROUNDS = 200
+NEWTON = 60
+"""Steps of Newton's method at the most."""
+MOST_EXPONENT = 600.0
+CLOSE = 1e-14
+"""Error allowed in the logarithm of servers taken."""
+FIRST_STEP, LAST_STEP = 1.0 + 1e-12, 4.0
+"""Factors by which a rent is looked for around a hint."""
+MOST_STEP = 20.0
+"""Longest step in the logarithm of a rent."""
+
+
+@njit(cache=True)
+def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Floats) -> None:
+    """Put the least and most servers of each team into ``low`` and ``high``.
+
+    Both are 0 for teams without a job here. A floor is in force for teams of the ``firm`` first
+    jobs, and is lowered to what these jobs may have together.
+    """
+    for g in range(len(low)):
+        low[g] = high[g] = 0.0
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j]
+        if g >= 0:
+            high[g] += c.mosts[j]
+            if i < firm:
+                low[g] = min(low[g] + c.mosts[j], c.team_leasts[g])
+    for g in range(len(low)):
+        high[g] = min(high[g], c.team_mosts[g])
+        low[g] = min(low[g], high[g])
+
+
+@njit(cache=True)
+def _log_marginals(c: Curves, lam: Floats, jobs: Ints, n: int) -> Floats:
+    """Return log(p lambda_j) for the powers among n jobs, so that what they take costs one exp."""
+    heads = np.zeros(n)
+    for i in range(n):
+        j = jobs[i]
+        if c.kinds[j] == POWER and c.pars[j] < 1.0 and lam[j] > 0.0:
+            heads[i] = log(c.pars[j] * lam[j])
+    return heads
+
+
+@compiled
+def _team_demand(
+    c: Curves,
+    lam: Floats,
+    jobs: Ints,
+    heads: Floats,
+    m: float,
+    team: int,
+    bounds: Floats,
+) -> tuple[float, float]:
+    """Return what one team takes at a rent, and how it falls with the rent's logarithm.
+
+    With the number of teams as `team`: what all jobs take, each team within its bounds.
+    """
+    teams = bounds.shape[1]
+    for g in range(teams):
+        bounds[2, g] = bounds[3, g] = 0.0
+    total = fall = 0.0
+    log_m = log(m) if m > 0.0 else -inf
+    for i in range(len(heads)):
+        j = jobs[i]
+        g = c.teams[j]
+        if team < teams and g != team:
+            continue
+        least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
+        faster = 0.0
+        if c.kinds[j] == POWER and par < 1.0 and lam[j] > 0.0:
+            k = exp(min((heads[i] - log_m) / (1.0 - par), MOST_EXPONENT))
+            faster = 1.0 / (1.0 - par)
+        else:
+            k = unbounded_demand(c, j, lam[j], m)
+            if c.kinds[j] == AMDAHL and k > 0.0 and par < 1.0:
+                faster = 0.5 * (1.0 + par / ((1.0 - par) * k))
+        if not least < k < most:
+            k, faster = min(max(k, least), most), 0.0
+        if g < 0 or team < teams:
+            total += k
+            fall += k * faster
+        else:
+            bounds[2, g] += k
+            bounds[3, g] += k * faster
+    for g in range(teams if team == teams else 0):
+        total += min(max(bounds[2, g], bounds[0, g]), bounds[1, g])
+        if bounds[0, g] < bounds[2, g] < bounds[1, g]:
+            fall += bounds[3, g]
+    return total, fall
+
+
+@compiled
+def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
+    """Tell whether any of the jobs' demand for servers jumps with the rent."""
+    jumps = False
+    for i in range(n):
+        jumps = jumps or c.kinds[jobs[i]] == TABLE or c.pars[jobs[i]] == 1.0
+    return jumps
+
+
+@compiled
+def _team_rent(
+    c: Curves,
+    lam: Floats,
+    jobs: Ints,
+    heads: Floats,
+    team: int,
+    target: float,
+    bounds: Floats,
+    start: float,
+) -> float:
+    """Return the rent at which a team, or all, take ``target`` servers; 0 where they never do.
+
+    By Newton's method in logarithms from ``start``, where that is over 0, kept between bounds; by
+    the secant where what is taken jumps, or does not fall.
+    """
+    top, jumps = 0.0, _has_jumps(c, jobs, len(heads))
+    for i in range(len(heads)):
+        top = max(top, lam[jobs[i]])
+    spare = c.bounded or jumps
+    if top == 0.0 or (spare and _team_demand(c, lam, jobs, heads, 0.0, team, bounds)[0] <= target):
+        return 0.0
+    wide = FIRST_STEP
+    if not start > 0.0:
+        wide = LAST_STEP
+        for i in range(len(heads)):
+            j = jobs[i]
+            start = max(start, lam[j] * speed(c, j, c.servers) / c.servers)
+    m, low, high, least = start, 0.0, inf, start * 1e-25
+    above = below = 0.0  # the excess at low and high
+    for turn in range(2 * ROUNDS):
+        total, fall = _team_demand(c, lam, jobs, heads, m, team, bounds)
+        excess = log(total / target) if total > 0.0 and target > 0.0 else total - target
+        if abs(excess) <= CLOSE:
+            return m
+        if total > target:
+            low, above = m, excess
+        else:
+            high, below = m, excess
+        if high <= low * (1.0 + 4e-16) or m > 1e300:
+            break
+        guess = m
+        if fall > 0.0 and turn < NEWTON and not jumps:
+            guess = m * exp(min(max(excess * total / fall, -MOST_STEP), MOST_STEP))
+            if abs(guess - m) <= 4e-16 * m:
+                return m
+        elif low > 0.0 and high < inf and turn % 3 != 2:
+            guess = low * exp(log(high / low) * above / (above - below))
+        if not low < guess < high:
+            guess = m * wide if high == inf else m / wide if low == 0.0 else sqrt(low) * sqrt(high)
+            wide = min(1.0 + 1e3 * (wide - 1.0), LAST_STEP)
+            if low > 0.0 and not low < guess < high:
+                guess = low + 0.5 * (high - low)
+                if not low < guess < high:
+                    break
+        m = guess
+        if m < least:
+            return 0.0
+    return high
+
+
+@njit(cache=True)
+def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
+    """Return the rent of a server; put the teams' rents, then that, into ``own``, shape (G + 1,).
+
+    Values in ``own`` other than 0 are the starting points.
+    """
+    teams = len(own) - 1
+    bounds, heads = np.zeros((4, teams)), _log_marginals(c, lam, jobs, n)
+    team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
+    m = _team_rent(c, lam, jobs, heads, teams, c.servers, bounds, own[teams])
+    if teams:
+        _team_demand(c, lam, jobs, heads, m, teams, bounds)
+    sums = bounds[2].copy()
+    for g in range(teams):
+        start = own[g] if own[g] != own[teams] else m
+        own[g] = m
+        if sums[g] > bounds[1, g]:
+            own[g] = _team_rent(c, lam, jobs, heads, g, bounds[1, g], bounds, start)
+        elif sums[g] < bounds[0, g]:
+            own[g] = _team_rent(c, lam, jobs, heads, g, bounds[0, g], bounds, start)
+    own[teams] = m
+    return m
+
+
+TINY = 1e-200
+
+
+@njit(cache=True, plain=small(6000, 15))
+def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) -> float:
+    """Return what n jobs can earn at most per unit of time, and put the teams' rents into ``own``.
+
+    `own`, shape (G + 1,), takes each team's rent, then that of a server; unless they are 0, its
+    values are the starting points. Floors count only for the teams of the first ``firm`` jobs.
+    """
+    teams = len(own) - 1
+    m = rents(c, lam, jobs, n, firm, own)
+    total = m * c.servers
+    if teams:
+        bounds = np.zeros((2, teams))
+        team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
+        for g in range(teams):
+            total += (own[g] - m) * (bounds[1, g] if own[g] > m else bounds[0, g])
+    for i in range(n):
+        j = jobs[i]
+        r = own[c.teams[j]] if c.teams[j] >= 0 else m
+        k = demand(c, j, lam[j], r)
+        total += lam[j] * speed(c, j, k) - r * k
+    return total
+
+
+@njit(cache=True)
+def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> float:
+    """Put each job's demand at its own rent into ``out``; return the sum of their gains."""
+    total = 0.0
+    for i in range(len(jobs)):
+        j = jobs[i]
+        out[i] = demand(c, j, lam[j], rents[i])
+        total += lam[j] * speed(c, j, out[i]) - rents[i] * out[i]
+    return total
+
+
+BESIDE, SAME = 1e-13, 2e-13
+"""Relative steps to just beside a rent, and between two rents that are one but for rounding."""
+
+
+@njit(cache=True)
+def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Floats) -> float:
+    """Put the shares with which n jobs earn the most into ``out``, and return a server's rent.
+
+    They sum to 1 at most. ``own`` is as for `most_earned`.
+
+    Where jobs are indifferent at a rent, all take the same part of what they are indifferent to.
+    Jobs without a team count as one more team.
+    """
+    teams = len(c.team_leasts)
+    low, high = np.zeros(teams + 1), np.zeros(teams + 1)
+    most_earned(c, lam, jobs, n, n, own)
+    m = own[teams]
+    team_bounds(c, jobs, n, n, low[:teams], high[:teams])
+    high[teams] = c.servers
+    few, many, most_each = np.zeros(teams + 1), np.zeros(teams + 1), np.zeros(n)
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j] if c.teams[j] >= 0 else teams
+        out[i] = _demand_beside(c, j, lam[j], own[g], 1.0)
+        most_each[i] = _demand_beside(c, j, lam[j], own[g], -1.0)
+        few[g] += out[i]
+        many[g] += most_each[i]
+    left, more = c.servers, 0.0
+    for g in range(teams + 1):
+        least, most = min(max(few[g], low[g]), high[g]), min(max(many[g], low[g]), high[g])
+        low[g] = high[g] if own[g] > m * (1.0 + SAME) else least
+        high[g] = least if own[g] < m * (1.0 - SAME) else most
+        left -= low[g]
+        more += high[g] - low[g]
+    spread = min(max(left / more, 0.0), 1.0) if more > 0.0 else 0.0
+    total = 0.0
+    for i in range(n):
+        j = jobs[i]
+        g = c.teams[j] if c.teams[j] >= 0 else teams
+        goal = low[g] + spread * (high[g] - low[g])
+        part = (goal - few[g]) / (many[g] - few[g]) if many[g] > few[g] else 0.0
+        out[i] += min(max(part, 0.0), 1.0) * (most_each[i] - out[i])
+        total += out[i]
+    # What rounding leaves over is shared out; what jobs cannot use, or may not, is not.
+    whole = total if total > c.servers * (1.0 - 1e-9) and not c.bounded else c.servers
+    whole = max(whole, total)
+    for i in range(n):
+        out[i] /= whole
+    return float(m)
+
+
+@njit(cache=True)
+def _demand_beside(c: Curves, j: int, lam: float, m: float, side: float) -> float:
+    """Return a job's demand just above (side 1) or below (-1) a rent; at rent 0, all it can use."""
+    if m == 0.0 and side > 0.0:
+        return demand(c, j, lam, lam * TINY)
+    return demand(c, j, lam, m * (1.0 + side * BESIDE))

@@ -1,0 +1,234 @@
+"""Whether side constraints allow shares under which every job is eventually served."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
+from schedopt.instances.hesrpt import Instance
+from schedopt.solvers.hesrpt.dominance import limits_by_job
+
+SERVED = Fraction(1, 10**30)
+"""The share from which on a job counts as served."""
+EARLIER = 1e-9
+"""Relative slack of the earliest completions against rounding."""
+MOST_LOOKED = 50_000
+"""Most epochs that are looked at in search of feasible timelines."""
+INFEASIBLE = 2
+"""The status of a linear program that has no solution."""
+Limits = dict[tuple[int, ...], tuple[Fraction, Fraction]]
+"""The least and the most that jobs may have together."""
+
+
+def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
+    """Tell whether the named side constraints can hold while every job makes progress.
+
+    False is proven: all jobs are there at first, and of jobs none of which can be served while all
+    of them are there, none completes first. True means that this proof fails; it is right unless
+    a team must have more than the last of its jobs may.
+    """
+    bounds = [bound for bound in program.rules.bounds if bound.name in asked]
+    jobs = list(range(len(program.instance.jobs)))
+    softer = [b._replace(at_least=0.0) if len(b.jobs) > 1 else b for b in bounds]
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for j, asks in enumerate(limits_by_job(bounds, len(jobs))):
+        groups.setdefault(asks, []).append(j)
+    alike = list(groups.values())
+    if program.instance.arrivals.any():  # a job may be alone when it is served
+        return all(servable(softer, [some[0]], some[0]) for some in alike)
+    if not any(servable(bounds, jobs, some[0]) for some in alike):
+        return False
+    return _served_in_turn(softer, alike)
+
+
+def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
+    """Tell whether the named side constraints can hold whichever jobs are present.
+
+    All jobs can be there together, fewer can too since no team must have more than any of its jobs
+    may, and whoever is left alone has servers.
+    """
+    rules = program.rules.only(asked)
+    jobs = range(len(program.instance.jobs))
+    bounds = bounds_of(rules, len(jobs))
+    alone = all(bound.at_most > 0.0 for bound in rules.bounds if bound.jobs)
+    return alone and bounds.whole and servable(rules.bounds, jobs)
+
+
+class Propagation:
+    """Propagation along a timeline under bounds: earliest times, and jobs that can be served.
+
+    An epoch in which no shares satisfy the bounds has length 0.
+    """
+
+    def __init__(self, instance: Instance, bounds: Sequence[Bound]) -> None:
+        self.bounds, self.arrivals = bounds, instance.arrivals
+        mosts = np.ones(len(instance.jobs))
+        for bound in bounds:
+            jobs = list(bound.jobs)
+            mosts[jobs] = np.minimum(mosts[jobs], bound.at_most)
+        rates = instance.each("at", np.arange(len(mosts)), mosts * instance.servers)
+        with np.errstate(divide="ignore"):
+            self._least = instance.arrivals + instance.sizes / rates * (1.0 - EARLIER)
+        self._known: dict[tuple[int, ...], frozenset[int] | None] = {}
+
+    def served(self, here: Sequence[int]) -> frozenset[int] | None:
+        """Return which of the present jobs can be served; None where no shares keep the rules."""
+        key = tuple(here)
+        if key not in self._known:
+            fine = not here or servable(self.bounds, here)
+            some = frozenset(j for j in here if fine and servable(self.bounds, here, j))
+            self._known[key] = some if fine else None
+        return self._known[key]
+
+    def begun(self) -> TimelineState:
+        """Return where every timeline begins."""
+        return TimelineState(0.0, 0.0, passed=False, served=frozenset())
+
+    def after(
+        self, stand: TimelineState, here: Sequence[int], what: str, job: int
+    ) -> TimelineState | None:
+        """Return the state after an epoch that an event ends, None where that is impossible."""
+        now = self.served(here)
+        served = stand.served | (now or frozenset())
+        passed = stand.passed or now is not None
+        if what == "completion":
+            earliest = max(stand.earliest, float(self._least[job]))
+            there = TimelineState(stand.start, earliest, passed=passed, served=served)
+            return there if job in served else None
+        until = float(self.arrivals[job])
+        if stand.earliest > until or (until > stand.start and not passed):
+            return None
+        served = served if until > stand.start else stand.served
+        return TimelineState(until, until, passed=False, served=served)
+
+
+class TimelineState(NamedTuple):
+    """The state of a timeline: the last arrival, the earliest time now, who could be served."""
+
+    start: float
+    earliest: float
+    passed: bool
+    served: frozenset[int]
+
+
+def possible(program: Allocation, asked: Collection[str]) -> bool:
+    """Tell whether jobs can complete in a program's order under the named rules.
+
+    False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too
+    much work.
+    """
+    bounds = [bound for bound in program.rules.bounds if bound.name in asked]
+    course = Propagation(program.instance, bounds)
+    stand = course.begun()
+    for here, (what, job) in zip(*program.epochs, strict=True):
+        after = course.after(stand, here, what, job)
+        if after is None:
+            return False
+        stand = after
+    return True
+
+
+def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[Timeline]:
+    """Yield the timelines that are `possible` under some of the rules, by name.
+
+    Raises `TimeoutError` if there are too many to look through.
+    """
+    instance = program.instance
+    bounds = [bound for bound in program.rules.bounds if bound.name in asked]
+    course, looked = Propagation(instance, bounds), count()
+    waiting = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
+    come = [j for _, j in waiting]
+    wanted = program.last_first[::-1].tolist() if program.given else None
+
+    def grown(
+        stand: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
+    ) -> Iterator[Timeline]:
+        if next(looked) > MOST_LOOKED:
+            raise TimeoutError("too many timelines to look through")
+        if first == len(come) and not here:
+            yield done[::-1], arrived
+        events = [("arrival", come[first])] if first < len(come) else []
+        who = here if wanted is None else [j for j in here if j == wanted[len(done)]]
+        events += [("completion", j) for j in who]
+        for what, j in events:
+            after = course.after(stand, here, what, j)
+            if after is None:
+                continue
+            if what == "arrival":
+                also = {**arrived, instance.jobs[j].name: len(done)}
+                yield from grown(after, first + 1, sorted([*here, j]), done, also)
+            else:
+                yield from grown(after, first, [i for i in here if i != j], [*done, j], arrived)
+
+    here = [j for j, r in enumerate(instance.arrivals) if r == 0]
+    yield from grown(course.begun(), 0, here, [], {})
+
+
+def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:
+    """Tell whether all jobs are served if those that can be complete, then those that now can be.
+
+    Bounds do not tell the jobs of a group apart. Whom fewer others must leave servers to can be
+    served as well, as long as no team must have any.
+    """
+    while groups:
+        here = [j for group in groups for j in group]
+        left = [group for group in groups if not servable(bounds, here, group[0])]
+        if len(left) == len(groups):
+            return False
+        groups = left
+    return True
+
+
+def servable(bounds: Sequence[Bound], here: Sequence[int], job: int | None = None) -> bool:
+    """Tell whether a job can have servers beside those present; None: whether all can."""
+    own = [] if job is None else [Bound("", (job,), float(SERVED), 1.0)]
+    alone, teams = _limits([*bounds, *own], here)
+    in_teams = [j for team in teams for j in team]
+    if len(set(in_teams)) < len(in_teams):
+        return _program_is_feasible(alone, teams, here)
+    needed = sum((low for (j,), (low, _) in alone.items() if j not in set(in_teams)), Fraction(0))
+    for team, (low, high) in teams.items():
+        floor = max(low, sum((alone[j,][0] for j in team), Fraction(0)))
+        if floor > min(high, sum((alone[j,][1] for j in team), Fraction(0))):
+            return False
+        needed += floor
+    return needed <= 1 and all(low <= high for low, high in alone.values())
+
+
+def _limits(bounds: Sequence[Bound], here: Sequence[int]) -> tuple[Limits, Limits]:
+    """Return the limits of each job present, and of each team of them, as exact decimals."""
+    alone: Limits = {(j,): (Fraction(0), Fraction(1)) for j in here}
+    teams: Limits = {}
+    for bound in bounds:
+        members = tuple(sorted(j for j in bound.jobs if (j,) in alone))
+        if not members:
+            continue
+        limits = alone if len(members) == 1 else teams
+        low, high = limits.get(members, (Fraction(0), Fraction(1)))
+        low = max(low, Fraction(str(bound.at_least)))
+        limits[members] = low, min(high, Fraction(str(bound.at_most)))
+    return alone, teams
+
+
+def _program_is_feasible(alone: Limits, teams: Limits, here: Sequence[int]) -> bool:
+    """Tell whether shares exist by a linear program, for teams that overlap."""
+    from scipy.optimize import linprog
+
+    if any(low > high for low, high in alone.values()):
+        return False
+    at = {j: i for i, j in enumerate(here)}
+    rows, most = [np.ones(len(here))], [1.0]
+    for team, (low, high) in teams.items():
+        row = np.zeros(len(here))
+        row[[at[j] for j in team]] = 1.0
+        rows += [row, -row]
+        most += [float(high), -float(low)]
+    box = [(float(alone[j,][0]), float(alone[j,][1])) for j in here]
+    found = linprog(np.zeros(len(here)), A_ub=np.array(rows), b_ub=most, bounds=box)
+    return bool(found.status != INFEASIBLE)

@@ -1,0 +1,360 @@
+"""Compiled: the least cost of a single job when the rent of a server falls over time."""
+
+from math import exp, inf, log, sqrt
+from typing import NamedTuple
+
+from schedopt.solvers.compiling import compiled, njit
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    demand,
+    slope,
+    speed,
+)
+
+STEPS, CROSSINGS = 80, 40
+"""Most steps towards a price, and towards the price at which two ends cost the same."""
+ROUNDING, CANCELLED = 1e-12, 2e-14
+"""Relative error of a sum over cells; the same for terms that may cancel."""
+DEEP = 128
+"""Depth of the stack of spans: halving never needs as much."""
+
+
+class Path(NamedTuple):
+    """A rent of a server that falls over time, and its cumulative sums.
+
+    After the last cell servers are free. The sums hold, for each exponent p, the integral of
+    (m/m_E)^(-p/(1-p)).
+    """
+
+    times: Floats  # where cells begin and end, from 0, (E + 1,)
+    rents: Floats  # positive, never rising, (E,)
+    bills: Floats  # the integral of the rent until each time, (E + 1,)
+    roots: Floats  # that of its square root, (E + 1,)
+    sums: Floats  # (P, E + 1)
+    rows: Ints  # each job's row of sums, (M,)
+
+
+@njit(cache=True)
+def add_up(path: Path, powers: Floats) -> None:
+    """Fill a path's sums for some exponents under 1, with Kahan's compensation for rounding."""
+    n = len(path.rents)
+    for row in range(len(powers) + 2):
+        target = path.bills if row == 0 else path.roots if row == 1 else path.sums[row - 2]
+        q = 0.0 if row < 2 else -powers[row - 2] / (1.0 - powers[row - 2])
+        total, dropped = 0.0, 0.0
+        for e in range(n):
+            m = path.rents[e]
+            if row == 0:
+                height = m
+            elif row == 1:
+                height = sqrt(m)
+            else:
+                height = exp(q * log(m / path.rents[n - 1]))
+            term = (path.times[e + 1] - path.times[e]) * height - dropped
+            after = total + term
+            dropped = (after - total) - term
+            total = after
+            target[e + 1] = total
+
+
+@compiled
+def first_below(rents: Floats, value: float) -> int:
+    """Return the first cell whose rent is under a value, E if none is."""
+    low, high = 0, len(rents)
+    while low < high:
+        middle = (low + high) // 2
+        if rents[middle] < value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def _end_near(times: Floats, near: float) -> int:
+    """Return the first end of a cell at or after a time; at least 1."""
+    low, high = 1, len(times) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] >= near:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def gain_and_work(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, float]:
+    """Return what job j gains in the first n cells at a price, and the work that it does in them.
+
+    In a cell of rent m it takes the k servers within its limits that maximize lam s(k) - m k. As
+    rents fall it takes its least first, then more and more, then its most.
+    """
+    times, rents, bills = path.times, path.rents, path.bills
+    gain, work = 0.0, 0.0
+    if c.kinds[j] == TABLE:
+        e = 0
+        while e < n:
+            k = demand(c, j, lam, rents[e])
+            end = n
+            if k < c.mosts[j]:
+                end = min(max(first_below(rents, lam * slope(c, j, k)), e + 1), n)
+            long, s = times[end] - times[e], speed(c, j, k)
+            work += s * long
+            gain += lam * s * long - k * (bills[end] - bills[e])
+            e = end
+        return gain, work
+    least, most, par = float(c.leasts[j]), float(c.mosts[j]), float(c.pars[j])
+    a = min(first_below(rents, lam * slope(c, j, least)), n)
+    b = min(max(first_below(rents, lam * slope(c, j, most)), a), n)
+    if a > 0 and least > 0.0:
+        s = speed(c, j, least)
+        work += s * times[a]
+        gain += lam * s * times[a] - least * bills[a]
+    if b > a and c.kinds[j] == POWER:
+        row = path.rows[j]
+        rest = path.sums[row, b] - path.sums[row, a]
+        if rest > 0.0:
+            done = exp(par / (1.0 - par) * log(par * lam / rents[-1]) + log(rest))
+            work += done
+            gain += lam * (1.0 - par) * done
+    elif b > a:
+        long, root = times[b] - times[a], path.roots[b] - path.roots[a]
+        work += max(long - sqrt(par / lam) * root, 0.0) / (1.0 - par)
+        both = lam * long + par * (bills[b] - bills[a]) - 2.0 * sqrt(lam * par) * root
+        gain += max(both, 0.0) / (1.0 - par)
+    if n > b:
+        s, long = speed(c, j, most), times[n] - times[b]
+        work += s * long
+        gain += lam * s * long - most * (bills[n] - bills[b])
+    return gain, work
+
+
+@compiled
+def cost_until(
+    c: Curves, path: Path, j: int, size: float, cost: float, lam: float, n: int
+) -> tuple[float, float]:
+    """Return a lower bound on job j's cost if it completes after n cells, and its work.
+
+    The bound holds at any price. It is lowered by rounding errors: powers and roots are off by some
+    hundred last bits, sums by two; under Amdahl's law the terms may be far larger than their
+    difference.
+    """
+    gain, work = gain_and_work(c, path, j, lam, n)
+    paid = cost * path.times[n] + lam * size
+    off = ROUNDING * (paid + abs(gain))
+    if c.kinds[j] != POWER and c.kinds[j] != TABLE and c.pars[j] < 1.0:
+        par = c.pars[j]
+        off += CANCELLED * (lam * path.times[n] + par * path.bills[n]) / (1.0 - par)
+    return paid - gain - off, work
+
+
+@compiled
+def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float) -> float:
+    """Return about the price at which job j does its work in n cells; infinite if at none.
+
+    The work rises with the price: the secant in logarithms, kept between bounds.
+    """
+    if speed(c, j, c.mosts[j]) * path.times[n] <= size:
+        return inf
+    if c.leasts[j] > 0.0 and speed(c, j, c.leasts[j]) * path.times[n] >= size:
+        return 0.0
+    low, high, below, above = -inf, inf, 0.0, 0.0
+    u, step = log(start), 0.25
+    for turn in range(STEPS):
+        _, work = gain_and_work(c, path, j, exp(u), n)
+        excess = log(work / size) if work > 0.0 else -50.0
+        if abs(excess) < 1e-9:
+            break
+        if excess < 0.0:
+            low, below = u, excess
+        else:
+            high, above = u, excess
+        if low == -inf or high == inf:
+            u += step if excess < 0.0 else -step
+            step *= 2.0
+            continue
+        if high - low < 1e-9:
+            break
+        u = low - below * (high - low) / (above - below)
+        if turn % 3 == 2 or not low + 0.01 * (high - low) < u < high - 0.01 * (high - low):
+            u = 0.5 * (low + high)
+    return exp(u)
+
+
+@compiled
+def least_cost_between(
+    c: Curves,
+    path: Path,
+    j: int,
+    size: float,
+    cost: float,
+    a: int,
+    b: int,
+    most: float,
+    least: float,
+    goal: float,
+    out: Floats,
+) -> float:
+    """Return a lower bound on job j's cost if it completes between the ends of cells a and b.
+
+    For one price, cost of time minus gains is concave over time, since rents fall: it is least at
+    an end. The best price makes both ends cost the same, or is that of an end: `most` is the price
+    at a, `least` that at b. The search stops once the bound reaches `goal`. ``out[2]`` and
+    ``out[3]`` take the price, and the time between the ends at which the work is done.
+    """
+    lam = least
+    early, _ = cost_until(c, path, j, size, cost, lam, a)
+    late, _ = cost_until(c, path, j, size, cost, lam, b)
+    out[2], out[3] = lam, path.times[b]
+    if late <= early:
+        return late
+    best, step = early, 2.0
+    low, high = log(lam), log(most) if most < inf else inf
+    below, above = late - early, 0.0
+    u = low
+    for turn in range(CROSSINGS):
+        if high == inf:
+            u, step = low + log(step), step * step
+        elif above < 0.0 and turn % 3 != 2:
+            u = low + below / (below - above) * (high - low)
+        else:
+            u = 0.5 * (low + high)
+        lam = exp(u)
+        early, before = cost_until(c, path, j, size, cost, lam, a)
+        late, done = cost_until(c, path, j, size, cost, lam, b)
+        if min(early, late) > best:
+            best, out[2] = min(early, late), lam
+            part = (size - before) / (done - before) if done > before else 0.0
+            part = min(max(part, 0.0), 1.0)
+            out[3] = path.times[a] + part * (path.times[b] - path.times[a])
+        if late > early:
+            low, below = u, late - early
+        else:
+            high, above = u, late - early
+        if best >= goal or (high < inf and high - low < 1e-11):
+            break
+        if abs(late - early) <= 1e-11 * early or (b > a + 1 and max(early, late) < goal):
+            break  # both ends rise and fall so that no price shows the goal
+    return best
+
+
+@compiled
+def least_cost(
+    c: Curves,
+    path: Path,
+    j: int,
+    size: float,
+    cost: float,
+    near: float,
+    part: float,
+    stack: Floats,
+    out: Floats,
+) -> float:
+    """Return a lower bound on the cost of job j alone, whenever it completes.
+
+    Spans of cells, kept on `stack`, are halved until a price shows that no end in them is cheaper
+    than the best by a relative `part`. `near` is the time at which it completed at other rents.
+    ``out[0]`` and ``out[1]`` take the completion and the price.
+    """
+    n, t = len(path.rents), path.times
+    top = cost / speed(c, j, c.mosts[j])
+    last = price_until(c, path, j, size, n, top)
+    lam = min(last, top)  # after the last cell servers are free: it takes all it may
+    best, work = cost_until(c, path, j, size, cost, lam, n)
+    least = best
+    out[0], out[1] = t[n] + max(size - work, 0.0) / speed(c, j, c.mosts[j]), lam
+    middle = min(_end_near(t, near), n - 1)
+    stack[0, 0], stack[1, 0], stack[2, 0], stack[3, 0] = 0, n, inf, last
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        a, b = int(stack[0, waiting]), int(stack[1, waiting])
+        high, low = stack[2, waiting], stack[3, waiting]
+        if low == inf:  # it cannot be done by then
+            continue
+        goal = best * (1.0 - part)
+        if middle == 0 or b == a + 1:
+            value = least_cost_between(
+                c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out
+            )
+            if value >= goal or b == a + 1:
+                least = min(least, value)
+                if value < best:
+                    best, out[0], out[1] = value, out[3], out[2]
+                continue
+        half = (a + b) // 2 if middle == 0 else middle
+        middle = 0
+        start = sqrt(low) * sqrt(high) if high < inf and low > 0.0 else max(low, top * 1e-9)
+        price = price_until(c, path, j, size, half, start)
+        if price < inf:
+            value, _ = cost_until(c, path, j, size, cost, max(price, 1e-300), half)
+            if value < best:
+                best, out[0], out[1] = value, t[half], max(price, 1e-300)
+        stack[0, waiting], stack[1, waiting] = a, half
+        stack[2, waiting], stack[3, waiting] = high, price
+        waiting += 1
+        stack[0, waiting], stack[1, waiting] = half, b
+        stack[2, waiting], stack[3, waiting] = price, low
+        waiting += 1
+    return min(least, best)
+
+
+@compiled
+def least_costs(
+    c: Curves,
+    path: Path,
+    sizes: Floats,
+    costs: Floats,
+    jobs: Ints,
+    part: float,
+    ends: Floats,
+    prices: Floats,
+    use: Floats,
+    stack: Floats,
+    out: Floats,
+) -> float:
+    """Return the sum of some jobs' least costs alone, and add the servers they take to ``use``.
+
+    `use` is servers times time in each cell, shape (E,). `ends` and `prices`, by job, hold
+    completions at other rents, and take the new ones and their prices.
+    """
+    total = 0.0
+    for i in range(len(jobs)):
+        j = jobs[i]
+        total += least_cost(c, path, j, sizes[j], costs[j], ends[j], part, stack, out)
+        ends[j], prices[j] = out[0], out[1]
+        for e in range(len(use)):
+            if path.times[e] >= out[0]:
+                break
+            long = min(path.times[e + 1], out[0]) - path.times[e]
+            use[e] += long * demand(c, j, out[1], path.rents[e])
+    return total
+
+
+@njit(cache=True)
+def costs_by_completion(
+    c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats
+) -> None:
+    """Put lower bounds on the costs of jobs alone that complete in each cell, or later, in ``out``.
+
+    Its shape is (M, E + 1). It is infinite where a job cannot be done by the end of the cell.
+    """
+    n = len(path.rents)
+    for j in jobs:
+        top = costs[j] / speed(c, j, c.mosts[j])
+        start, before = top, inf
+        for e in range(n):
+            price = price_until(c, path, j, sizes[j], e + 1, start)
+            out[j, e] = inf
+            if price < inf:
+                start = max(price, 1e-300)
+                out[j, e] = least_cost_between(
+                    c, path, j, sizes[j], costs[j], e, e + 1, before, start, inf, scratch
+                )
+                before = price
+        out[j, n], _ = cost_until(c, path, j, sizes[j], costs[j], min(before, top), n)
