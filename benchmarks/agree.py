@@ -50,7 +50,6 @@ JUDGED = ("judged/schedule", "judged/selection", "judged/season")
 KINDS = ("none", *agreeing.RULES, "windows", *JUDGED, *RARE)
 BLIND = (
     "adaptive-quickswap",
-    "class-thresholds",
     "fcfs",
     "first-fit",
     "msf",
@@ -59,7 +58,7 @@ BLIND = (
     "static-quickswap",
     "two-threshold",
 )
-"""Compiled policies that neither stop jobs nor know how long they run."""
+"""Compiled policies, none of which knows how long jobs run."""
 
 
 def verdict(kind: str, seed: int) -> str:

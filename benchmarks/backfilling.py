@@ -20,7 +20,7 @@ from schedopt.instances.files import dump, encode, write_bytes
 from schedopt.instances.msfq import Instance, Partition
 from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import Floats, Jobs
-from schedopt.policies.msfq.logs.registration import started
+from schedopt.policies.msfq.logs.registration import replay_log
 from schedopt.solvers.result import Document, gap
 from schedopt.validation.documents import as_record
 from schedopt.verbs.solve import solve
@@ -240,7 +240,7 @@ def no_better(queue: Instance, goal: str, best: Floats) -> bool:
 def known(queue: Instance, result: Document) -> tuple[dict[str, Floats], list[object]]:
     """Return the best starts by goal, and for each goal its value, the best bound and the proof."""
     jobs, found, row = queue.jobs, {}, list[object]()
-    hints = [as_record(result).starts, *(started(queue, name, "exact") for name in POLICIES)]
+    hints = [as_record(result).starts, *(replay_log(queue, name, "exact") for name in POLICIES)]
     for goal in ("wait", "makespan"):
         value = partial(measured, queue, goal)
         starts, optimal = min(hints, key=value), False
@@ -299,7 +299,7 @@ def main(folder: Path) -> None:
             write_bytes(folder / "swf" / f"{name}.swf", workload.swf().encode())
         found = solve(queue, formulation="bound", time_limit=6, threads=1, certificate=True)
         result = structs.replace(found.document(), trace=())
-        starts = {policy: started(queue, policy, "given") for policy in POLICIES}
+        starts = {policy: replay_log(queue, policy, "given") for policy in POLICIES}
         best, optima = known(queue, result)
         result = improved(result, queue, best["best_wait"])
         write_bytes(folder / "results" / f"{name}.json.gz", gzip.compress(encode(result), mtime=0))

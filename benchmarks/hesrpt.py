@@ -20,7 +20,7 @@ from schedopt.instances.hesrpt import Amdahl, Instance, Job, Power, Speedup, Tab
 from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.instances.hesrpt.speedups import fit
 from schedopt.policies.hesrpt.simulator import hesrpt_times, hesrpt_total
-from schedopt.solvers.hesrpt.programs import solve_program
+from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.verbs.bench import bench
 from schedopt.verbs.solve import solve
 

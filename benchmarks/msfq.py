@@ -16,8 +16,8 @@ from schedopt import load
 from schedopt.formulations.msfq.process import System
 from schedopt.instances.msfq import Instance, JobClass
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.replications import pooled, replicated
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.replications import pool, replicate
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.msfq.threshold.approximation import area
 from schedopt.solvers.msfq.threshold.exact import exact
 
@@ -39,9 +39,9 @@ def simulators() -> Measured:
         (load("example:borg-cell-b"), "adaptive-quickswap", {"least": 20.0, "before": 17.0}),
     ):
         chosen = plan(queue, name)
-        play(queue, chosen, arrivals=1000)  # compiles
-        ours = cpu(partial(play, queue, chosen, arrivals=JOBS, seed=1), 3)
-        plain, _ = best_of(1, partial(play, queue, chosen, arrivals=FEW, plainly=True))
+        simulate(queue, chosen, arrivals=1000)  # compiles
+        ours = cpu(partial(simulate, queue, chosen, arrivals=JOBS, seed=1), 3)
+        plain, _ = best_of(1, partial(simulate, queue, chosen, arrivals=FEW, plainly=True))
         beside = {
             "plain Python": 2 * FEW / plain / 1e6,
         }
@@ -64,11 +64,11 @@ def cores() -> Measured:
         answers = set()
         for jobs in (1, 2) * 5:
             began = time.process_time()
-            work = partial(replicated, queue, chosen, arrivals=8 * JOBS, replications=16, jobs=jobs)
+            work = partial(replicate, queue, chosen, arrivals=8 * JOBS, replications=16, jobs=jobs)
             seconds, runs = best_of(1, work)
             busy[jobs] = min(busy[jobs], time.process_time() - began)
             wall[jobs] = min(wall[jobs], seconds)
-            answers.add(pooled(runs.done).sums.tobytes())
+            answers.add(pool(runs.done).sums.tobytes())
         if len(answers) > 1:
             raise SystemExit(f"{name}: another answer on two cores than on one")
         beside = {

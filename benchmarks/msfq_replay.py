@@ -14,7 +14,7 @@ from benchmarks.timing import peak_mb, spent
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs import registration
-from schedopt.policies.msfq.logs.registration import started
+from schedopt.policies.msfq.logs.registration import replay_log
 
 SERVERS = 128
 RATES = (
@@ -51,10 +51,10 @@ def replays() -> Measured:
     """Time EASY and conservative backfilling, and FCFS beside SimPy."""
     yield "(l) replays of a log, one core: jobs a second by processor time, starts alone"
     for name, size, least, gpus in RATES:
-        started(log(1000, gpus=gpus), name, "given")  # compiles
+        replay_log(log(1000, gpus=gpus), name, "given")  # compiles
         for load in LOADS:
             queue = log(size, load, gpus)
-            seconds, starts = spent(partial(started, queue, name, "given"))
+            seconds, starts = spent(partial(replay_log, queue, name, "given"))
             wait = starts - queue.jobs.submit
             line = float(wait.sum() / (queue.jobs.submit[-1] - queue.jobs.submit[0]))
             what = f"{name}, {size:,} jobs, load {load}" + f", {gpus} GPUs" * bool(gpus)
@@ -63,7 +63,7 @@ def replays() -> Measured:
     queue = log(BESIDE)
     jobs = queue.jobs
     for name, planned in (("fcfs", "exact"), ("easy", "given")):
-        work = partial(started, queue, name, planned)
+        work = partial(replay_log, queue, name, planned)
         work()
         ours, starts = min((spent(work) for _ in range(5)), key=lambda pair: pair[0])
         beside = {"mean wait": float((starts - jobs.submit).mean())}

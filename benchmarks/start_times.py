@@ -17,14 +17,14 @@ from benchmarks.tables import out
 def walk(file: Path, policy: str, level: float, count: int) -> dict[str, float]:
     """Return what came of a walk through a log."""
     import schedopt
-    from schedopt.policies.msfq.logs.registration import started
+    from schedopt.policies.msfq.logs.registration import replay_log
     from schedopt.policies.msfq.logs.start_times import Snapshot, moments
     from schedopt.policies.registry import registered
 
     registered("msfq")
     queue: Any = schedopt.load(file)
     jobs = queue.jobs
-    starts = started(queue, policy, "given" if jobs.estimated else "exact")
+    starts = replay_log(queue, policy, "given" if jobs.estimated else "exact")
     first = float(jobs.submit[0]) + jobs.span / 3
     times = [t for t in moments(queue, starts, float(starts.max()), 2 * count) if t > first]
     held, widths, misses, requested, spent = [], [], [], [], 0.0

@@ -21,7 +21,7 @@ from schedopt.formulations.hesrpt.epochs import (
     positions,
     smiths_order,
 )
-from schedopt.formulations.hesrpt.reading import as_planned, replayed
+from schedopt.formulations.hesrpt.replay import as_planned
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed, need
@@ -230,12 +230,6 @@ class Allocation:
         """Whether the user has changed its objective."""
         return self._held and self._native.goal_changed
 
-    def declared(self) -> cp.Problem:
-        """Return a new program of what is declared, without the user's changes."""
-        import cvxpy as cp
-
-        return cp.Problem(self._goal, self._own_rows())
-
     def program(self, names: Collection[str]) -> cp.Problem:
         """Return a new program as it stands, with some of its side constraints, by name."""
         side = self.side()
@@ -422,13 +416,7 @@ class Allocation:
         used = np.zeros((len(d), len(self.instance.jobs)))
         at = [e for _, e in self.pairs], [j for j, _ in self.pairs]
         used[at] = self.unit * np.maximum(a, 0.0)
-        rules, changed = self.rules, self.changed
-        if changed:
+        rules = self.rules
+        if self.changed:
             rules = rules.only(self._native.whole(self.side()))
-        if self.given or rules.names or changed:  # what is asked holds in these epochs alone
-            return as_planned(self.instance, self.epochs, durations, used, rules)
-        played = replayed(self.instance, self.epochs, durations, used)
-        if self.instance.arrivals.any():
-            return played
-        planned = as_planned(self.instance, self.epochs, durations, used, rules)
-        return min(planned, played, key=self.instance.objective_of)
+        return as_planned(self.instance, self.epochs, durations, used, rules)

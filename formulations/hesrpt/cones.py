@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.towers import WORK, tower
+from schedopt.formulations.hesrpt.cone_chain import WORK, tower
 
 Floats = NDArray[np.float64]
 

@@ -94,28 +94,6 @@ def lay_out(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -
     return epochs
 
 
-def timelines(instance: Instance, order: Sequence[int] | None = None) -> Iterator[Timeline]:
-    """Yield every feasible timeline, or those of one ``order`` (from the last job)."""
-    arrivals = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
-    here = {j for j, r in enumerate(instance.arrivals) if r == 0}
-    wanted = None if order is None else list(reversed(order))
-
-    def grown(
-        waiting: list[int], here: set[int], done: list[int], arrived: dict[str, int]
-    ) -> Iterator[Timeline]:
-        if not waiting and not here:
-            yield list(reversed(done)), dict(arrived)
-        if waiting:
-            j = waiting[0]
-            also = {**arrived, instance.jobs[j].name: len(done)}
-            yield from grown(waiting[1:], here | {j}, done, also)
-        for j in sorted(here):
-            if wanted is None or wanted[len(done)] == j:
-                yield from grown(waiting, here - {j}, [*done, j], arrived)
-
-    yield from grown([j for _, j in arrivals], here, [], {})
-
-
 def count_timelines(instance: Instance, order: Sequence[int] | None = None) -> int:
     """Return how many timelines there are; 10^9 where there are many."""
     late = sum(job.arrival > 0 for job in instance.jobs)

@@ -99,7 +99,7 @@ class Prices:
 
     ``grid`` holds times in ticks from the first submit, ascending, shape (cells + 1,); ``prices``
     the price of a server for one tick of each cell, in units of which a tick of waiting costs a job
-    of weight 1 ``unit``. Of several resources they are of shape (resources, cells).
+    of weight 1 ``unit``.
     """
 
     grid: Ticks64
@@ -118,9 +118,8 @@ class LogBound(Undecoded):
 
     In a schedule jobs pay no more than the servers could earn, so its cost is no less than that.
     The best prices are the dual of the time-indexed linear program, over whole schedules.
-    Each partition of a machine is bounded as a machine of its own. Of several resources each has
-    prices alone, as if there were no others, and then all together: a job pays for all that it
-    needs. The best of them counts.
+    Each partition of a machine is bounded as a machine of its own, and of several resources each as
+    if there were no others: the best of them counts.
 
     Parameters
     ----------
@@ -181,23 +180,23 @@ class LogBound(Undecoded):
         """Return the prices as a document holds them: neighbours that are alike are one."""
         if not self.parts:
             one = _stated(self.ticks, self.model)
-            return {"kind": "server-prices", **one, "prices": one["prices"][0]}
+            return {"kind": "server-prices", **one}
         stated = []
         for part in self.parts:
-            one = _stated(part.ticks[part.priced[0]], part.prices)
-            priced = dict(zip(part.priced, one.pop("prices"), strict=True))
-            stated.append({"partition": part.name, **one, "prices": priced})
+            one = _stated(part.ticks[part.priced], part.prices)
+            one["prices"] = {part.priced: one["prices"]}
+            stated.append({"partition": part.name, **one})
         return {"kind": "resource-prices", "parts": stated}
 
 
 def _stated(ticks: Ticks, given: Prices) -> dict[str, Any]:
-    prices, grid = np.atleast_2d(given.prices), given.grid
-    kept = np.flatnonzero(np.diff(prices, prepend=-1).any(axis=0))
+    prices, grid = given.prices, given.grid
+    kept = np.flatnonzero(np.diff(prices, prepend=-1))
     return {
         "scale": [ticks.scale.numerator, ticks.scale.denominator],
         "unit": given.unit,
         "grid": [*grid[kept].tolist(), int(grid[-1])],
-        "prices": prices[:, kept].tolist(),
+        "prices": prices[kept].tolist(),
     }
 
 
@@ -212,8 +211,8 @@ class PartTicks:
     """A machine of its own within a log.
 
     ``rows`` are its jobs, ``ticks`` hold them with what they need of each resource that may be
-    short, by name, servers first. The solver leaves the prices that prove most, and which resources
-    are ``priced``. ``weight`` is what its jobs weigh together.
+    short, by name, servers first. The solver leaves the prices that prove most, and of which
+    resource they are, ``priced``. ``weight`` is what its jobs weigh together.
     """
 
     name: str
@@ -221,7 +220,7 @@ class PartTicks:
     ticks: dict[str, Ticks]
     weight: Fraction
     prices: Prices
-    priced: tuple[str, ...] = ("servers",)
+    priced: str = "servers"
 
     @classmethod
     def of(cls, part: Part) -> Self:

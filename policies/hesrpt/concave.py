@@ -29,9 +29,11 @@ def smartfill(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     The prices follow from the last job to complete: with each further one all can earn just what
     they cost together. So the ratios of derivatives stay as they are until a job completes.
     """
-    from schedopt.solvers.hesrpt.kernels import curves  # and numba, for which `list` need not wait
+    from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import prices_of
-    from schedopt.solvers.hesrpt.rent_kernels import best_shares
+    from schedopt.solvers.hesrpt.speedup_kernels import (
+        curves,  # and numba, for which `list` need not wait
+    )
 
     del left
     if len(instance.speedups) > 1:

@@ -310,8 +310,8 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
 
     Side constraints are not looked at, as by the other policies.
     """
-    from schedopt.solvers.hesrpt.orders import (
-        OrderTree,  # and numba, for which `list` need not wait
+    from schedopt.solvers.hesrpt.order_search import (
+        BestOrder,  # and numba, for which `list` need not wait
         order_search,
     )
 
@@ -323,7 +323,7 @@ def replan(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
     )
     now = msgspec.structs.replace(instance, jobs=here, constraints=())
     search = order_search(now)
-    if isinstance(search, OrderTree) and not 0 < search.sets <= MOST_SETS:
+    if isinstance(search, BestOrder) and not 0 < search.sets <= MOST_SETS:
         found = f"{len(here)} jobs that differ are in the system at once"
         raise NotApplicableError(f"it plans for about 12 at the most: {found}")
     while not search.advance(STEP):

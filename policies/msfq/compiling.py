@@ -1,16 +1,10 @@
 """How the simulators are compiled: once for each rule, which is a constant in the code."""
 
-import hashlib
-import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
 from types import FunctionType
 from typing import Any
 
 from schedopt.solvers.compiling import compiled, njit
-
-__all__ = ["NATURAL", "compiled", "digest", "ready", "specialized"]
 
 _njit: Any = njit
 NATURAL = 2**63 - 1
@@ -18,7 +12,7 @@ NATURAL = 2**63 - 1
 each access."""
 
 
-def ready(function: Any, **parts: Any) -> Any:
+def inlined(function: Any, **parts: Any) -> Any:
     """Return a function that is inlined into its callers, with the plain functions it calls.
 
     ``parts`` stand in place of some that it calls.
@@ -27,7 +21,7 @@ def ready(function: Any, **parts: Any) -> Any:
         return function
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     called = {
-        name: ready(of)
+        name: inlined(of)
         for name, of in known.items()
         if isinstance(of, FunctionType) and of is not function and name not in parts
     }
@@ -45,21 +39,12 @@ def specialized(
 ) -> Any:
     """Compile a function anew with other globals, which are constants to the compiler.
 
-    ``parts`` are the globals by name: compiled functions, numbers. Compiled code is cached on disk
-    under ``name``, which must differ wherever the parts do. With ``nogil`` other threads go on
-    while it runs.
+    ``parts`` are the globals by name: compiled functions, numbers. Compiled code is kept on disk
+    under ``name``, which must differ wherever the parts of one module do. With ``nogil`` other
+    threads go on while it runs.
     """
     if not isinstance(template, FunctionType):
         raise TypeError(f"{name} is to be made of a function that is not compiled")
     own = FunctionType(template.__code__, {**template.__globals__, **parts}, name)
     own.__qualname__, own.__module__ = name, template.__module__
     return compiled(own, nogil=nogil)
-
-
-@cache
-def digest(*modules: str) -> str:
-    """Return a digest of the sources of modules, so that compiled code is never out of date."""
-    made = hashlib.sha256()
-    for module in modules:
-        made.update(inspect.getsource(import_module(module)).encode())
-    return made.hexdigest()[:12]

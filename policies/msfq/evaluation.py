@@ -5,12 +5,12 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.extras import missing
 from schedopt.instances.msfq import Instance, Simulated
-from schedopt.policies.msfq.played import Measured
-from schedopt.policies.msfq.replications import Replicated, pooled, replicated, usual
+from schedopt.policies.msfq.experiment import Measured
+from schedopt.policies.msfq.replications import Replicated, default_replications, pool, replicate
 from schedopt.policies.msfq.rule import Plan, Watch
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_settled, require_stable
-from schedopt.policies.msfq.summary import summary
+from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import InterruptedRunError
 from schedopt.solvers.compiling import COMPILES
 
@@ -18,7 +18,7 @@ MOST_PLAIN = 1_000_000
 """Most arrivals without a compiler: Python takes some minutes for as many."""
 
 
-def evaluated(
+def evaluate_plan(
     queue: Instance,
     plan: Plan,
     *,
@@ -32,9 +32,9 @@ def evaluated(
 ) -> Simulated:
     """Simulate a policy on random jobs of a seed, or on a trace.
 
-    The arrivals are split into ``replications`` independent runs, by default as
-    `replications.usual` says; ``jobs`` is the number of cores for these, which does not change the
-    answer. With ``estimates`` a rule in plain Python knows how long each job takes.
+    The arrivals are split into ``replications`` independent runs (see `default_replications`);
+    ``jobs`` is the number of cores for these, which does not change the answer. With ``estimates``
+    a rule in plain Python knows how long each job takes.
 
     `UnstableError` if the policy cannot be stable, starves a class, or lets jobs pile up;
     `InputError` if an argument or the rule is wrong; `InterruptedRunError` after an interrupt if
@@ -45,7 +45,6 @@ def evaluated(
     if not COMPILES and arrivals > MOST_PLAIN:
         raise missing("numba", f"option arrivals={arrivals:,} (at most {MOST_PLAIN:,} in Python)")
     rule = plan.make()
-    estimates = estimates or rule.estimates
     runs = None
     if trace is not None:
         if replications not in (None, 1):
@@ -55,14 +54,14 @@ def evaluated(
 
         read, load = read_trace(trace, queue), None
         arrivals = len(read.times)
-        played = play(
+        measured = simulate(
             queue, plan, arrivals=arrivals, seed=seed, trace=read, each=True, estimates=estimates
         )
-        require_settled(queue, plan.name, played, ended=True)
+        require_settled(queue, plan.name, measured, ended=True)
     else:
         read, region = None, require_stable(queue, plan.name)
         load = region.load
-        runs = replicated(
+        runs = replicate(
             queue,
             plan,
             arrivals=arrivals,
@@ -70,21 +69,20 @@ def evaluated(
             jobs=jobs,
             watch=watch,
             estimates=estimates,
-            replications=replications or usual(queue, plan, arrivals, load),
+            replications=replications or default_replications(queue, plan, arrivals, load),
         )
         for part in runs.done:
             require_settled(queue, plan.name, part, proven=region.exact)
-        arrivals, played = runs.arrivals, pooled(runs.done)
-    note = "; ".join(filter(None, (rule.note, _note(queue, plan, played, arrivals, runs))))
-    solution = summary(
+        arrivals, measured = runs.arrivals, pool(runs.done)
+    solution = summarize(
         queue,
-        played,
+        measured,
         arrivals,
         threshold=rule.threshold,
         trace=read,
         load=load,
         replications=len(runs.done) if runs else 1,
-        note=note,
+        note=_note(queue, plan, measured, arrivals, runs),
     )
     if runs and len(runs.done) < runs.of:
         raise InterruptedRunError(solution)
@@ -92,15 +90,15 @@ def evaluated(
 
 
 def _note(
-    queue: Instance, plan: Plan, played: Measured, arrivals: int, runs: Replicated | None
+    queue: Instance, plan: Plan, measured: Measured, arrivals: int, runs: Replicated | None
 ) -> str:
     """Return remarks on a run."""
     notes = []
     if runs and len(runs.done) < runs.of:
         notes.append(f"interrupted: {len(runs.done)} of {runs.of} replications are done")
-    if plan.twin is None or not COMPILES:
+    if not plan.compiled or not COMPILES:
         notes.append(f"simulated in plain Python, {arrivals:,} arrivals")
-    unseen = np.flatnonzero(played.counts.sum(axis=0) == 0)
+    unseen = np.flatnonzero(measured.counts.sum(axis=0) == 0)
     if unseen.size:
         needs = ", ".join(str(queue.classes[c].need) for c in unseen)
         notes.append(f"no job of need {needs} completed: not in the means")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.instances.msfq import Instance
-from schedopt.policies.msfq.played import Floats
+from schedopt.policies.msfq.experiment import Floats
 
 BATCHES = 640
 """The number of short batches, which every number of long batches divides."""

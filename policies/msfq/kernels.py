@@ -8,15 +8,15 @@ Memory grows with the queue, not with the number of arrivals.
 """
 
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from schedopt.policies.msfq.compiling import NATURAL, compiled, digest, ready, specialized
-from schedopt.policies.msfq.played import Counters
+from schedopt.policies.msfq.compiling import NATURAL, inlined, specialized
+from schedopt.policies.msfq.experiment import Counters
 from schedopt.policies.msfq.random_kernels import exponential, exponentials, more, size_of
-from schedopt.policies.msfq.rule import Seen, Twin
+from schedopt.policies.msfq.rule import FlatState, NextStart
+from schedopt.solvers.compiling import compiled
 from schedopt.solvers.kernels.heap import pop, push
 
 BUCKETS = 96 * 128
@@ -67,7 +67,7 @@ class Inputs(NamedTuple):
     grid: Any
 
 
-class SimulatorState(NamedTuple):
+class Simulator(NamedTuple):
     """The state of the simulator from one call to the next.
 
     ``whole`` and ``real`` hold scalars at the places `NUMBER` and `NOW` begin. ``draw``, ``when``
@@ -94,7 +94,7 @@ class SimulatorState(NamedTuple):
     ended: Any
 
 
-def next_start(seen: Seen, free: int) -> int:
+def next_start(state: FlatState, free: int) -> int:
     """Return the class that starts next: `advance_by` inserts the rule."""
     raise NotImplementedError
 
@@ -103,24 +103,25 @@ NOTE_PHASES, LEAN = False, False
 
 
 @cache
-def advance_by(twin: Twin, lean: bool = False) -> Any:
+def advance_by(rule: NextStart, phases: bool, lean: bool) -> Any:
     """Return `advance` compiled for a rule, the rule a constant in it.
 
-    Where it is lean, it is for exponential sizes that are drawn as jobs complete, and knows neither
-    traces nor each job's own response time nor samples at given times.
+    With ``phases`` those of MSFQ are noted. Where it is lean, it is for exponential sizes that are
+    drawn as jobs complete, and knows neither traces nor each job's own response time nor samples at
+    given times.
     """
-    words = ("advance", twin.next_start, "phases" * twin.phases, "lean" * lean)
-    parts = {
-        "next_start": ready(getattr(import_module(twin.module), twin.next_start)),
-        "NOTE_PHASES": twin.phases,
-        "LEAN": lean,
-    }
-    name = "_".join(filter(None, (*words, digest(twin.module))))
+    name = "_".join(filter(None, ("advance", rule.__name__, "lean" * lean)))
+    parts = {"next_start": inlined(rule), "NOTE_PHASES": phases, "LEAN": lean}
     return specialized(advance, name, parts, nogil=True)
 
 
 def advance(  # noqa: PLR0915 - in pieces it is half as fast
-    given: Inputs, seen: Seen, kept: SimulatorState, pool: Any, of_class: Any, found: Counters
+    inputs: Inputs,
+    state: FlatState,
+    sim: Simulator,
+    pool: Any,
+    of_class: Any,
+    counters: Counters,
 ) -> None:
     """Simulate a policy to the end, until the pool of jobs is full, or until a pause.
 
@@ -129,37 +130,43 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
     ``pool``, shape (P, 4), holds the jobs in the system as `CAME_AT` says, ``of_class`` their
     classes.
     """
-    count = len(seen.needs)
-    sized = given.sized
-    traced = given.trace_times.size > 0
-    each = found.responses.size > 0
-    sampled = given.grid.size > 0
-    number, in_system = kept.whole[NUMBER], kept.whole[IN_SYSTEM]
-    batch, free = kept.whole[BATCH], kept.whole[FREE]
-    heap, spare, counting = kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] > 0
-    batch_ends = given.warm + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
-    now, service = kept.real[NOW], kept.real[SERVICE]
-    busy_area, busy_since = kept.real[BUSY_AREA], kept.real[BUSY_SINCE]
-    most, phase = kept.whole[MOST], kept.whole[PHASE]
-    gap_at, pick_at = kept.whole[GAPS_USED], kept.whole[PICKS_USED]
-    next_arrival, next_turn = kept.real[NEXT_ARRIVAL], kept.real[NEXT_TURN]
+    count = len(state.needs)
+    sized = inputs.sized
+    traced = inputs.trace_times.size > 0
+    each = counters.responses.size > 0
+    sampled = inputs.grid.size > 0
+    number, in_system = sim.whole[NUMBER], sim.whole[IN_SYSTEM]
+    batch, free = sim.whole[BATCH], sim.whole[FREE]
+    heap, spare, counting = (
+        sim.whole[HEAP],
+        sim.whole[SPARE],
+        sim.whole[COUNTING] > 0,
+    )
+    batch_ends = (
+        inputs.warm + (batch + 1) * (inputs.arrivals - inputs.warm) // counters.sums.shape[0]
+    )
+    now, service = sim.real[NOW], sim.real[SERVICE]
+    busy_area, busy_since = sim.real[BUSY_AREA], sim.real[BUSY_SINCE]
+    most, phase = sim.whole[MOST], sim.whole[PHASE]
+    gap_at, pick_at = sim.whole[GAPS_USED], sim.whole[PICKS_USED]
+    next_arrival, next_turn = sim.real[NEXT_ARRIVAL], sim.real[NEXT_TURN]
     while spare >= 0:
         if gap_at == DRAWN_AHEAD:
-            if number >= kept.whole[PAUSE]:  # asked here, where it costs nothing
+            if number >= sim.whole[PAUSE]:  # asked here, where it costs nothing
                 break
             gap_at = 0
-            exponentials(kept.when, kept.gaps)
+            exponentials(sim.when, sim.gaps)
         if pick_at > DRAWN_AHEAD - 3:
-            pick_at = more(kept.draw, kept.picks, pick_at)
+            pick_at = more(sim.draw, sim.picks, pick_at)
         kind, c, pick = ARRIVAL, 0, 0.0
         if not LEAN and sized:
-            at = next_arrival if number < given.arrivals else np.inf
-            if heap and kept.ends[0] <= at:
-                at, kind = kept.ends[0], COMPLETION
+            at = next_arrival if number < inputs.arrivals else np.inf
+            if heap and sim.ends[0] <= at:
+                at, kind = sim.ends[0], COMPLETION
         else:
-            rate = service + (given.total_rate if number < given.arrivals else 0.0)
-            at = now + kept.gaps[gap_at] / rate if rate > 0.0 else np.inf
-            pick = kept.picks[pick_at] * rate
+            rate = service + (inputs.total_rate if number < inputs.arrivals else 0.0)
+            at = now + sim.gaps[gap_at] / rate if rate > 0.0 else np.inf
+            pick = sim.picks[pick_at] * rate
             gap_at += rate > 0.0
             pick_at += 1
             if pick < service:
@@ -168,28 +175,30 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
                 pick -= service
         if next_turn < at:
             at, kind = next_turn, TURN
-        if at == np.inf or (number >= given.arrivals and (in_system == 0 or not given.to_the_end)):
-            kept.whole[DONE] = 1
+        if at == np.inf or (
+            number >= inputs.arrivals and (in_system == 0 or not inputs.to_the_end)
+        ):
+            sim.whole[DONE] = 1
             break
         if not LEAN and sampled:
-            while kept.whole[TICK] < given.grid.size and given.grid[kept.whole[TICK]] < at:
+            while sim.whole[TICK] < inputs.grid.size and inputs.grid[sim.whole[TICK]] < at:
                 for i in range(count):
-                    found.samples[kept.whole[TICK], i] = seen.waiting[i] + seen.running[i]
-                kept.whole[TICK] += 1
+                    counters.samples[sim.whole[TICK], i] = state.waiting[i] + state.running[i]
+                sim.whole[TICK] += 1
         now = at
         if kind == ARRIVAL:
-            if number == given.warm:
+            if number == inputs.warm:
                 counting = True
-                kept.real[BEGAN], busy_since, busy_area = now, now, 0.0
-                _begin(now, kept.since, found, phase)
+                sim.real[BEGAN], busy_since, busy_area = now, now, 0.0
+                _begin(now, sim.since, counters, phase)
             if not LEAN and traced:
-                c = given.trace_classes[number]
+                c = inputs.trace_classes[number]
             else:
                 if not LEAN and sized:
-                    pick = kept.picks[pick_at] * given.total_rate
+                    pick = sim.picks[pick_at] * inputs.total_rate
                     pick_at += 1
-                while c < count - 1 and pick >= given.rates[c]:
-                    pick -= given.rates[c]
+                while c < count - 1 and pick >= inputs.rates[c]:
+                    pick -= inputs.rates[c]
                     c += 1
             c &= NATURAL
             job = spare & NATURAL
@@ -198,123 +207,120 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             if not LEAN and sized:
                 of_class[job] = c
                 if traced:
-                    pool[job, TAKES] = given.trace_sizes[number]
+                    pool[job, TAKES] = inputs.trace_sizes[number]
                 else:
-                    u, v = kept.picks[pick_at], kept.picks[pick_at + 1]
+                    u, v = sim.picks[pick_at], sim.picks[pick_at + 1]
                     pick_at += 2
-                    pool[job, TAKES] = (
-                        size_of(u, v, given.shapes, c, given.values, given.starts)
-                        / given.services[c]
-                    )
-            found.areas[c] += (seen.waiting[c] + seen.running[c]) * (now - kept.since[c])
-            kept.since[c] = now
+                    pool[job, TAKES] = size_of(u, v, c, inputs) / inputs.services[c]
+            counters.areas[c] += (state.waiting[c] + state.running[c]) * (now - sim.since[c])
+            sim.since[c] = now
             pool[job, AFTER] = -1
-            if seen.waiting[c]:
-                pool[kept.last[c] & NATURAL, AFTER] = job
+            if state.waiting[c]:
+                pool[sim.last[c] & NATURAL, AFTER] = job
             else:
-                kept.first[c], seen.head[c] = job, number
-            kept.last[c] = job
-            seen.waiting[c] += 1
+                sim.first[c], state.head[c] = job, number
+            sim.last[c] = job
+            state.waiting[c] += 1
             in_system += 1
             most = max(most, in_system)
             if counting:
-                found.came[c] += 1
+                counters.came[c] += 1
                 if number == batch_ends:
                     batch += 1
                     batch_ends = (
-                        given.warm
-                        + (batch + 1) * (given.arrivals - given.warm) // found.sums.shape[0]
+                        inputs.warm
+                        + (batch + 1) * (inputs.arrivals - inputs.warm) // counters.sums.shape[0]
                     )
                     for i in range(count):
-                        found.levels[batch, i] = seen.waiting[i] + seen.running[i]
+                        counters.levels[batch, i] = state.waiting[i] + state.running[i]
             number += 1
-            if not LEAN and sized and number < given.arrivals:
+            if not LEAN and sized and number < inputs.arrivals:
                 next_arrival = (
-                    given.trace_times[number]
+                    inputs.trace_times[number]
                     if traced
-                    else now + kept.gaps[gap_at] / given.total_rate
+                    else now + sim.gaps[gap_at] / inputs.total_rate
                 )
                 gap_at += 1
         elif kind == COMPLETION:
             if not LEAN and sized:
-                job = kept.ended[0] & PLACE
-                heap = pop(kept.ends, kept.ended, heap)
+                job = sim.ended[0] & PLACE
+                heap = pop(sim.ends, sim.ended, heap)
                 c = of_class[job] & NATURAL
             else:
-                while c < count - 1 and pick >= seen.running[c] * given.services[c]:
-                    pick -= seen.running[c] * given.services[c]
+                while c < count - 1 and pick >= state.running[c] * inputs.services[c]:
+                    pick -= state.running[c] * inputs.services[c]
                     c += 1
-                while seen.running[c] == 0:  # rounding at the very end of the range
+                while state.running[c] == 0:  # rounding at the very end of the range
                     c -= 1
                 c &= NATURAL
                 place = (
-                    kept.base[c] + min(int(pick / given.services[c]), seen.running[c] - 1)
+                    sim.base[c] + min(int(pick / inputs.services[c]), state.running[c] - 1)
                 ) & NATURAL
-                job = kept.served[place] & NATURAL
-                kept.served[place] = kept.served[(kept.base[c] + seen.running[c] - 1) & NATURAL]
-            found.areas[c] += (seen.waiting[c] + seen.running[c]) * (now - kept.since[c])
-            kept.since[c] = now
-            busy_area += (given.k - free) * (now - busy_since)
+                job = sim.served[place] & NATURAL
+                sim.served[place] = sim.served[(sim.base[c] + state.running[c] - 1) & NATURAL]
+            counters.areas[c] += (state.waiting[c] + state.running[c]) * (now - sim.since[c])
+            sim.since[c] = now
+            busy_area += (inputs.k - free) * (now - busy_since)
             busy_since = now
-            seen.running[c] -= 1
-            free += seen.needs[c]
-            service = service - given.services[c] if free < given.k else 0.0
+            state.running[c] -= 1
+            free += state.needs[c]
+            service = service - inputs.services[c] if free < inputs.k else 0.0
             in_system -= 1
             response = now - pool[job, CAME_AT]
-            if counting and pool[job, WHICH] >= given.warm:
-                found.sums[batch & NATURAL, c] += response
-                found.counts[batch & NATURAL, c] += 1
-                found.histogram[c, bucket(response)] += 1
+            if counting and pool[job, WHICH] >= inputs.warm:
+                counters.sums[batch & NATURAL, c] += response
+                counters.counts[batch & NATURAL, c] += 1
+                counters.histogram[c, bucket(response)] += 1
             if not LEAN and each:
-                found.responses[int(pool[job, WHICH])] = response
+                counters.responses[int(pool[job, WHICH])] = response
             pool[job, AFTER] = spare
             spare = job
         else:
-            seen.memory[0] = (seen.memory[0] + 1) % count
-            next_turn = now + exponential(kept.turn) * given.holding[seen.memory[0]]
+            state.memory[0] = (state.memory[0] + 1) % count
+            next_turn = now + exponential(sim.turn) * inputs.holding[state.memory[0]]
         while True:
-            c = next_start(seen, free)
+            c = next_start(state, free)
             if c < 0:
                 break
-            if c >= count or not seen.waiting[c] or seen.needs[c] > free:
-                kept.whole[DONE], kept.whole[FAULT] = 1, c
+            if c >= count or not state.waiting[c] or state.needs[c] > free:
+                sim.whole[DONE], sim.whole[FAULT] = 1, c
                 return
             c &= NATURAL
-            job = kept.first[c] & NATURAL
-            kept.first[c] = int(pool[job, AFTER])
-            seen.waiting[c] -= 1
-            if seen.waiting[c]:
-                seen.head[c] = pool[kept.first[c] & NATURAL, WHICH]
-            busy_area += (given.k - free) * (now - busy_since)
+            job = sim.first[c] & NATURAL
+            sim.first[c] = int(pool[job, AFTER])
+            state.waiting[c] -= 1
+            if state.waiting[c]:
+                state.head[c] = pool[sim.first[c] & NATURAL, WHICH]
+            busy_area += (inputs.k - free) * (now - busy_since)
             busy_since = now
-            free -= seen.needs[c]
+            free -= state.needs[c]
             if not LEAN and sized:
                 both = int(pool[job, WHICH]) << PLACE_BITS | job
-                heap = push(kept.ends, kept.ended, heap, now + pool[job, TAKES], both)
+                heap = push(sim.ends, sim.ended, heap, now + pool[job, TAKES], both)
             else:
-                kept.served[(kept.base[c] + seen.running[c]) & NATURAL] = job
-                service += given.services[c]
-            seen.running[c] += 1
+                sim.served[(sim.base[c] + state.running[c]) & NATURAL] = job
+                service += inputs.services[c]
+            state.running[c] += 1
         if NOTE_PHASES:
-            phase = _note_phase(seen, given.k, phase, now, found.phases)
-    kept.whole[NUMBER], kept.whole[IN_SYSTEM] = number, in_system
-    kept.whole[BATCH], kept.whole[FREE] = batch, free
-    kept.whole[HEAP], kept.whole[SPARE], kept.whole[COUNTING] = heap, spare, counting
-    kept.whole[MOST], kept.whole[PHASE] = most, phase
-    kept.whole[GAPS_USED], kept.whole[PICKS_USED] = gap_at, pick_at
-    kept.real[NOW], kept.real[SERVICE] = now, service
-    kept.real[BUSY_AREA], kept.real[BUSY_SINCE] = busy_area, busy_since
-    kept.real[NEXT_ARRIVAL], kept.real[NEXT_TURN] = next_arrival, next_turn
+            phase = _note_phase(state, inputs.k, phase, now, counters.phases)
+    sim.whole[NUMBER], sim.whole[IN_SYSTEM] = number, in_system
+    sim.whole[BATCH], sim.whole[FREE] = batch, free
+    sim.whole[HEAP], sim.whole[SPARE], sim.whole[COUNTING] = heap, spare, counting
+    sim.whole[MOST], sim.whole[PHASE] = most, phase
+    sim.whole[GAPS_USED], sim.whole[PICKS_USED] = gap_at, pick_at
+    sim.real[NOW], sim.real[SERVICE] = now, service
+    sim.real[BUSY_AREA], sim.real[BUSY_SINCE] = busy_area, busy_since
+    sim.real[NEXT_ARRIVAL], sim.real[NEXT_TURN] = next_arrival, next_turn
 
 
 @compiled
-def _begin(now: float, since: Any, found: Counters, phase: int) -> None:
+def _begin(now: float, since: Any, counters: Counters, phase: int) -> None:
     """Begin to count: discard what the warm-up counted."""
     for c in range(since.size):
-        since[c], found.areas[c] = now, 0.0
-    for p in range(found.phases.shape[1]):
-        found.phases[0, p] = found.phases[1, p] = 0.0
-    found.phases[0, phase] = -now
+        since[c], counters.areas[c] = now, 0.0
+    for p in range(counters.phases.shape[1]):
+        counters.phases[0, p] = counters.phases[1, p] = 0.0
+    counters.phases[0, phase] = -now
 
 
 @compiled
@@ -325,15 +331,15 @@ def bucket(response: float) -> int:
 
 
 @compiled
-def _note_phase(seen: Seen, k: int, phase: int, now: float, phases: Any) -> int:
+def _note_phase(state: FlatState, k: int, phase: int, now: float, phases: Any) -> int:
     """Note the time in each of section 4.2's phases; 0 is an empty system."""
-    small, large = seen.memory[0], seen.memory[1]
-    inside = seen.waiting[small] + seen.running[small]
-    if seen.running[large]:
+    small, large = state.memory[0], state.memory[1]
+    inside = state.waiting[small] + state.running[small]
+    if state.running[large]:
         new = 1
-    elif not seen.running[small]:
+    elif not state.running[small]:
         new = 0
-    elif seen.memory[2]:
+    elif state.memory[2]:
         new = 4
     else:
         new = 2 if phase != 3 and inside >= k else 3

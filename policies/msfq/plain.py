@@ -1,11 +1,10 @@
-"""The simulator in plain Python, for rules without a compiled twin and to test the twins.
+"""The simulator in plain Python, for rules that are not compiled and to test those that are.
 
 Completions at an instant come before an arrival at it. When each job starts and ends is all that
 the simulation itself finds; everything else is counted from that afterwards.
 """
 
 import traceback
-from collections.abc import Mapping
 from heapq import heappop, heappush
 from math import inf
 
@@ -14,7 +13,7 @@ import numpy as np
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.played import Experiment, Floats, Ints, Measured, fault
+from schedopt.policies.msfq.experiment import Experiment, Floats, Ints, Measured, invalid_start
 from schedopt.policies.msfq.rule import Choice, Job, Rule, State
 
 LOOK = 256
@@ -46,13 +45,12 @@ def times(  # noqa: PLR0917
     """
     state, outcome = State(queue), Times(len(trace.times))
     ends: list[tuple[float, int]] = []
-    due: dict[int, float] = {}
     clock = _Clock(rule, run.seed, run.replication)
     arrived, inside, count = 0, 0, len(trace.times)
     at, kinds, sizes = trace.times.tolist(), trace.classes.tolist(), trace.sizes.tolist()
     while True:
         arrival = at[arrived] if arrived < count else np.inf
-        end = _next_end(ends, due)
+        end = ends[0][0] if ends else inf
         now = min(arrival, end)
         turn = clock.next < now
         if (not turn and now == np.inf) or (arrived == count and not (inside and run.each)):
@@ -63,7 +61,6 @@ def times(  # noqa: PLR0917
         elif end <= arrival:
             job = heappop(ends)[1]
             state.complete(job)
-            del due[job]
             outcome.ends[job] = now
             inside -= 1
         else:
@@ -74,29 +71,15 @@ def times(  # noqa: PLR0917
             outcome.most = max(outcome.most, inside)
             if run.pace and arrived % LOOK == 0:
                 run.pace(arrived)
-        if together and state.now in (_next_end(ends, due), *at[arrived : arrived + 1]):
+        if together and state.now in ([end for end, _ in ends[:1]] + at[arrived : arrived + 1]):
             continue
-        while True:
-            started = asked(name, rule, state)
-            while state.killed:
-                job = state.killed.pop()
-                outcome.starts[job] = np.nan
-                del due[job]
-            if started is None:
-                break
+        while (started := next_start(name, rule, state)) is not None:
             state.start(started)
             job = started.number
-            outcome.starts[job], due[job] = state.now, state.now + sizes[job]
-            heappush(ends, (due[job], job))
+            outcome.starts[job] = state.now
+            heappush(ends, (state.now + sizes[job], job))
     outcome.stop = state.now
     return outcome
-
-
-def _next_end(ends: list[tuple[float, int]], due: Mapping[int, float]) -> float:
-    """Return when the next job ends, and drop the ends of jobs that were stopped."""
-    while ends and due.get(ends[0][1]) != ends[0][0]:
-        heappop(ends)
-    return ends[0][0] if ends else inf
 
 
 class _Clock:
@@ -115,7 +98,7 @@ class _Clock:
         self.next += self._exponential(self._draw) * rule.holding[rule.turn]
 
 
-def asked(name: str, rule: Rule, state: State) -> Job | None:
+def next_start(name: str, rule: Rule, state: State) -> Job | None:
     """Ask a rule what starts next, and make sure that it may."""
     try:
         choice = rule(state)
@@ -133,7 +116,7 @@ def asked(name: str, rule: Rule, state: State) -> Job | None:
         return None
     job = _waiting(choice, state)
     if job is None or job.need > state.free:
-        raise fault(name, shown(choice))
+        raise invalid_start(name, shown(choice))
     return job
 
 
@@ -146,15 +129,10 @@ def _waiting(choice: Choice, state: State) -> Job | None:
     return None
 
 
-def play_plainly(queue: Instance, name: str, rule: Rule, run: Experiment) -> Measured:
-    """Play jobs by a rule, and count as the compiled simulator does: see `simulation.play`."""
-    if run.trace is None:
-        from schedopt.policies.msfq.compiled import draw
-
-        trace = draw(queue, run.arrivals, run.seed, run.replication)
-    else:
-        n = run.arrivals
-        trace = Trace(run.trace.times[:n], run.trace.classes[:n], run.trace.sizes[:n])
+def simulate_plainly(
+    queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
+) -> Measured:
+    """Simulate jobs under a rule, and count as the compiled simulator does."""
     return _counted(queue, trace, times(queue, name, rule, trace, run), run)
 
 

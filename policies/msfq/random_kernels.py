@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from schedopt.policies.msfq.compiling import compiled
-from schedopt.solvers.compiling import njit
+from schedopt.solvers.compiling import compiled, njit
 
 SCALE = 1.0 / 2**53
 ONE, ROOT, MANTISSA = 0x3FF0_0000_0000_0000, 0x3FE6_A09E_667F_3BCD, 0x000F_FFFF_FFFF_FFFF
@@ -106,8 +105,9 @@ def more(s: Any, numbers: Any, used: int) -> int:
 
 
 @compiled
-def size_of(u: float, v: float, shapes: Any, c: int, values: Any, starts: Any) -> Any:
+def size_of(u: float, v: float, c: int, inputs: Any) -> Any:
     """Return the job size of mean 1 that two numbers in (0, 1) make, whatever the shape."""
+    shapes, starts = inputs.shapes, inputs.starts
     code, p, q, r = int(shapes[c, 0]), shapes[c, 1], shapes[c, 2], shapes[c, 3]
     if code == 0:
         return -log(u)
@@ -119,31 +119,20 @@ def size_of(u: float, v: float, shapes: Any, c: int, values: Any, starts: Any) -
         return exp(p + q * sqrt(-2.0 * log(u)) * cos(2.0 * pi * v))
     if code == 4:
         return q * exp(-log1p(-u * r) / p)
-    return values[starts[c] + int(u * (starts[c + 1] - starts[c]))]
+    return inputs.values[starts[c] + int(u * (starts[c + 1] - starts[c]))]
 
 
 @compiled
-def jobs(
-    draw: Any,
-    when: Any,
-    total: float,
-    rates: Any,
-    services: Any,
-    shapes: Any,
-    values: Any,
-    starts: Any,
-    times: Any,
-    classes: Any,
-    sizes: Any,
-) -> None:
-    """Fill in jobs just as the simulator draws them where sizes come with the jobs."""
+def jobs(draw: Any, when: Any, inputs: Any, trace: Any) -> None:
+    """Fill in a trace just as the simulator draws jobs where sizes come with them."""
+    rates, total = inputs.rates, inputs.total_rate
     now = exponential(when) / total
-    for i in range(times.size):
+    for i in range(trace.times.size):
         pick, c = uniform(draw) * total, 0
         while c < rates.size - 1 and pick >= rates[c]:
             pick -= rates[c]
             c += 1
-        times[i], classes[i] = now, c
+        trace.times[i], trace.classes[i] = now, c
         u, v = uniform(draw), uniform(draw)
-        sizes[i] = size_of(u, v, shapes, c, values, starts) / services[c]
+        trace.sizes[i] = size_of(u, v, c, inputs) / inputs.services[c]
         now += exponential(when) / total

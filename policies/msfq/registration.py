@@ -11,7 +11,7 @@ from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option, is_count
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND
 from schedopt.policies.msfq.logs.registration import OPTIONS as LOG_OPTIONS
-from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State, Twin, Watch
+from schedopt.policies.msfq.rule import Choice, FlatRule, Plan, Rule, State, Watch
 from schedopt.policies.registry import Policy, Suits, register
 from schedopt.solvers.compiling import COMPILES
 
@@ -45,7 +45,7 @@ Solved = Callable[[Instance, bool], Expected | None]
 @dataclass(frozen=True)
 class _Registered:
     make: Callable[..., Rule]
-    twin: Twin | None
+    flat: bool
     solved: Solved | None = None
 
 
@@ -59,7 +59,7 @@ def admission_rule(
     *,
     source: str,
     summary: str,
-    twin: Twin | None = None,
+    flat: bool = False,
     solved: Solved | None = None,
     suits: Suits = "",
     **options: Option,
@@ -74,9 +74,9 @@ def admission_rule(
         Where it is defined: paper and section, or book.
     summary : str
         What it does, in a line.
-    twin : Twin, optional
-        The same rule compiled. Without one the rule is run in plain Python, some hundred times as
-        slow, and so with fewer arrivals.
+    flat : bool
+        Whether the rule is a function of flat arrays (see `FlatState`), which is compiled. One of
+        the `State` is run in plain Python, some hundred times as slow, and so with fewer arrivals.
     solved : callable, optional
         What the rule gets exactly, of an instance, where that can be had without simulating.
     suits : {"", "alone", "beside"}
@@ -87,23 +87,22 @@ def admission_rule(
     Returns
     -------
     callable
-        Takes the rule: a function of the `State`, a subclass of `Rule` that is made from the
-        instance and the options, or the very function that its twin names.
+        Takes the rule: a function, or a subclass of `Rule` or `FlatRule` that is made from the
+        instance and the options.
     """
-    known = {**options, **({} if solved is None else {"times": TIMES}), **_common(twin)}
-    if twin is None:
-        summary = f"{summary} (in plain Python)"
 
     def decorate(rule: R) -> R:
-        make = rule if isinstance(rule, type) else _made_of(rule, twin)
+        is_flat = issubclass(rule, FlatRule) if isinstance(rule, type) else flat
+        make = rule if isinstance(rule, type) else _rule_of(rule, flat)
+        times = {} if solved is None else {"times": TIMES}
         register(
             Policy(
                 name=name,
                 problem="msfq",
                 run=partial(_run, name),
                 source=source,
-                summary=summary,
-                options=known,
+                summary=summary if is_flat else f"{summary} (in plain Python)",
+                options={**options, **times, **_common(is_flat)},
                 random=True,
                 replays=("beside", "trace"),
                 parallel=True,
@@ -111,23 +110,22 @@ def admission_rule(
                 suits=suits,
             )
         )
-        _RULES[name] = _Registered(make, twin, solved)
+        _RULES[name] = _Registered(make, is_flat, solved)
         return rule
 
     return decorate
 
 
-def _made_of(function: Callable[..., Any], twin: Twin | None) -> Callable[[Instance], Rule]:
-    """Return what makes a rule of a function: of the state, or of flat arrays if it is its twin."""
-    flat = twin and (twin.module, twin.next_start) == (function.__module__, function.__name__)
+def _rule_of(function: Callable[..., Any], flat: bool) -> Callable[[Instance], Rule]:
+    """Return what makes a rule of a function: of flat arrays, or of the state."""
     return lambda queue: FlatRule(queue, function) if flat else _Function(function)
 
 
-def _common(twin: Twin | None) -> dict[str, Option]:
+def _common(flat: bool) -> dict[str, Option]:
     """Return the options that every simulated policy has."""
     options = {
         "arrivals": Option(
-            ARRIVALS if twin else PLAIN_ARRIVALS,
+            ARRIVALS if flat else PLAIN_ARRIVALS,
             "a whole number from 1000 to 10^11",
             lambda v: is_count(v) and FEWEST_ARRIVALS <= v <= 10**11,
         ),
@@ -144,7 +142,7 @@ def _common(twin: Twin | None) -> dict[str, Option]:
         ),
         **LOG_OPTIONS,
     }
-    if twin is None:
+    if not flat:
         options["estimates"] = Option(
             "none",
             "none, or exact: rules then know how long each job takes",
@@ -153,15 +151,9 @@ def _common(twin: Twin | None) -> dict[str, Option]:
     return options
 
 
-def knows_sizes(name: str) -> bool:
-    """Tell whether a rule knows run times, or finds them out by stopping jobs."""
-    made = _RULES[name].make if name in _RULES else None
-    return any(getattr(made, knows, False) for knows in ("estimates", "kills"))
-
-
-def rules() -> Mapping[str, Twin | None]:
-    """Return all registered rules by name, with their twins."""
-    return {name: rule.twin for name, rule in _RULES.items()}
+def rules() -> Mapping[str, bool]:
+    """Return all registered rules by name, and whether they are compiled."""
+    return {name: rule.flat for name, rule in _RULES.items()}
 
 
 def plan(queue: Instance, name: str, **options: Any) -> Plan:
@@ -176,7 +168,7 @@ def plan(queue: Instance, name: str, **options: Any) -> Plan:
     rule = _RULES[name]
     make = partial(rule.make, queue, **options)
     make()  # so that what is wrong is said now
-    return Plan(name, make, rule.twin)
+    return Plan(name, make)
 
 
 def _run(
@@ -199,7 +191,7 @@ def _run(
     if queue.log is not None:
         log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
         return _replayed(name, queue, own, estimates, log)
-    from schedopt.policies.msfq.evaluation import evaluated
+    from schedopt.policies.msfq.evaluation import evaluate_plan
 
     chosen, solved = plan(queue, name, **own), _RULES[name].solved
     if solved and (times == "exact" or (times is None and arrivals is None and trace is None)):
@@ -209,8 +201,8 @@ def _run(
         if expected is not None:
             return expected
     if arrivals is None:
-        arrivals = ARRIVALS if chosen.twin else PLAIN_ARRIVALS
-    return evaluated(
+        arrivals = ARRIVALS if chosen.compiled else PLAIN_ARRIVALS
+    return evaluate_plan(
         queue,
         chosen,
         seed=seed,
@@ -231,14 +223,14 @@ def _replayed(
     log: Mapping[str, Any],
 ) -> Replayed:
     """Replay a log with a log's options: job by job where that is faster, else by class."""
-    from schedopt.policies.msfq.logs import by_class, registration
+    from schedopt.policies.msfq.logs import class_rules, registration
 
     if name in registration.LOG_POLICIES:
         return registration.run(name, queue, **log, **own)
 
     def begun(other: Instance) -> Floats:
-        chosen = plan(by_class.classes(other), name, **own)
-        return by_class.started(other, chosen, estimates=estimates == "exact")
+        chosen = plan(class_rules.classes(other), name, **own)
+        return class_rules.replay_classes(other, chosen, estimates=estimates == "exact")
 
-    note = "" if _RULES[name].twin else "replayed in plain Python"
-    return registration.replayed(queue, begun, estimates=estimates, note=note, **log)
+    note = "" if _RULES[name].flat else "replayed in plain Python"
+    return registration.measure_replay(queue, begun, estimates=estimates, note=note, **log)

@@ -29,10 +29,10 @@ import numpy as np
 
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import Instance
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.intervals import observations
-from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.rule import Plan, Watch
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.solvers.compiling import COMPILES
 
 LONG_RUN = 10_000_000
@@ -62,13 +62,15 @@ class _StoppedError(Exception):
     """Ends a replication after another failed or was interrupted."""
 
 
-def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None) -> int:
+def default_replications(
+    queue: Instance, plan: Plan, arrivals: int, load: float | None = None
+) -> int:
     """Return into how many replications a run is split by default: 1, 2, 4, 8 or 16.
 
-    A rule without a compiled twin is never split: plain Python has one core. A policy's own
+    A rule that is not compiled is never split: plain Python has one core. A policy's own
     ``load`` counts where it is higher than the instance's.
     """
-    if plan.twin is None or arrivals < LONG_RUN:
+    if not plan.compiled or arrivals < LONG_RUN:
         return 1
     parts, most = 1, observations(queue, arrivals / queue.arrival_rate, load) / FORGETS
     while 2 * parts <= min(USUAL, most):
@@ -76,7 +78,7 @@ def usual(queue: Instance, plan: Plan, arrivals: int, load: float | None = None)
     return parts
 
 
-def replicated(
+def replicate(
     queue: Instance,
     plan: Plan,
     *,
@@ -111,15 +113,15 @@ def replicated(
             if watch and not threaded:
                 watch(sum(came), arrivals)
 
-        played = play(
+        measured = simulate(
             queue, plan, arrivals=sizes[r], seed=seed, replication=r, pace=pace, estimates=estimates
         )
         came[r] = sizes[r]
-        return played
+        return measured
 
-    threaded = min(jobs, replications) > 1 and plan.twin is not None and COMPILES
+    threaded = min(jobs, replications) > 1 and plan.compiled and COMPILES
     if threaded:
-        play(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
+        simulate(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
         look = (lambda: watch(sum(came), arrivals)) if watch else (lambda: None)
         found = _threaded(one, replications, jobs, look, stop)
     else:
@@ -131,20 +133,20 @@ def replicated(
 
 
 def _in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
-    played: dict[int, Measured] = {}
+    measured: dict[int, Measured] = {}
     try:
         for r in range(count):
-            played[r] = one(r)
+            measured[r] = one(r)
     except KeyboardInterrupt:
         pass
-    return played
+    return measured
 
 
 def _threaded(
     one: Callable[[int], Measured], count: int, jobs: int, look: Callable[[], None], stop: Event
 ) -> dict[int, Measured]:
     """Run replications in threads: compiled code releases the lock."""
-    played: dict[int, Measured] = {}
+    measured: dict[int, Measured] = {}
     with ThreadPoolExecutor(min(jobs, count)) as pool:
         futures = [pool.submit(one, r) for r in range(count)]
         try:
@@ -159,13 +161,13 @@ def _threaded(
             pool.shutdown(cancel_futures=True)
     for r, future in enumerate(futures):
         try:
-            played[r] = future.result()
+            measured[r] = future.result()
         except (CancelledError, _StoppedError):
             continue
-    return played
+    return measured
 
 
-def pooled(parts: Sequence[Measured]) -> Measured:
+def pool(parts: Sequence[Measured]) -> Measured:
     """Pool replications: concatenate their batches, and merge some into each long one."""
     if len(parts) == 1:
         return parts[0]

@@ -1,4 +1,4 @@
-"""What an admission rule sees, what it is, and what its compiled twin is."""
+"""Admission rules: what one sees, and what it is."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, MutableSequence, Sequence
@@ -50,8 +50,6 @@ class State:
         Servers that a job needs, by class.
     waiting, running : list of int
         Jobs that wait and jobs in service, by class.
-    killed : list of int
-        Jobs that a rule has just stopped, by number. For simulators.
     free : int
         Idle servers.
     now : float
@@ -66,7 +64,6 @@ class State:
         self._jobs: OrderedDict[int, Job] = OrderedDict()
         self._lines: list[OrderedDict[int, Job]] = [OrderedDict() for _ in self.needs]
         self._in_service: dict[int, Running] = {}
-        self.killed: list[int] = []
 
     @property
     def jobs(self) -> Collection[Job]:
@@ -122,12 +119,6 @@ class State:
         self.free += ended.job.need
         return ended
 
-    def kill(self, number: int) -> None:
-        """Stop a job that runs; it waits again, behind all others, and has done nothing yet."""
-        job = self.complete(number).job
-        self.arrive(job)
-        self.killed.append(number)
-
 
 Choice = int | Job | None
 """What starts next: the head of a class, a job, or nothing."""
@@ -137,10 +128,10 @@ NONE = -1
 """Returned by flat rules in place of a class: none may start."""
 
 
-class Seen(NamedTuple):
+class FlatState(NamedTuple):
     """A queue in flat arrays: what a rule sees of it that can be compiled.
 
-    Such a rule is a function ``next_start(seen, free)`` of this and the idle servers that returns
+    Such a rule is a function ``next_start(state, free)`` of this and the idle servers that returns
     the class of which a job starts, or `NONE`. It may change its memory.
 
     Attributes
@@ -167,7 +158,7 @@ class Seen(NamedTuple):
     head: MutableSequence[int]
 
 
-NextStart = Callable[[Seen, int], int]
+NextStart = Callable[[FlatState, int], int]
 
 
 class Rule:
@@ -179,29 +170,16 @@ class Rule:
 
     Attributes
     ----------
-    memory, numbers : sequence of int, sequence of float
-        What the compiled twin begins with, if there is one.
     holding : sequence of float
         Where a rule goes round by a clock: for how long on average, by the value of ``turn``.
         Whoever simulates moves the turn on.
-    estimates : bool
-        Whether it has to know how long jobs take, whatever is asked for.
-    kills : bool
-        Whether it stops jobs that run, and so learns that they take longer than that.
     threshold : int or None
-        What a result document tells of the rule.
-    note : str
-        What else is to be said of it beside a result.
+        What a result document says of the rule.
     """
 
-    memory: Sequence[int] = ()
-    numbers: Sequence[float] = ()
     holding: Sequence[float] = ()
     turn: int = 0
-    estimates: bool = False
-    kills: bool = False
     threshold: int | None = None
-    note: str = ""
 
     def __call__(self, state: State) -> Choice:
         """Return what starts next: the head of a class, a job, or nothing."""
@@ -209,10 +187,13 @@ class Rule:
 
 
 class FlatRule(Rule):
-    """A rule on flat arrays, stated once: the compiled function also runs in plain Python.
+    """A rule on flat arrays, which is compiled, and in plain Python runs as it stands.
 
-    ``next_start`` is the rule (see `Seen`), ``memory`` and ``numbers`` what it begins with.
+    ``next_start`` is the rule (see `FlatState`), ``memory`` and ``numbers`` what it begins with.
+    ``phases`` says whether the phases of MSFQ (section 4.2) are noted.
     """
+
+    phases = False
 
     def __init__(
         self,
@@ -222,14 +203,14 @@ class FlatRule(Rule):
         numbers: Sequence[float] = (),
     ) -> None:
         self.memory: list[int] = list(memory)
-        self.numbers, self._next_start = numbers, next_start
+        self.numbers, self.next_start = numbers, next_start
         self._slots, self._by_need = slots(queue), by_need(queue)
 
     def __call__(self, state: State) -> int | None:
         """Return the class of which a job starts next, or None."""
         first = [state.head(kind) for kind in range(len(state.needs))]
         head = [NONE if job is None else job.number for job in first]
-        seen = Seen(
+        flat = FlatState(
             self.memory,
             self.numbers,
             state.needs,
@@ -239,27 +220,8 @@ class FlatRule(Rule):
             state.running,
             head,
         )
-        kind = self._next_start(seen, state.free)
+        kind = self.next_start(flat, state.free)
         return None if kind < 0 else kind
-
-
-@dataclass(frozen=True)
-class Twin:
-    """Where the compiled twin of a rule is: functions of flat arrays that numba can compile.
-
-    Attributes
-    ----------
-    module : str
-        The module that holds them, which is not imported before something is simulated.
-    next_start : str
-        The rule: see `Seen`.
-    phases : bool
-        Whether the phases of MSFQ (section 4.2) are noted.
-    """
-
-    module: str
-    next_start: str
-    phases: bool = False
 
 
 @dataclass(frozen=True)
@@ -268,7 +230,11 @@ class Plan:
 
     name: str
     make: Callable[[], Rule]
-    twin: Twin | None = None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the rule is compiled; else it is run in plain Python."""
+        return isinstance(self.make(), FlatRule)
 
 
 def slots(queue: Instance) -> tuple[int, ...]:

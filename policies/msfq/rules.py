@@ -1,7 +1,7 @@
 """Admission rules for any classes, and for two of one server and of all: which class starts next.
 
 After each arrival and each completion a rule is asked until it says `NONE`. Each is said once, on
-flat arrays (see `Seen`): the compiled simulator and that in plain Python run the same function.
+flat arrays (see `FlatState`), which is compiled, and in plain Python runs as it stands.
 """
 
 from math import fsum, inf
@@ -13,7 +13,7 @@ from schedopt.instances.errors import InputError, shown
 from schedopt.instances.msfq import ClassTime, Expected, Instance
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.msfq.registration import admission_rule
-from schedopt.policies.msfq.rule import NONE, FlatRule, Seen, State, Twin, slots
+from schedopt.policies.msfq.rule import NONE, FlatRule, FlatState, State, slots
 from schedopt.policies.msfq.stability import require_stable
 from schedopt.policies.registry import NotApplicableError
 
@@ -61,80 +61,80 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
     )
 
 
-def _oldest(seen: Seen, free: int, fitting: bool) -> int:
+def _oldest(state: FlatState, free: int, fitting: bool) -> int:
     """Return the class of the oldest waiting job, or of the oldest that fits, if it fits."""
     best = NONE
-    for c in range(len(seen.needs)):
-        if seen.waiting[c] and (not fitting or seen.needs[c] <= free):  # noqa: SIM102 - sooner
-            if best < 0 or seen.head[c] < seen.head[best]:
+    for c in range(len(state.needs)):
+        if state.waiting[c] and (not fitting or state.needs[c] <= free):  # noqa: SIM102 - sooner
+            if best < 0 or state.head[c] < state.head[best]:
                 best = c
-    return best if best >= 0 and seen.needs[best] <= free else NONE
+    return best if best >= 0 and state.needs[best] <= free else NONE
 
 
 @admission_rule(
     "fcfs",
     source=f"{PAPER}, section 1.1",
     summary="first come, first served",
-    twin=Twin(__name__, "fcfs"),
     solved=exact_fcfs,
+    flat=True,
 )
-def fcfs(seen: Seen, free: int) -> int:
+def fcfs(state: FlatState, free: int) -> int:
     """First come, first served: the first job starts, or all wait."""
-    return _oldest(seen, free, False)
+    return _oldest(state, free, False)
 
 
 @admission_rule(
     "first-fit",
     source=f"{PAPER}, section 1.1",
     summary="the first of those that fit",
-    twin=Twin(__name__, "first_fit"),
+    flat=True,
 )
-def first_fit(seen: Seen, free: int) -> int:
+def first_fit(state: FlatState, free: int) -> int:
     """FCFS that skips jobs which do not fit."""
-    return _oldest(seen, free, True)
+    return _oldest(state, free, True)
 
 
 @admission_rule(
     "msf",
     source=f"{PAPER}, section 4.1",
     summary="of those that fit, the most servers first",
-    twin=Twin(__name__, "most_servers_first"),
+    flat=True,
 )
-def most_servers_first(seen: Seen, free: int) -> int:
+def most_servers_first(state: FlatState, free: int) -> int:
     """Most Servers First: of the classes that fit, the one of the largest need.
 
     It looks from the least need up: in a busy system few servers are free, and few classes fit.
     """
     best = NONE
-    for rank in range(len(seen.by_need) - 1, -1, -1):
-        c = seen.by_need[rank]
-        if seen.needs[c] > free:
+    for rank in range(len(state.by_need) - 1, -1, -1):
+        c = state.by_need[rank]
+        if state.needs[c] > free:
             break
-        if seen.waiting[c]:
+        if state.waiting[c]:
             best = c
     return best
 
 
-def adaptive_quickswap(seen: Seen, free: int) -> int:
+def adaptive_quickswap(state: FlatState, free: int) -> int:
     """See `AdaptiveQuickswap`; the memory is whether it drains."""
-    if seen.memory[0]:
-        for c in seen.by_need:
-            if seen.waiting[c]:
-                if seen.needs[c] > free:
+    if state.memory[0]:
+        for c in state.by_need:
+            if state.waiting[c]:
+                if state.needs[c] > free:
                     return NONE
-                seen.memory[0] = 0
+                state.memory[0] = 0
                 return c
-        seen.memory[0] = 0
-    best = most_servers_first(seen, free)
+        state.memory[0] = 0
+    best = most_servers_first(state, free)
     if best >= 0:
         return best
     left_out = False
-    for c in range(len(seen.needs)):
-        if seen.waiting[c]:
-            if seen.running[c]:
+    for c in range(len(state.needs)):
+        if state.waiting[c]:
+            if state.running[c]:
                 return NONE
             left_out = True
-    seen.memory[0] = left_out
+    state.memory[0] = left_out
     return NONE
 
 
@@ -142,7 +142,6 @@ def adaptive_quickswap(seen: Seen, free: int) -> int:
     "adaptive-quickswap",
     source=f"{PAPER}, section 4.4",
     summary="MSF that drains once it serves only what keeps another class waiting",
-    twin=Twin(__name__, "adaptive_quickswap"),
 )
 class AdaptiveQuickswap(FlatRule):
     """MSF until the class in service keeps all others waiting, then a drain.
@@ -155,21 +154,20 @@ class AdaptiveQuickswap(FlatRule):
         super().__init__(queue, adaptive_quickswap, (0,))
 
 
-def by_the_clock(seen: Seen, free: int) -> int:
+def by_the_clock(state: FlatState, free: int) -> int:
     """Start a job of the class whose turn it is, held in the memory."""
-    c = seen.memory[0]
-    if seen.running[c] >= seen.slots[c]:
+    c = state.memory[0]
+    if state.running[c] >= state.slots[c]:
         return NONE
-    if not seen.waiting[c]:
+    if not state.waiting[c]:
         return NONE
-    return c if seen.needs[c] <= free else NONE
+    return c if state.needs[c] <= free else NONE
 
 
 @admission_rule(
     "nmsr",
     source="Chen, Grosof and Berg, POMACS 9, 2025 (the paper's reference 12)",
     summary="a random cycle of schedules, blind to the queues",
-    twin=Twin(__name__, "by_the_clock"),
     suits="alone",
     cycle_rate=Option(None, "cycles per unit of time, above 0", lambda v: is_number(v) and v > 0),
 )
@@ -234,9 +232,9 @@ def threshold_in(queue: Instance, threshold: int | None) -> int:
     return threshold
 
 
-def msfq(seen: Seen, free: int) -> int:
+def msfq(state: FlatState, free: int) -> int:
     """See `Msfq`; the memory: small, large, draining, left to start of a drain, l, lazy."""
-    memory, waiting, running = seen.memory, seen.waiting, seen.running
+    memory, waiting, running = state.memory, state.waiting, state.running
     small, large = memory[0], memory[1]
     if running[large]:
         return NONE  # phase 1
@@ -259,7 +257,6 @@ def msfq(seen: Seen, free: int) -> int:
     "msfq",
     source=f"{PAPER}, section 4.2",
     summary="MSF that drains once at most l small jobs are left (one-or-all)",
-    twin=Twin(__name__, "msfq", phases=True),
     suits="alone",
     threshold=THRESHOLD,
     variant=VARIANT,
@@ -269,6 +266,8 @@ class Msfq(FlatRule):
 
     ``lazy`` drains only when a large job waits, as the paper's authors' simulator does.
     """
+
+    phases = True
 
     def __init__(
         self, queue: Instance, threshold: int | None = None, variant: str = "literal"
@@ -280,15 +279,15 @@ class Msfq(FlatRule):
         super().__init__(queue, msfq, memory)
 
 
-def two_threshold(seen: Seen, free: int) -> int:
+def two_threshold(state: FlatState, free: int) -> int:
     """See `TwoThreshold`; the memory: small, large, l; the numbers: b0, b1, b2."""
-    small, large = seen.memory[0], seen.memory[1]
-    if seen.running[large]:
+    small, large = state.memory[0], state.memory[1]
+    if state.running[large]:
         return NONE
-    few, many, c = seen.waiting[small], seen.waiting[large], seen.running[small]
-    if not c and many and (not few or few < seen.numbers[0] + seen.numbers[1] * many):
+    few, many, c = state.waiting[small], state.waiting[large], state.running[small]
+    if not c and many and (not few or few < state.numbers[0] + state.numbers[1] * many):
         return large
-    stop = c and many and c <= seen.memory[2] and few < seen.numbers[2]
+    stop = c and many and c <= state.memory[2] and few < state.numbers[2]
     return small if few and free and not stop else NONE
 
 
@@ -296,7 +295,6 @@ def two_threshold(seen: Seen, free: int) -> int:
     "two-threshold",
     source="read off the optimal policy: see formulations.msfq.optimal",
     summary="when to start a large job, and when to stop admitting small ones (one-or-all)",
-    twin=Twin(__name__, "two_threshold"),
     suits="alone",
     threshold=THRESHOLD,
     b0=BOUND,

@@ -1,64 +1,217 @@
-"""A rule played on random jobs or a trace: compiled where it has a twin, else in plain Python."""
+"""A rule simulated on random jobs or a trace: compiled where it is flat, else in plain Python."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedopt.instances.msfq import Instance
+from schedopt.instances.msfq import Empirical, Instance
 from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.experiment import Counters, Experiment, Floats, Measured, invalid_start
 from schedopt.policies.msfq.intervals import BATCHES
-from schedopt.policies.msfq.played import Experiment, Floats, Measured, Pace
-from schedopt.policies.msfq.rule import Plan
+from schedopt.policies.msfq.rule import FlatRule, FlatState, Plan, Rule, by_need, slots
+
+if TYPE_CHECKING:
+    from schedopt.policies.msfq.kernels import Inputs, Simulator
 
 WARM_UP_FRACTION = 0.1
 """The fraction of arrivals that is not counted."""
+INITIAL_JOB_SLOTS = 4096
+"""Initial capacity of the pool of jobs in the system; doubled whenever it is full."""
+SLICE = 1 << 20
+"""Jobs after which compiled code returns, so that it can be interrupted."""
 
 
-def play(
+def simulate(
     queue: Instance,
     plan: Plan,
     *,
     arrivals: int,
-    seed: int = 0,
     trace: Trace | None = None,
     common: bool = False,
-    each: bool = False,
     warm: int | None = None,
     grid: Sequence[float] | Floats = (),
-    estimates: bool = False,
     plainly: bool = False,
-    replication: int = 0,
-    pace: Pace | None = None,
+    **more: Any,
 ) -> Measured:
     """Simulate a policy on so many arrivals, or at most so many of a trace; see `Experiment`.
 
     With ``common`` sizes come with the jobs, so that policies share them; this is slower, and
     always so for sizes that are not exponential. ``warm`` is by default a tenth of the arrivals,
-    and none where each job counts. With ``plainly`` a rule is played in plain Python even if it has
-    a compiled twin; sizes then come with the jobs. `InputError` if the rule fails, or starts a job
-    that it may not.
+    and none where each job counts. With ``plainly`` a flat rule is run in plain Python too; sizes
+    then come with the jobs. ``more`` are other fields of the experiment: ``seed``, ``each``,
+    ``estimates``, ``replication``, ``pace``. `InputError` if the rule fails, or starts a job that
+    it may not.
     """
     if trace is not None:
         arrivals = min(arrivals, len(trace.times))
     if warm is None:
-        warm = 0 if each else int(WARM_UP_FRACTION * arrivals)
+        warm = 0 if more.get("each") else int(WARM_UP_FRACTION * arrivals)
     run = Experiment(
         arrivals=arrivals,
         warm=warm,
         batches=max(1, min(BATCHES, arrivals - warm)),
-        seed=seed,
         trace=trace,
         sized=common or trace is not None or not queue.memoryless,
-        each=each,
         grid=np.asarray(grid, dtype=np.float64),
-        estimates=estimates,
-        replication=replication,
-        pace=pace,
+        **more,
     )
-    if plan.twin is None or plainly:
-        from schedopt.policies.msfq.plain import play_plainly
+    rule = plan.make()
+    if isinstance(rule, FlatRule) and not plainly:
+        return _simulate_compiled(queue, plan.name, rule, run)
+    from schedopt.policies.msfq.plain import simulate_plainly
 
-        return play_plainly(queue, plan.name, plan.make(), run)
-    from schedopt.policies.msfq.compiled import play_compiled
+    jobs = draw(queue, arrivals, run.seed, run.replication) if trace is None else trace
+    jobs = Trace(jobs.times[:arrivals], jobs.classes[:arrivals], jobs.sizes[:arrivals])
+    return simulate_plainly(queue, plan.name, rule, jobs, run)
 
-    return play_compiled(queue, plan.name, plan.make(), plan.twin, run)
+
+def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experiment) -> Measured:
+    from schedopt.policies.msfq import kernels
+
+    lean = not (run.sized or run.each or len(run.grid))
+    inputs, counters = _inputs(queue, rule, run), _counters(run, len(queue.classes))
+    state, simulator = flat_state_of(queue, rule), _simulator(queue, rule, run)
+    pool, of_class = _places(0, INITIAL_JOB_SLOTS), np.zeros(INITIAL_JOB_SLOTS, np.int64)
+    advance = kernels.advance_by(rule.next_start, rule.phases, lean)
+    whole, real = simulator.whole, simulator.real
+    while True:
+        whole[kernels.PAUSE] = whole[kernels.NUMBER] + SLICE
+        advance(inputs, state, simulator, pool, of_class, counters)
+        if run.pace:
+            run.pace(int(whole[kernels.NUMBER]))
+        if whole[kernels.DONE]:
+            break
+        if whole[kernels.SPARE] < 0:  # the pool is full: twice as many places
+            whole[kernels.SPARE] = old = len(pool)
+            pool = np.concatenate([pool, _places(old, 2 * old)])
+            of_class = np.concatenate([of_class, of_class])
+    if whole[kernels.FAULT] >= 0:
+        raise invalid_start(name, str(whole[kernels.FAULT]))
+    now, free = real[kernels.NOW], whole[kernels.FREE]
+    oldest = np.zeros(len(queue.classes))
+    for c in np.flatnonzero(state.waiting):
+        oldest[c] = now - pool[simulator.first[c], kernels.CAME_AT]
+    counters.areas[:] += np.add(state.waiting, state.running) * (now - simulator.since)
+    counters.phases[0, whole[kernels.PHASE]] += now
+    busy = real[kernels.BUSY_AREA] + (queue.servers - free) * (now - real[kernels.BUSY_SINCE])
+    began = 0.0 if run.trace is None else float(run.trace.times[0])
+    return Measured(
+        **counters._asdict(),
+        time=float(now - real[kernels.BEGAN]),
+        busy=float(busy),
+        most=int(whole[kernels.MOST]),
+        elapsed=float(now - began),
+        oldest=oldest,
+    )
+
+
+def _counters(run: Experiment, count: int) -> Counters:
+    from schedopt.policies.msfq.kernels import BUCKETS
+
+    return Counters(
+        sums=np.zeros((run.batches, count)),
+        counts=np.zeros((run.batches, count), np.int64),
+        levels=np.zeros((run.batches, count), np.int64),
+        areas=np.zeros(count),
+        came=np.zeros(count, np.int64),
+        histogram=np.zeros((count, BUCKETS), np.int64),
+        phases=np.zeros((2, 5)),
+        responses=np.full(run.arrivals if run.each else 0, np.nan),
+        samples=np.zeros((len(run.grid), count), np.int64),
+    )
+
+
+def _inputs(queue: Instance, rule: Rule, run: Experiment) -> Inputs:
+    """Return the jobs and the run to simulate, in flat arrays."""
+    from schedopt.policies.msfq.kernels import Inputs
+
+    classes, empty = queue.classes, np.empty(0)
+    trace = run.trace or Trace(empty, np.empty(0, np.int64), empty)
+    values = [job.sizes.scaled if isinstance(job.sizes, Empirical) else empty for job in classes]
+    return Inputs(
+        k=queue.servers,
+        total_rate=queue.arrival_rate,
+        rates=np.array([job.arrival_rate for job in classes]),
+        services=np.array([job.service_rate for job in classes]),
+        shapes=np.array([job.sizes.parameters() for job in classes], dtype=np.float64),
+        values=np.concatenate(values).astype(np.float64),
+        starts=np.cumsum([0, *map(len, values)]),
+        holding=np.array(rule.holding or [1.0] * len(classes), dtype=np.float64),
+        arrivals=run.arrivals,
+        warm=run.warm,
+        sized=run.sized,
+        to_the_end=run.each,
+        trace_times=trace.times,
+        trace_classes=trace.classes,
+        trace_sizes=trace.sizes,
+        grid=run.grid,
+    )
+
+
+def flat_state_of(queue: Instance, rule: FlatRule) -> FlatState:
+    """Return the view that a compiled rule has of an empty queue."""
+    needs = [job.need for job in queue.classes]
+    nobody = [0] * len(needs)
+    numbers: Any = np.array((*rule.numbers, 0.0), dtype=np.float64)
+    whole: list[Any] = [
+        np.array(part, dtype=np.int64)
+        for part in ((*rule.memory, 0), needs, slots(queue), by_need(queue), *[nobody] * 3)
+    ]
+    return FlatState(whole[0], numbers, *whole[1:])
+
+
+def _places(first: int, end: int) -> Floats:
+    """Return places of the pool of jobs, all of them spare, each with the next."""
+    from schedopt.policies.msfq.kernels import AFTER
+
+    pool = np.zeros((end - first, 4))
+    pool[:, AFTER] = np.arange(first + 1, end + 1)
+    pool[-1, AFTER] = -1
+    return pool
+
+
+def _simulator(queue: Instance, rule: FlatRule, run: Experiment) -> Simulator:
+    """Return the state of an empty system, and the streams of random numbers."""
+    from schedopt.policies.msfq import kernels
+    from schedopt.policies.msfq.random_kernels import exponential, stream
+
+    count, k, ahead = len(queue.classes), queue.servers, kernels.DRAWN_AHEAD
+    draws, when, turn = (stream(run.seed, 8 * run.replication + number) for number in (1, 2, 3))
+    real, whole = np.zeros(7), np.zeros(15, np.int64)
+    whole[kernels.FREE] = k
+    whole[kernels.BATCH] = whole[kernels.FAULT] = -1
+    whole[kernels.GAPS_USED] = whole[kernels.PICKS_USED] = ahead
+    drawn = exponential(when) / queue.arrival_rate
+    real[kernels.NEXT_ARRIVAL] = drawn if run.trace is None else run.trace.times[0]
+    real[kernels.NEXT_TURN] = exponential(turn) * (rule.holding[0] if rule.holding else np.inf)
+    base = np.cumsum([0, *slots(queue)])
+    return kernels.Simulator(
+        whole=whole,
+        real=real,
+        draw=draws,
+        when=when,
+        turn=turn,
+        gaps=np.zeros(ahead),
+        picks=np.zeros(ahead),
+        first=np.full(count, -1),
+        last=np.full(count, -1),
+        since=np.zeros(count),
+        base=base,
+        served=np.zeros(base[-1], np.int64),
+        ends=np.zeros(k + 1),
+        ended=np.zeros(k + 1, np.int64),
+    )
+
+
+def draw(queue: Instance, arrivals: int, seed: int, replication: int = 0) -> Trace:
+    """Return the very jobs that a compiled simulation with common sizes draws from a seed."""
+    from schedopt.policies.msfq.random_kernels import jobs, stream
+
+    inputs = _inputs(queue, Rule(), Experiment(arrivals, seed=seed, sized=True))
+    own = 8 * replication
+    drawn = Trace(np.empty(arrivals), np.empty(arrivals, np.int64), np.empty(arrivals))
+    jobs(stream(seed, own + 1), stream(seed, own + 2), inputs, drawn)
+    return drawn

@@ -9,7 +9,7 @@ from math import fsum, sqrt
 from typing import NamedTuple
 
 from schedopt.instances.msfq import Instance
-from schedopt.policies.msfq.played import Measured
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.rule import slots
 from schedopt.policies.registry import NotApplicableError, UnstableError
 
@@ -90,7 +90,7 @@ def require_stable(queue: Instance, policy: str) -> Region:
 
 
 def require_settled(
-    queue: Instance, policy: str, played: Measured, *, proven: bool = False, ended: bool = False
+    queue: Instance, policy: str, measured: Measured, *, proven: bool = False, ended: bool = False
 ) -> None:
     """Refuse a run in which a class starves or work piles up: its means would mislead.
 
@@ -100,16 +100,16 @@ def require_settled(
     """
     faults = []
     for c, job in enumerate(queue.classes):
-        if played.oldest[c] > (0.0 if ended else STARVED * played.elapsed):
-            left = "at the end" if ended else f"of {played.elapsed:.4g}"
+        if measured.oldest[c] > (0.0 if ended else STARVED * measured.elapsed):
+            left = "at the end" if ended else f"of {measured.elapsed:.4g}"
             faults.append(
-                f"a job of need {job.need} has waited for {played.oldest[c]:.4g} units of time "
+                f"a job of need {job.need} has waited for {measured.oldest[c]:.4g} units of time "
                 f"{left}, and is not served"
             )
     if not ended and not proven:
         faults += [
             f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
-            for which, early, late, came in _levels(queue, played)
+            for which, early, late, came in _levels(queue, measured)
             if late > GROWTH * early and late > sqrt(came)
         ]
     if not faults:
@@ -122,13 +122,13 @@ def require_settled(
     )
 
 
-def _levels(queue: Instance, played: Measured) -> list[tuple[str, float, float, float]]:
+def _levels(queue: Instance, measured: Measured) -> list[tuple[str, float, float, float]]:
     """Return by class the jobs in the system in a run's first and last quarters, and arrivals."""
-    quarter = len(played.levels) // 4
+    quarter = len(measured.levels) // 4
     if quarter < 2:
         return []
-    early = played.levels[:quarter].mean(axis=0)
-    late = played.levels[-quarter:].mean(axis=0)
+    early = measured.levels[:quarter].mean(axis=0)
+    late = measured.levels[-quarter:].mean(axis=0)
     named = [f"need {job.need}" for job in queue.classes]
-    each = list(zip(named, early.tolist(), late.tolist(), played.came.tolist(), strict=True))
-    return [*each, ("any need", float(early.sum()), float(late.sum()), float(played.came.sum()))]
+    each = list(zip(named, early.tolist(), late.tolist(), measured.came.tolist(), strict=True))
+    return [*each, ("any need", float(early.sum()), float(late.sum()), float(measured.came.sum()))]

@@ -8,15 +8,15 @@ import numpy as np
 
 from schedopt.instances.msfq import ClassTime, Instance, Simulated
 from schedopt.instances.msfq.traces import Trace
+from schedopt.policies.msfq.experiment import Floats, Measured
 from schedopt.policies.msfq.intervals import ENOUGH, SETTLED, Interval, interval, observations
-from schedopt.policies.msfq.played import Floats, Measured
 
 PERCENTILES = (50, 90, 95, 99)
 
 
-def summary(
+def summarize(
     queue: Instance,
-    played: Measured,
+    measured: Measured,
     arrivals: int,
     *,
     threshold: int | None = None,
@@ -32,10 +32,10 @@ def summary(
     replications, is too short for an interval there is none, and the note says so. A policy's own
     ``load`` counts where it is higher than the instance's.
     """
-    totals, jobs = played.sums.sum(axis=0), played.counts.sum(axis=0)
+    totals, jobs = measured.sums.sum(axis=0), measured.counts.sum(axis=0)
     means = totals / np.maximum(jobs, 1)
     weights = {name: _weights(queue, jobs, name, trace) for name in ("mean", "weighted")}
-    enough = observations(queue, played.time, load) if trace is None else inf
+    enough = observations(queue, measured.time, load) if trace is None else inf
     each = enough / replications
     notes = [note] if note else []
     if replications > 1 and each < SETTLED:
@@ -44,20 +44,20 @@ def summary(
             f"too short replications for a confidence interval: each counts as {each:.0f} "
             f"independent observations, of {SETTLED:.0f} that are needed"
         )
-    overall = _interval(played, means, weights[queue.objective], enough)
+    overall = _interval(measured, means, weights[queue.objective], enough)
     if overall.half_width is None and enough:
         notes.append(
             f"too short a run for a confidence interval: it counts as {overall.independent:.0f} "
             f"independent observations, of {ENOUGH:.0f} that are needed"
         )
-    time, entries = played.phases
+    time, entries = measured.phases
     return Simulated(
         mean_response_time=float(weights["mean"] @ means),
         weighted_response_time=float(weights["weighted"] @ means),
-        classes=tuple(_class_time(queue, played, c, means, enough) for c in range(len(jobs))),
+        classes=tuple(_class_time(queue, measured, c, means, enough) for c in range(len(jobs))),
         arrivals=arrivals,
         confidence=overall.half_width,
-        utilization=played.busy / (played.time * queue.servers) if played.time else 0.0,
+        utilization=measured.busy / (measured.time * queue.servers) if measured.time else 0.0,
         threshold=msgspec.UNSET if threshold is None else threshold,
         phases={str(p): float(time[p] / entries[p]) for p in range(1, 5) if entries[p]},
         replications=replications if replications > 1 else msgspec.UNSET,
@@ -78,29 +78,29 @@ def _weights(queue: Instance, jobs: Any, objective: str, trace: Trace | None) ->
     return np.asarray(weights / max(weights.sum(), 1e-300))
 
 
-def _interval(played: Measured, means: Floats, weights: Floats, enough: float) -> Interval:
+def _interval(measured: Measured, means: Floats, weights: Floats, enough: float) -> Interval:
     """Return the 95% interval of Σ weights·means, from ratios of batch sums."""
-    usual = np.maximum(played.counts.mean(axis=0), 1e-300)
-    residuals = (played.sums - means * played.counts) / usual @ weights
-    jobs = float(played.counts.sum(axis=0)[weights > 0].sum())
+    usual = np.maximum(measured.counts.mean(axis=0), 1e-300)
+    residuals = (measured.sums - means * measured.counts) / usual @ weights
+    jobs = float(measured.counts.sum(axis=0)[weights > 0].sum())
     return interval(residuals, float(weights @ means), observations=min(enough, jobs))
 
 
 def _class_time(
-    queue: Instance, played: Measured, c: int, means: Floats, enough: float
+    queue: Instance, measured: Measured, c: int, means: Floats, enough: float
 ) -> ClassTime:
     only = np.zeros(len(queue.classes))
     only[c] = 1.0
-    seen = int(played.counts[:, c].sum())
-    time = max(played.time, 1e-300)
+    seen = int(measured.counts[:, c].sum())
+    time = max(measured.time, 1e-300)
     return ClassTime(
         need=queue.classes[c].need,
         mean_response_time=float(means[c]) if seen else None,
-        confidence=_interval(played, means, only, enough).half_width if seen else None,
-        percentiles=_percentiles(played.histogram[c]) if seen else {},
+        confidence=_interval(measured, means, only, enough).half_width if seen else None,
+        percentiles=_percentiles(measured.histogram[c]) if seen else {},
         jobs=seen,
-        mean_number=float(played.areas[c] / time),
-        arrival_rate=float(played.came[c] / time),
+        mean_number=float(measured.areas[c] / time),
+        arrival_rate=float(measured.came[c] / time),
     )
 
 

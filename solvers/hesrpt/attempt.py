@@ -1,42 +1,37 @@
 """An engine's attempt at an allocation: the best so far, the bound, and who gave them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from math import inf
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
 import msgspec
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.epochs import Timeline
 from schedopt.instances.extras import installed, missing
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers import clarabel
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.feasible import (
+from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
+from schedopt.solvers.hesrpt.feasibility import (
     always_satisfiable,
     possible,
     possible_timelines,
     satisfiable,
 )
-from schedopt.solvers.hesrpt.programs import feasible, solve_program
 from schedopt.solvers.result import Result, Termination, gap, snap_bound
 from schedopt.solvers.running import Run, make_result
 
 STEP = 0.2
 """Seconds between two looks at the clock."""
-BUILDING = 2e-4
-"""Seconds to build a program with arrivals, per pair of jobs."""
 BEYOND = 0.7
 """Seconds beyond the limit that writing a solution may take."""
 MOST_PROGRAMS = 2_000
 """Most orders whose programs are solved; the remaining gap is then reported."""
 NEAR = 1e-7
 """Programs whose bound is this near to the incumbent are not solved."""
-Timeline: TypeAlias = tuple[Sequence[int], Mapping[str, int]]
-"""A completion order, last job first, and how many complete before each arrival."""
-Leaf: TypeAlias = tuple[float, Timeline]
-"""A bound on a timeline, and the timeline."""
 
 
 class Search(Protocol):
@@ -44,11 +39,7 @@ class Search(Protocol):
 
     name: str
     value: float
-
-    @property
-    def bound(self) -> float:
-        """A bound that holds by now."""
-        ...
+    bound: float
 
     def advance(self, seconds: float) -> bool:
         """Work for about that long; tell whether there is nothing left to do."""
@@ -89,10 +80,6 @@ class Attempt:
         """Tell whether no more than the reserved time is left."""
         left = self.left()
         return left is not None and left <= spare
-
-    def has_time_for_a_program(self) -> bool:
-        """Tell whether a program can be built in the time left: building cannot be interrupted."""
-        return not self.out_of_time(BUILDING * len(self.instance.jobs) ** 2)
 
     def ended(self) -> Termination:
         """Return the status of a search that has come to its end."""
@@ -153,7 +140,7 @@ class Attempt:
             if search.value < known and (left is None or spare <= max(left, 0.0) + BEYOND):
                 self.take(search.solution(), search.name)
 
-    def take_program(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> float:
+    def take_program(self, order: list[int], arrived: dict[str, int] | None = None) -> float:
         """Solve one order's program; return the bound that it proves for that order."""
         if not installed("clarabel"):
             raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
@@ -169,7 +156,7 @@ class Attempt:
         return inf if solved.status == "infeasible" else own
 
     def over_programs(
-        self, leaves: Iterable[Leaf], others: float, rest: float = inf
+        self, leaves: Iterable[tuple[float, Timeline]], others: float, rest: float = inf
     ) -> Termination:
         """Solve the programs of timelines in order of bounds, until these reach the incumbent.
 
@@ -239,7 +226,7 @@ class Attempt:
         return "given" if own is not None and own <= tolerance else msgspec.UNSET
 
 
-def attempted(
+def run_attempt(
     model: Allocation,
     task: EngineTask,
     name: str,
@@ -255,17 +242,17 @@ def attempted(
     attempt = Attempt(model, task, name)
     stopped: Termination
     try:
-        kept = holding is not None or _can_be_kept(model)
+        kept = holding is not None or _may_be_satisfiable(model)
         stopped = work(attempt) if kept else "infeasible"
     except KeyboardInterrupt:
         stopped = "interrupted"
     result = attempt.result(stopped)
     if stopped == "infeasible":
-        result = with_conflict(result, list(model.side()), (holding or _holds)(attempt))
+        result = with_conflict(result, list(model.side()), (holding or _feasibility_test)(attempt))
     return result
 
 
-def _can_be_kept(model: Allocation) -> bool:
+def _may_be_satisfiable(model: Allocation) -> bool:
     """Tell whether the side constraints may be feasible: no quick proof refutes them."""
     if not model.rules.bounds:
         return True
@@ -279,7 +266,7 @@ def _can_be_kept(model: Allocation) -> bool:
         return True
 
 
-def _holds(attempt: Attempt) -> Holds:
+def _feasibility_test(attempt: Attempt) -> Holds:
     """Return a function that tells whether some side constraints, by name, can hold together."""
     model, late = attempt.model, bool(attempt.instance.arrivals.any())
 

@@ -12,21 +12,21 @@ from schedopt.instances.constraints import Constraint, FairShare, Shares, label
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
-from schedopt.solvers.hesrpt.alike import MOST_JOBS, MOST_SETS, alike, count_sets
+from schedopt.solvers.hesrpt.cone_programs import solve_program
 from schedopt.solvers.hesrpt.decision_diagram import Diagram, Pass
-from schedopt.solvers.hesrpt.kernels import Floats, Ints, curves, slope, speed
-from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.path_kernels import (
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, completes_after, count_sets
+from schedopt.solvers.hesrpt.lagrangian import RentBound
+from schedopt.solvers.hesrpt.lagrangian_kernels import (
     Path,
-    cheapest,
     cost_until,
-    least_between,
+    least_cost,
+    least_cost_between,
     price_until,
 )
-from schedopt.solvers.hesrpt.paths import Rents
+from schedopt.solvers.hesrpt.lagrangian_search import LagrangianSearch
+from schedopt.solvers.hesrpt.makespan import least_makespan
 from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
-from schedopt.solvers.hesrpt.programs import solve_program
-from schedopt.solvers.hesrpt.rents import RentSearch
+from schedopt.solvers.hesrpt.speedup_kernels import Floats, Ints, curves, slope, speed
 from schedopt.solvers.result import Limits, Result
 
 Certificate = dict[str, Any]
@@ -140,7 +140,7 @@ class _Maker:
     def by_orders(self) -> Certificate | None:
         """Return passes over sets of last jobs, and prices for the few remaining orders."""
         count, costs = len(self.names), self.instance.costs
-        after = alike(self.instance, self.model.rules)
+        after = completes_after(self.instance, self.model.rules)
         many = count > MOST_JOBS or count_sets(after, MOST_SETS) > MOST_SETS
         if many or costs.max() > MOST_SPREAD * costs.min():
             return None
@@ -172,21 +172,23 @@ class _Maker:
         rules, done = self._rules(Shares, FairShare, by=by), False
         if not bounds_of(rules, len(self.names)).whole:
             return None
-        search = RentSearch(self.instance, rules)
+        search = LagrangianSearch(self.instance, rules)
         while not done and search.rents.bound < self.goal:
             done = search.advance(min(self.left(), STEP))
             if not self.left():
                 return None
-        found = search.rents
-        jobs = _alone(found, self.left) if found.bound >= self.goal else None
+        rent_bound = search.rents
+        jobs = _alone(rent_bound, self.left) if rent_bound.bound >= self.goal else None
         if jobs is None:
             return None
-        times, rents = found.times.tolist(), found.rents[0].tolist()
+        times, rents = rent_bound.times.tolist(), rent_bound.rents[0].tolist()
         made: Certificate = {"kind": "rents", "times": times, "rents": rents, "jobs": jobs}
         if by is None:
             return made
-        rows = {name: int(found.payers[of[0]]) for name, of in self.instance.groups[by].items()}
-        teams = {name: found.rents[row].tolist() for name, row in rows.items() if row}
+        rows = {
+            name: int(rent_bound.payers[of[0]]) for name, of in self.instance.groups[by].items()
+        }
+        teams = {name: rent_bound.rents[row].tolist() for name, row in rows.items() if row}
         return {**made, "by": by, "teams": teams}
 
     def together(self) -> Certificate | None:
@@ -219,11 +221,14 @@ BELOW = 1e-12
 DOUBLINGS = 60
 
 
-def _alone(found: Rents, left: Callable[[], float]) -> list[dict[str, object]] | None:
+def _alone(rent_bound: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
     """Return each job's least cost under rents, with prices; None where time runs out."""
-    paths, jobs = [found.path(row) for row in range(len(found.servers))], list[dict[str, object]]()
-    for j in range(len(found.sizes)):
-        job = _Job(found, paths[found.payers[j]], j).proof() if left() else None
+    paths, jobs = (
+        [rent_bound.path(row) for row in range(len(rent_bound.servers))],
+        list[dict[str, object]](),
+    )
+    for j in range(len(rent_bound.sizes)):
+        job = _Job(rent_bound, paths[rent_bound.payers[j]], j).proof() if left() else None
         if job is None:
             return None
         jobs.append(job)
@@ -233,16 +238,16 @@ def _alone(found: Rents, left: Callable[[], float]) -> list[dict[str, object]] |
 class _Job:
     """A single job that rents its servers."""
 
-    def __init__(self, found: Rents, path: Path, j: int) -> None:
-        size, cost = float(found.sizes[j]), float(found.costs[j])
-        self.what = (found.curves, path, j, size, cost)
-        self.stack, self.out = found.room
-        self.cells = found.rents.shape[1]
+    def __init__(self, rent_bound: RentBound, path: Path, j: int) -> None:
+        size, cost = float(rent_bound.sizes[j]), float(rent_bound.costs[j])
+        self.what = (rent_bound.curves, path, j, size, cost)
+        self.stack, self.out = rent_bound.room
+        self.cells = rent_bound.rents.shape[1]
 
     def proof(self) -> dict[str, object] | None:
         """Return the job's least cost, with prices by span of cells that prove it."""
         c, path, j, size, cost = self.what
-        least = cheapest(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
+        least = least_cost(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
         goal = least * (1.0 - LOWER)
         top = cost / speed(c, j, float(c.mosts[j]))
         last = price_until(c, path, j, size, self.cells, top)
@@ -266,7 +271,7 @@ class _Job:
         """Return a price that proves a job's cost if it completes in a span."""
         high, low = ends
         if low < inf:
-            value = least_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
+            value = least_cost_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
             return float(self.out[2]) if value >= goal else None
         price = goal / self.what[3]  # it cannot be done by then
         for _ in range(DOUBLINGS):

@@ -1,28 +1,26 @@
-"""One speedup k^p for all jobs: the optimum of any completion order in closed form.
+"""One speedup k^p for all jobs: the optimum of a completion order in closed form.
 
 With u_k = (s(N) lambda_k)^c, c = 1/(1 - p), jobs earn the most W at shares in proportion to u, and
-prices of an order are feasible if u_1 + .. + u_k <= W_k^c for each k. Maximizing sum x_k lambda_k
-under these nested sums is isotonic: jobs that would complete in the wrong order are pooled, and
-then complete together.
+prices of an order are feasible if u_1 + .. + u_k <= W_k^c for each k. Prices that meet these sums
+are the optimum where the jobs, served so, complete in the order.
 """
 
-from math import exp, expm1, fsum, inf, log, log1p
+from math import fsum, inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.compiling import njit, small
-
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+TOGETHER = 1e-12
+"""Times of completion that are this near, by their logarithms, are one but for rounding."""
 
 
 class Optimum(NamedTuple):
     """The optimum of a completion order; arrays run from the last job to complete, shape (M,).
 
     At any time a job's share is proportional to its u. The bound is what prices chosen one after
-    the other prove; it equals the value unless jobs were pooled.
+    the other prove; the value is infinite where jobs would complete in another order.
     """
 
     value: float
@@ -32,7 +30,10 @@ class Optimum(NamedTuple):
 
 
 def optimum(sizes: Floats, costs: Floats, p: float, servers: float) -> Optimum:
-    """Return the optimum of a completion order; sizes and costs begin with the last job."""
+    """Return the optimum of a completion order; sizes and costs begin with the last job.
+
+    Jobs complete by falling x u^-p. Since c has no bound, c log W is only subtracted from its like.
+    """
     speed = float(servers**p)
     levels: Floats = np.cumsum(costs)
     if p == 1.0:  # one job after the other, with all servers
@@ -41,9 +42,17 @@ def optimum(sizes: Floats, costs: Floats, p: float, servers: float) -> Optimum:
         # Shares differ by more than floats hold: the first to complete has it all.
         return Optimum(value, value, np.arange(len(sizes), dtype=np.float64) * 50, ends)
     bound = fsum((sizes * prices(levels, p)).tolist()) / speed
-    logs, ends = _pooled(np.log(sizes), np.log(levels), p)
-    ends /= speed
-    return Optimum(fsum((costs * ends).tolist()), bound, logs, ends)
+    c, logs = 1.0 / (1.0 - p), np.log(levels)
+    rises = np.diff(logs)
+    with np.errstate(all="ignore"):  # costs that are nothing beside others
+        rest = np.append(0.0, np.log(-np.expm1(-c * rises)))  # log (1 - (W_before / W)^c)
+        clock = np.log(sizes) - p * rest
+        sooner = clock[1:] - p * c * rises - clock[:-1]
+        steps = np.exp(clock) / speed
+        steps[:-1] *= -np.expm1(np.minimum(sooner, 0.0))
+    ends = np.cumsum(steps[::-1])[::-1]
+    value = fsum((costs * ends).tolist()) if (sooner <= TOGETHER).all() else inf
+    return Optimum(value, bound, rest + c * logs, ends)
 
 
 def prices(levels: Floats, p: float) -> Floats:
@@ -55,52 +64,3 @@ def prices(levels: Floats, p: float) -> Floats:
         ratio = np.where(before > 0, np.log1p((before - levels) / levels), -inf)
     found: Floats = levels * (-np.expm1(ratio / (1.0 - p))) ** (1.0 - p)
     return found
-
-
-@njit(cache=True, plain=small(6000, 2))
-def _pooled(
-    sizes: Floats, levels: Floats, p: float
-) -> tuple[Floats, Floats]:  # pragma: no cover  (compiled)
-    """Pool adjacent violators; return log u and s(N) times the completion times, shape (M,) each.
-
-    ``sizes`` and ``levels`` are logarithms of x and W. A block of pooled jobs counts as one job of
-    size ||x||_{1/p}. Blocks complete by falling nu = x·u^-p, u^c = W_last^c - W_before^c. Since
-    c = 1/(1-p) has no bound, c·log W is kept apart and only ever subtracted from its like.
-    """
-    count = len(sizes)
-    c = 1.0 / (1.0 - p)
-    first = np.zeros(count, dtype=np.int64)
-    mass = np.zeros(count)  # log sum x^(1/p) of each block
-    rest = np.zeros(count)  # log (1 - (W_before / W_last)^c)
-    top = np.zeros(count)  # log W_last
-    blocks = 0
-    for k in range(count):
-        first[blocks], mass[blocks], top[blocks] = k, sizes[k] / p, levels[k]
-        while True:
-            a = first[blocks]
-            rest[blocks] = log(-expm1(c * (levels[a - 1] - levels[k]))) if a > 0 else 0.0
-            if blocks == 0:
-                break
-            fall = c * (top[blocks] - top[blocks - 1])
-            if mass[blocks] - rest[blocks] - fall <= mass[blocks - 1] - rest[blocks - 1]:
-                break
-            high = max(mass[blocks - 1], mass[blocks])
-            low = min(mass[blocks - 1], mass[blocks])
-            blocks -= 1
-            mass[blocks], top[blocks] = high + log1p(exp(low - high)), levels[k]
-        blocks += 1
-    logs = np.zeros(count)
-    ends = np.zeros(count)
-    now = 0.0
-    last = count
-    for b in range(blocks - 1, -1, -1):
-        step = exp(p * (mass[b] - rest[b]))
-        if b < blocks - 1:
-            fall = c * (top[b + 1] - top[b])
-            step *= -expm1(p * (mass[b + 1] - rest[b + 1] - fall - mass[b] + rest[b]))
-        now += step
-        for k in range(first[b], last):
-            logs[k] = sizes[k] / p - mass[b] + rest[b] + c * top[b]
-            ends[k] = now
-        last = first[b]
-    return logs, ends

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt.epochs import Order
+from schedopt.solvers.hesrpt.branch_and_bound_kernels import Paths
 from schedopt.solvers.hesrpt.decision_diagram_kernels import (
     Grid,
     fill_unit_gains,
@@ -28,8 +29,7 @@ from schedopt.solvers.hesrpt.decision_diagram_kernels import (
     merge_gains,
     price_edges,
 )
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, slope, speed
-from schedopt.solvers.hesrpt.tree_kernels import Paths
+from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, slope, speed
 
 LEAST_ELASTICITY = 1e-3
 TAILS = (1e-9, 1e-4, 1e-2), (3.0, 10.0, 100.0)
@@ -85,7 +85,7 @@ class Layer:
 
 
 class Pass(NamedTuple):
-    """How a pass was made, so that a checker can make it again; see `validation.hesrpt.diagram`."""
+    """How a pass was made, so that a checker can make it again."""
 
     rents: list[float]
     parts: int

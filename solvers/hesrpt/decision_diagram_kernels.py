@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import POWER, Curves, Floats, Ints, price_for, speed, taken
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    POWER,
+    Curves,
+    Floats,
+    Ints,
+    demand,
+    price_for,
+    speed,
+)
 
 Bools = NDArray[np.bool_]
 SAFE = 1.0 - 2e-12
@@ -102,7 +110,7 @@ def _gain(c: Curves, grid: Grid, j: int, price: float, r: int) -> float:
     """Return what a job gains at a price and one of the rents."""
     if grid.plain[j]:
         return float(price ** (1.0 / (1.0 - c.pars[j])) * grid.unit[j, r])
-    k = taken(c, j, price, grid.rents[r])
+    k = demand(c, j, price, grid.rents[r])
     return float(price * speed(c, j, k) - grid.rents[r] * k)
 
 

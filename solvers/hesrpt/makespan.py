@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.attempt import Attempt, attempted
+from schedopt.solvers.hesrpt.attempt import Attempt, run_attempt
 from schedopt.solvers.result import Result, Termination
 
 Floats = NDArray[np.float64]
@@ -64,4 +64,4 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
         attempt.raise_to(low, "closed-form")
         return "completed"
 
-    return attempted(model, task, "closed-form", work)
+    return run_attempt(model, task, "closed-form", work)

@@ -7,7 +7,7 @@ Chosen one after the other from c_1 so that each W_k is met, the bound is the op
 that are served as the prices say complete in that order.
 
 Rents of an epoch are looked for from those of the one before, so that many jobs take a few steps
-each. Long work is done a few epochs at a time.
+each.
 """
 
 from math import exp, inf, log1p
@@ -16,8 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import TABLE, Curves, Floats, Ints, price_for, speed, taken
-from schedopt.solvers.hesrpt.rent_kernels import ROUNDS, best_shares, most_earned
+from schedopt.solvers.hesrpt.earning_kernels import ROUNDS, best_shares, most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    demand,
+    price_for,
+    speed,
+)
 
 ROUNDING = 1e-15
 ABOVE, BELOW = 2e-14, 1e-13
@@ -25,7 +33,7 @@ ABOVE, BELOW = 2e-14, 1e-13
 
 
 @njit(cache=True)
-def _room(c: Curves, jobs: Ints, n: int, firm: int) -> float:
+def _most_servers(c: Curves, jobs: Ints, n: int, firm: int) -> float:
     """Return the most servers that the last of n jobs can have beside what others must have."""
     last = jobs[n - 1]
     if not c.bounded:
@@ -66,7 +74,7 @@ def next_price(
     the last job must earn.
     """
     j = jobs[n - 1]
-    room = _room(c, jobs, n, firm)
+    room = _most_servers(c, jobs, n, firm)
     if room <= ROUNDING * c.servers:
         return inf
     most = goal / speed(c, j, room)
@@ -76,11 +84,11 @@ def next_price(
         most_earned(c, lam, jobs, n - 1, min(firm, n - 1), own)
     m = own[c.teams[j]] if c.teams[j] >= 0 else own[-1]
     start = min(price_for(c, j, rest, m), most) if m > 0.0 else most  # at the others' rents
-    return _price_near(c, lam, jobs, n, goal, firm, own, start if start > 0.0 else most, most)
+    return _price_from_guess(c, lam, jobs, n, goal, firm, own, start if start > 0.0 else most, most)
 
 
 @njit(cache=True)
-def _price_near(
+def _price_from_guess(
     c: Curves,
     lam: Floats,
     jobs: Ints,
@@ -104,7 +112,7 @@ def _price_near(
         excess = most_earned(c, lam, jobs, n, firm, own) - goal
         if -BELOW * goal <= excess <= ABOVE * goal:
             return price
-        rate = speed(c, j, taken(c, j, price, own[g] if g >= 0 else own[-1]))
+        rate = speed(c, j, demand(c, j, price, own[g] if g >= 0 else own[-1]))
         if excess <= 0.0:
             under, short = price, -excess
         else:
@@ -126,121 +134,75 @@ def _price_near(
     return under
 
 
-@njit(cache=True)
-def price_some(
-    c: Curves, order: Ints, levels: Floats, lam: Floats, first: int, last: int, own: Floats
-) -> None:
-    """Put `prices_of` into ``lam`` for some places of an order; all infinite where there are none.
-
-    ``own``, shape (G + 1,), holds the rents after the places before, and takes those after these.
-    """
-    for n in range(first + 1, last + 1):
-        if lam[order[0]] == inf:
-            break
-        rest = levels[n - 1] - (levels[n - 2] if n > 1 else 0.0)
-        lam[order[n - 1]] = next_price(c, lam, order, n, levels[n - 1], rest, n, own)
-        if lam[order[n - 1]] == inf:  # side constraints do not let jobs complete in this order
-            for j in range(len(lam)):
-                lam[j] = inf
-
-
 @njit(cache=True, plain=small(6000, 60))
 def prices_of(c: Curves, order: Ints, levels: Floats) -> Floats:
     """Return the price of each job, shape (M,), for an order from the last to complete.
 
-    `levels` holds W_k, the cost rate of the k last jobs.
+    `levels` holds W_k, the cost rate of the k last jobs. All are infinite where side constraints do
+    not let jobs complete in this order.
     """
-    lam = np.zeros(len(c.kinds))
-    price_some(c, order, levels, lam, 0, len(order), np.zeros(len(c.team_leasts) + 1))
+    lam, own = np.zeros(len(c.kinds)), np.zeros(len(c.team_leasts) + 1)
+    for n in range(1, len(order) + 1):
+        rest = levels[n - 1] - (levels[n - 2] if n > 1 else 0.0)
+        lam[order[n - 1]] = next_price(c, lam, order, n, levels[n - 1], rest, n, own)
+        if lam[order[n - 1]] == inf:
+            return np.full(len(lam), inf)
     return lam
 
 
-@njit(cache=True)
-def cost_of(costs: Floats, ends: Floats) -> float:
-    """Return the sum of costs times completions."""
-    total = 0.0
-    for j in range(len(costs)):
-        total += costs[j] * ends[j]
-    return total
+class Simulation(NamedTuple):
+    """What comes of serving jobs at prices; there are as many epochs as jobs and arrivals at most.
 
+    Times and rents are those of the epochs that there were.
+    """
 
-class Play(NamedTuple):
-    """The state of a play of prices; there is at most one epoch for each job and each arrival."""
-
-    left: Floats  # work of each job, (M,)
-    jobs: Ints  # those present come first, (M,)
     ends: Floats  # completions, infinite where work never ends, (M,)
     times: Floats  # ends of epochs, (E,)
     rents: Floats  # of a server in each epoch, 0 for none, (E,)
-    record: Floats  # shares by epoch and job, (E, M), or nothing if its shape is (0, 0)
-    at: Ints  # epochs so far, jobs present, arrivals that have come
-    own: Floats  # rents of the last epoch, of each team and of all, (G + 1,)
-    shares: Floats  # work space, (M,)
-    rates: Floats  # work space, (M,)
 
 
-@njit(cache=True)
-def begun(c: Curves, sizes: Floats, starts: Floats, record: Floats) -> Play:
-    """Return a play at its beginning; jobs arrive at ``starts``, which rise from 0."""
-    count, epochs = len(sizes), len(sizes) + len(starts)
-    return Play(
-        sizes.copy(),
-        np.zeros(count, dtype=np.int64),
-        np.full(count, inf),
-        np.zeros(epochs),
-        np.zeros(epochs),
-        record,
-        np.zeros(3, dtype=np.int64),
-        np.zeros(len(c.team_leasts) + 1),
-        np.zeros(count),
-        np.zeros(count),
-    )
+@njit(
+    cache=True,
+    plain=lambda c, sizes, lam, starts, groups, record: 16.0 * len(lam) * len(lam) + len(starts),
+)
+def simulate(
+    c: Curves, sizes: Floats, lam: Floats, starts: Floats, groups: Ints, record: Floats
+) -> Simulation:
+    """Serve those present so that they always earn the most at the prices, until all are done.
 
-
-def _steps_of_play(
-    c: Curves, lam: Floats, starts: Floats, groups: Ints, play: Play, epochs: int
-) -> float:
-    """Return about how many steps of Python a play takes."""
-    return 16.0 * len(lam) * min(epochs, len(lam) + len(starts))
-
-
-@njit(cache=True, plain=_steps_of_play)
-def play_some(
-    c: Curves, lam: Floats, starts: Floats, groups: Ints, play: Play, epochs: int
-) -> bool:
-    """Go on with a play of prices for some epochs; tell whether it has more.
-
-    Those present always earn the most at the prices. Each job leaves when it is done, in whatever
-    order: so this is a policy that can be carried out, and its cost an upper bound on the optimum.
-    Job j arrives at ``starts[groups[j]]``.
+    Each job leaves when it is done, in whatever order: so this is a policy that can be carried out,
+    and its cost an upper bound on the optimum. Job j arrives at ``starts[groups[j]]``; these rise
+    from 0. `record` takes the shares by epoch and job, (E, M), or nothing if its shape is (0, 0).
     """
-    left, jobs, ends, at, rates = play.left, play.jobs, play.ends, play.at, play.rates
-    for _ in range(epochs):
-        epoch, count = at[0], at[1]
-        now = play.times[epoch - 1] if epoch > 0 else 0.0
-        while at[2] < len(starts) and starts[at[2]] <= now:
-            for j in range(len(left)):
-                if groups[j] == at[2]:
+    total = len(sizes)
+    left, ends = sizes.copy(), np.full(total, inf)
+    times, rents = np.zeros(total + len(starts)), np.zeros(total + len(starts))
+    jobs, own = np.zeros(total, dtype=np.int64), np.zeros(len(c.team_leasts) + 1)
+    shares, rates = np.zeros(total), np.zeros(total)
+    epoch, count, come, now = 0, 0, 0, 0.0
+    while epoch < len(times):
+        while come < len(starts) and starts[come] <= now:
+            for j in range(total):
+                if groups[j] == come:
                     jobs[count] = j
                     count += 1
-            at[2] += 1
-        until = starts[at[2]] if at[2] < len(starts) else inf
+            come += 1
+        until = starts[come] if come < len(starts) else inf
         step = until - now
         if count:
-            play.rents[epoch] = best_shares(c, lam, jobs, count, play.own, play.shares)
+            rents[epoch] = best_shares(c, lam, jobs, count, own, shares)
         for i in range(count):
-            rates[i] = speed(c, jobs[i], play.shares[i] * c.servers)
+            rates[i] = speed(c, jobs[i], shares[i] * c.servers)
             if rates[i] > 0.0:
                 step = min(step, left[jobs[i]] / rates[i])
         if not step < inf:  # all is done, or never will be
-            at[1] = 0
-            return False
+            break
         now = until if step >= until - now else now + step
         kept = 0
         for i in range(count):
             j = jobs[i]
-            if len(play.record):
-                play.record[epoch, j] = play.shares[i]
+            if len(record):
+                record[epoch, j] = shares[i]
             over = rates[i] > 0.0 and left[j] / rates[i] <= step * (1.0 + 1e-13)
             left[j] -= step * rates[i]
             if over:
@@ -248,22 +210,9 @@ def play_some(
             else:
                 jobs[kept] = j
                 kept += 1
-        play.times[epoch] = now
-        at[0], at[1] = epoch + 1, kept
-    return bool(at[1] > 0 or at[2] < len(starts))
-
-
-@njit(cache=True, plain=lambda c, sizes, lam, record: 20.0 * len(lam) ** 2)
-def played(c: Curves, sizes: Floats, lam: Floats, record: Floats) -> Floats:
-    """Return completions of jobs present from the start, served at given prices.
-
-    `record` takes each epoch's shares by job, shape (M, M), or nothing if its shape is (0, 0).
-    """
-    starts, groups = np.zeros(1), np.zeros(len(sizes), dtype=np.int64)
-    play = begun(c, sizes, starts, record)
-    if lam[0] < inf:
-        play_some(c, lam, starts, groups, play, len(sizes))
-    return play.ends
+        times[epoch] = now
+        epoch, count = epoch + 1, kept
+    return Simulation(ends, times[:epoch], rents[:epoch])
 
 
 def levels_of(costs: Floats, order: Ints) -> Floats:

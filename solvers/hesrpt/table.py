@@ -3,43 +3,41 @@
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import bounds_of, count_timelines
 from schedopt.solvers.engine import Engine, anything
-from schedopt.solvers.hesrpt.alike import MANY, MOST_JOBS, alike, count_sets, one_order
+from schedopt.solvers.hesrpt.dominance import MOST_JOBS, completes_after, count_sets, is_one_order
 from schedopt.solvers.result import Limits
 
-FEW_SETS = 1 << 14
-"""Sets of last jobs up to which diagrams end in seconds: rents come first where there are more."""
+FEW_SETS = 1 << 10
+"""Sets of last jobs, those of ten unlike ones: rents come first where there are more."""
 MOST_TIMELINES = 720
 """Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
 
 
-def _for_flow(model: Allocation) -> bool:
-    """Tell whether all jobs are there at time 0, and flow times count."""
-    late = bool(model.instance.arrivals.any())
-    return not (model.changed or late or model.instance.objective == "makespan")
+def _for_flow(model: Allocation, *, late: bool = False) -> bool:
+    """Tell whether flow times count, of jobs that are all there at time 0 unless some are late."""
+    arrive = bool(model.instance.arrivals.any())
+    return not (model.changed or (arrive and not late) or model.instance.objective == "makespan")
 
 
 def _of_one_order(model: Allocation) -> bool:
     if model.instance.objective == "makespan":
         return model.plain()
-    return _for_flow(model) and one_order(model.instance, model.rules, given=model.given)
+    return _for_flow(model) and is_one_order(model.instance, model.rules, given=model.given)
 
 
-def _too_many_sets(model: Allocation, _: Limits) -> bool:
-    """Tell whether a tree alone would leave a large gap, and rents a small one."""
-    count = len(model.instance.jobs)
-    after = alike(model.instance, model.rules)
-    return count >= MANY and (count > MOST_JOBS or count_sets(after, FEW_SETS) > FEW_SETS)
-
-
-def _of_all_orders(model: Allocation) -> bool:
+def _of_many_orders(model: Allocation) -> bool:
     whole = bounds_of(model.rules, len(model.instance.jobs)).whole
     return _for_flow(model) and not model.given and whole
 
 
-def _of_timelines(model: Allocation) -> bool:
-    instance = model.instance
-    flow = instance.objective != "makespan" and len(instance.jobs) <= MOST_JOBS
-    return bool(instance.arrivals.any()) and flow and not (model.given or model.changed)
+def _has_many_sets(model: Allocation, _: Limits) -> bool:
+    """Tell whether a tree alone would take long, or leave a large gap."""
+    after = completes_after(model.instance, model.rules)
+    return len(after) > MOST_JOBS or count_sets(after, FEW_SETS) > FEW_SETS
+
+
+def _of_all_orders(model: Allocation) -> bool:
+    few = len(model.instance.jobs) <= MOST_JOBS
+    return _for_flow(model, late=True) and not model.given and few
 
 
 def _as_declared(model: Allocation, _: Limits) -> bool:
@@ -55,7 +53,7 @@ CERTIFY = "schedopt.solvers.hesrpt.certificate:certificate"
 ENGINES = (
     Engine(
         "closed-form",
-        solve="schedopt.solvers.hesrpt.orders:solve_one",
+        solve="schedopt.solvers.hesrpt.order_search:solve_one",
         accepts=_of_one_order,
         description="makespans without arrivals or side constraints, where all jobs "
         "complete together; "
@@ -68,12 +66,11 @@ ENGINES = (
     ),
     Engine(
         "rents",
-        solve="schedopt.solvers.hesrpt.rents:solve",
-        accepts=_of_all_orders,
-        worth_trying=_too_many_sets,
-        description="flow times without arrivals, with caps and floors of jobs and of "
-        "disjoint teams; "
-        "unasked from 15 jobs on, where there are many orders. Up to 60 jobs tree goes on",
+        solve="schedopt.solvers.hesrpt.lagrangian_search:solve",
+        accepts=_of_many_orders,
+        worth_trying=_has_many_sets,
+        description="flow times without arrivals, with caps and floors of jobs and of disjoint "
+        "teams; unasked from 11 jobs on, where there are many orders. Up to 60 jobs tree goes on",
         proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
         "whom; it does not see floors of teams",
         certificate="rents",
@@ -82,30 +79,20 @@ ENGINES = (
     ),
     Engine(
         "tree",
-        solve="schedopt.solvers.hesrpt.orders:solve_all",
+        solve="schedopt.solvers.hesrpt.order_search:solve_all",
         accepts=_of_all_orders,
-        description="flow times without arrivals, with caps and floors of jobs and of "
-        "disjoint teams",
-        proves="the optimum of up to 16 jobs, after rents of some of 20; beyond 60 a weak bound",
+        description="flow times of up to 60 jobs, with arrivals and side constraints too",
+        proves="the optimum of up to 16 jobs, some of 20 after rents, 8 or so that arrive",
         certificate="diagram",
         certify=CERTIFY,
         confirmed_by="model",
     ),
     Engine(
-        "timelines",
-        solve="schedopt.solvers.hesrpt.timelines:solve",
-        accepts=_of_timelines,
-        description="flow times of up to 60 jobs that arrive, with side constraints too",
-        proves="the optimum of up to 8 jobs or so",
-        confirmed_by="model",
-        needs=("clarabel",),
-    ),
-    Engine(
         "clarabel",
-        solve="schedopt.solvers.hesrpt.convex:solve",
+        solve="schedopt.solvers.hesrpt.convex_programs:solve",
         accepts=anything,
         worth_trying=_as_declared,
-        description="any allocation, by convex programs of the orders that prices leave open",
+        description="any allocation, by convex programs: of the best order, or of all where few",
         proves="the optimum, as far as there are few enough orders",
         certificate="together, order, diagram",
         certify=CERTIFY,
@@ -114,7 +101,7 @@ ENGINES = (
     ),
     Engine(
         "model",
-        solve="schedopt.solvers.hesrpt.convex:solve_as_it_stands",
+        solve="schedopt.solvers.hesrpt.convex_programs:solve_as_it_stands",
         accepts=_enumerable,
         description="the declared program of one order, with native changes, or of up to "
         "720 timelines "

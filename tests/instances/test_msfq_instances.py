@@ -51,7 +51,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: str(s.__struct_config__.tag))
 def test_drawn_sizes_have_mean_one_and_the_stated_spread(shape: Any) -> None:
-    from schedopt.policies.msfq.compiled import draw
+    from schedopt.policies.msfq.simulation import draw
 
     job = JobClass(need=1, arrival_rate=0.5, service_rate=1.0, sizes=shape)
     sizes = draw(Instance(name="sizes", servers=1, classes=(job,)), 1_000_000, 3).sizes

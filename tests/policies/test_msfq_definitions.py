@@ -2,23 +2,19 @@
 
 from collections.abc import Callable
 from math import inf
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from builders.effort import tried
-from builders.msfq import at_load, of_classes, queue_of
+from builders.msfq import of_classes, queue_of
 from hypothesis import strategies as st
 
-import schedopt
-from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.by_job import BalancedSplitting
-from schedopt.policies.msfq.logs import by_class
+from schedopt.policies.msfq.logs import class_rules
 from schedopt.policies.msfq.registration import plan, rules
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 
 THREE = ((1, 1.0), (2, 0.5), (6, 0.1))
 PAIR = ((1, 1.0), (6, 0.1))
@@ -144,46 +140,6 @@ class Static:
             self.turn, self.handing = following, False
 
 
-class ByThresholds:
-    """Thresholds by class: see `ClassThresholds`; those of the first three needs."""
-
-    def __init__(self, leave: str, rest: str, call: str, first: str) -> None:
-        parts = [
-            dict(zip((1, 2, 6), map(int, part.split(",")), strict=True))
-            for part in (leave, rest, call)
-        ]
-        self.leave, self.rest, self.call = parts
-        self.best = min if first == "least" else max
-        self.draining, self.left = False, set[int]()
-
-    def __call__(self, now: Now) -> int | None:
-        waiting = {need: now.waits(need) for need in now.needs if now.waits(need)}
-        if self.draining:
-            again = [
-                need
-                for need, jobs in waiting.items()
-                if len(jobs) >= (self.rest[need] + 1 if need in self.left else self.call[need])
-            ]
-            if again and max(again) > now.free:
-                return None
-            self.draining = False
-            if again:
-                return waiting[max(again)][0]
-        calling = [n for n, jobs in waiting.items() if now.runs(n) or len(jobs) >= self.call[n]]
-        new = [need for need in calling if not now.runs(need)]
-        served = [need for need in now.needs if now.runs(need)]
-        may_leave = all(
-            now.runs(need) <= self.leave[need] and len(now.waits(need)) <= self.rest[need]
-            for need in served
-        )
-        if new and min(new) > now.free and may_leave:
-            self.draining, self.left = True, set(served)
-            return None
-        fitting = [need for need in calling if need <= now.free]
-        fitting = fitting or [need for need in waiting if need <= now.free]
-        return waiting[self.best(fitting)][0] if fitting else None
-
-
 CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
     ("fcfs", {}, lambda: fcfs),
     ("first-fit", {}, lambda: first_fit),
@@ -201,25 +157,12 @@ CASES: list[tuple[str, dict[str, Any], Callable[..., Any]]] = [
         for h in ("overlap", "drain")
         for o in ("ascending", "descending")
     ],
-    *[
-        (
-            "class-thresholds",
-            {"leave": leave, "rest": rest, "call": call, "first": first},
-            ByThresholds,
-        )
-        for leave, rest, call in (
-            ("6,3,1", "0,0,0", "1,1,1"),
-            ("2,1,0", "1,0,1", "2,1,1"),
-            ("1,1,1", "0,2,0", "1,2,2"),
-        )
-        for first in ("most", "least")
-    ],
 ]
 
 
 def test_every_rule_of_the_house_has_a_definition() -> None:
     """Beside these: nMSR, which goes by a random clock, and rules that plain Python runs alone."""
-    compiled = {name for name, twin in rules().items() if twin}
+    compiled = {name for name, flat in rules().items() if flat}
     assert compiled - {name for name, _, _ in CASES} == {"nmsr"}
 
 
@@ -272,7 +215,7 @@ def test_a_rule_is_its_definition(
     expected = responses(6, trace, need, definition(**options), together=False)
     chosen = plan(queue, name, **options)
     found = [
-        play(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
+        simulate(queue, chosen, arrivals=len(jobs), trace=trace, each=True, plainly=plainly)
         for plainly in (False, True)
     ]
     for one in found:
@@ -301,109 +244,7 @@ def test_a_rule_on_a_log_is_its_definition(
     expected = responses(6, trace, need, definition(**options), together=True)
     if np.isinf(expected).any():
         return
-    chosen = plan(by_class.classes(log), name, **options)
-    starts = by_class.started(log, chosen)
+    chosen = plan(class_rules.classes(log), name, **options)
+    starts = class_rules.replay_classes(log, chosen)
     np.testing.assert_array_equal(starts + log.jobs.run - log.jobs.submit, expected)
-    assert starts.tolist() == by_class._plainly(log, chosen, chosen.make(), False).tolist()
-
-
-# --- rules that go by single jobs ---
-
-FOUR = of_classes(15, (1, 2.0), (3, 1.0), (5, 0.8), (15, 0.2))
-"""The authors' simulator is known to get 4.08 on it, by BackFilling."""
-MIXED = of_classes(15, (1, 2.0), (3, 1.0), (5, 0.8))
-
-
-def drawn(queue: Instance, seed: int, jobs: int) -> Trace:
-    """Draw a trace with ties."""
-    rng = np.random.default_rng(seed)
-    kinds = rng.integers(0, len(queue.classes), jobs)
-    return Trace(
-        np.sort(rng.integers(0, jobs, jobs)).astype(float),
-        kinds,
-        rng.integers(1, 8, jobs).astype(float),
-    )
-
-
-@tried(40, seed=st.integers(0, 2**31 - 1), overestimate=st.sampled_from([0.0, 0.5, 3.0]))
-def test_backfilling_is_its_definition(seed: int, overestimate: float) -> None:
-    trace = drawn(FOUR, seed, 60)
-    need = [FOUR.classes[c].need for c in trace.classes]
-    factor = [
-        1.0 + overestimate * Random(f"{j} {time!r}").random()  # noqa: S311 - no secret
-        for j, time in enumerate(trace.times.tolist())
-    ]
-
-    def choose(now: Now) -> int | None:
-        waiting = now.waiting
-        if not waiting or need[waiting[0]] <= now.free:
-            return waiting[0] if waiting else None
-        believed = {j: now.starts[j] + trace.sizes[j] * factor[j] for j in now.running}
-        start = min(
-            t
-            for t in believed.values()
-            if 15 - sum(need[j] for j, e in believed.items() if e > t) >= need[waiting[0]]
-        )
-        return next(
-            (
-                j
-                for j in waiting[1:]
-                if need[j] <= now.free and now.time + trace.sizes[j] * factor[j] <= start
-            ),
-            None,
-        )
-
-    found = play(
-        FOUR,
-        plan(FOUR, "backfilling", overestimate=overestimate),
-        arrivals=60,
-        trace=trace,
-        each=True,
-        estimates=True,
-    )
-    np.testing.assert_array_equal(found.responses, responses(15, trace, need, choose, False))
-
-
-@tried(40, seed=st.integers(0, 2**31 - 1), psi=st.sampled_from([0.0, 0.7, 1.0]))
-def test_balanced_splitting_is_its_definition(seed: int, psi: float) -> None:
-    trace = drawn(MIXED, seed, 60)
-    kinds = trace.classes.tolist()
-    need = [MIXED.classes[c].need for c in kinds]
-    places = BalancedSplitting(MIXED, psi).places
-    helpers = 15 - sum(p * job.need for p, job in zip(places, MIXED.classes, strict=True))
-    helped: set[int] = set()
-
-    def choose(now: Now) -> int | None:
-        for j in now.waiting:
-            own = sum(1 for r in now.running if r not in helped and kinds[r] == kinds[j])
-            before = [i for i in now.waiting if i < j and need[i] <= helpers]
-            if own < places[kinds[j]]:
-                return j
-            busy = sum(need[r] for r in now.running if r in helped)
-            if not before and need[j] <= helpers - busy:
-                helped.add(j)
-                return j
-        return None
-
-    found = play(
-        MIXED, plan(MIXED, "balanced-splitting", psi=psi), arrivals=60, trace=trace, each=True
-    )
-    np.testing.assert_array_equal(found.responses, responses(15, trace, need, choose, False))
-
-
-def test_places_are_those_of_the_load() -> None:
-    assert BalancedSplitting(MIXED, 1.0).places == [3, 1, 1]
-    assert BalancedSplitting(MIXED, 0.7).places == [2, 1, 0]
-    assert BalancedSplitting(at_load(8, 0.5)).helpers == 8
-    refused = schedopt.evaluate(at_load(8, 0.5), "balanced-splitting", options={"psi": 1.0})
-    assert refused.termination == "not-applicable"
-    assert "need 8" in str(refused.message)
-
-
-def test_what_the_policies_get() -> None:
-    """The paper's authors' simulator gets 4.08 for BackFilling, weighted by load."""
-    options = {"arrivals": 30_000}
-    exact = schedopt.evaluate(FOUR, "backfilling", options=options)
-    assert exact.solution.weighted_response_time == pytest.approx(4.08, rel=0.08)
-    noisy = schedopt.evaluate(FOUR, "backfilling", options={**options, "overestimate": 2.0})
-    assert exact.objective < noisy.objective
+    assert starts.tolist() == class_rules._plainly(log, name, chosen.make(), False).tolist()

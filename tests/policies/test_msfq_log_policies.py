@@ -21,10 +21,10 @@ from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.explained import explained
-from schedopt.policies.msfq.logs.measures import confidence, fairness, measured
-from schedopt.policies.msfq.logs.plain import limited, play_plainly
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started, write
+from schedopt.policies.msfq.logs.explanation import explain_wait
+from schedopt.policies.msfq.logs.machine import simulate, with_limits
+from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log, write_starts
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
@@ -56,13 +56,13 @@ def test_compiled_starts_are_those_of_the_definition(
     name: str, options: dict[str, Any], seed: int, estimates: str, several: bool
 ) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
-    starts, policy = started(queue, name, estimates, **options), LOG_POLICIES[name]
+    starts, policy = replay_log(queue, name, estimates, **options), LOG_POLICIES[name]
     order = policy.order(**options) if policy.order else Order("arrival")
     for _, rows, one in queue.parts():
         planned = one.jobs.planned(estimates if policy.plans else "exact")
         rule, site = policy.make(**options), order.priority
-        jobs, amounts = limited(one.jobs, one.servers, planned, one.amounts, site.limits)
-        plain = play_plainly(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
+        jobs, amounts = with_limits(one.jobs, one.servers, planned, one.amounts, site.limits)
+        plain = simulate(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
         assert starts[rows].tolist() == plain.starts
         assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
 
@@ -89,7 +89,7 @@ def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bo
     order = dataclasses.replace(own(), first=first)
     starts = replay(one.jobs, one.servers, order, one.jobs.planned(), one.amounts)
     planned, site = one.jobs.planned(), order.priority
-    plain = play_plainly(
+    plain = simulate(
         one.jobs, one.servers, rules.of(order), planned, site.half_life, one.amounts, site.by
     )
     assert starts.tolist() == plain.starts
@@ -100,8 +100,8 @@ def test_who_ran_instead(seed: int, policy: tuple[str, dict[str, Any]], several:
     name, own = policy
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     jobs, row = queue.jobs, seed % len(queue.jobs)
-    starts = started(queue, name, "exact", **own)
-    found = explained(queue, name, row, "exact", own)
+    starts = replay_log(queue, name, "exact", **own)
+    found = explain_wait(queue, name, row, "exact", own)
     rows = next(part.rows for part in queue.parts() if row in part.rows)
     others = rows[(starts[rows] >= jobs.submit[row]) & (starts[rows] < starts[row])]
     assert [one.job for one in found.in_its_place] == list(map(str, others))
@@ -145,8 +145,8 @@ def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
-    machine = play_plainly(jobs, servers, LOG_POLICIES[name].make(), jobs.planned())
-    starts = started(queue_of(jobs, servers), name, "given")
+    machine = simulate(jobs, servers, LOG_POLICIES[name].make(), jobs.planned())
+    starts = replay_log(queue_of(jobs, servers), name, "given")
     assert all(starts[job] <= time for job, time in machine.promises.items())
     if name == "conservative":
         assert len(machine.promises) == len(jobs)
@@ -166,7 +166,7 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     jobs = Jobs.of(submit, draw.geometric(0.5, n), run, estimate, needs=needs)
     planned = jobs.planned()
     rule = rules.ordered(rules.arrival if key == "arrival" else rules.smallest, "easy")
-    machine = play_plainly(jobs, servers, rule, planned, amounts=amounts)
+    machine = simulate(jobs, servers, rule, planned, amounts=amounts)
     starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts
     ends = np.sort(starts + run)
@@ -204,7 +204,7 @@ STARTS: dict[str, list[float]] = {  # four servers, worked out by hand
 
 @pytest.mark.parametrize("name", STARTS)
 def test_a_log_worked_out_by_hand(name: str) -> None:
-    assert started(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
+    assert replay_log(queue_of(SMALL, 4), name, "given").tolist() == STARTS[name]
 
 
 def test_intervals_and_fairness() -> None:
@@ -216,7 +216,7 @@ def test_intervals_and_fairness() -> None:
     assert 180 <= covered <= 200
     assert confidence(np.ones(399)) is None
     queue = queue_of(SMALL, 4)
-    alike = measured(queue, np.array([10.0, 0, 4, 22, 2])).by["user"]
+    alike = measure(queue, np.array([10.0, 0, 4, 22, 2])).by["user"]
     assert 0.5 <= fairness(alike) <= 1
 
 
@@ -239,7 +239,7 @@ def test_estimates_are_those_that_are_asked_for(tmp_path: Path) -> None:
     assert (tmp_path / "starts.csv").read_text() == "job,start\n0,0\n1,2\n2,5\n"
     assert run(some, estimates="exact").estimates == "exact"
     with pytest.raises(InputError, match="a file other than the log"):
-        write(np.zeros(3), str(tmp_path / "log.parquet"), some)
+        write_starts(np.zeros(3), str(tmp_path / "log.parquet"), some)
 
 
 def test_a_policy_says_why_it_does_not_apply() -> None:

@@ -12,11 +12,11 @@ from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Deterministic, Exponential, Hyperexponential, Instance, JobClass
 from schedopt.instances.msfq.generators import GENERATORS
-from schedopt.policies.msfq.played import Measured
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.registration import plan, rules
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import require_stable
-from schedopt.policies.msfq.summary import summary
+from schedopt.policies.msfq.summary import summarize
 from schedopt.policies.registry import UnstableError
 
 SEVERAL = GENERATORS["multi-class"](2, k=12, classes=4, load=0.85)
@@ -37,7 +37,7 @@ def test_both_simulators_draw_the_same_jobs_and_count_alike(name: str, sizes: An
     classes = tuple(msgspec.structs.replace(job, sizes=sizes) for job in few.classes)
     queue = msgspec.structs.replace(few, classes=classes)
     found = [
-        play(
+        simulate(
             queue,
             plan(queue, name),
             arrivals=2000,
@@ -58,8 +58,8 @@ def test_drawn_and_carried_sizes_give_the_same_means(name: str) -> None:
     queue = SEVERAL.scaled(0.6 * SEVERAL.arrival_rate)
     found = []
     for common in (False, True):
-        played = play(queue, plan(queue, name), arrivals=400_000, seed=2, common=common)
-        found.append(summary(queue, played, 400_000))
+        played = simulate(queue, plan(queue, name), arrivals=400_000, seed=2, common=common)
+        found.append(summarize(queue, played, 400_000))
     a, b = found
     assert isinstance(a.confidence, float)
     assert isinstance(b.confidence, float)
@@ -121,7 +121,7 @@ def test_memory_grows_with_the_queue_not_with_the_arrivals() -> None:
     queue, peaks = at_load(8, 0.5), []
     for arrivals in (100_000, 3_000_000):
         tracemalloc.start()
-        play(queue, plan(queue, "msfq", threshold=4), arrivals=arrivals)
+        simulate(queue, plan(queue, "msfq", threshold=4), arrivals=arrivals)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
@@ -140,7 +140,7 @@ def test_a_trace_is_played_as_it_stands(tmp_path: Path) -> None:
 
 def test_numbers_in_the_system_and_phases_are_told_where_asked() -> None:
     queue = at_load(8, 0.9)
-    played = play(
+    played = simulate(
         queue, plan(queue, "msfq", threshold=4), arrivals=50_000, grid=np.arange(100, 1000, 1.0)
     )
     assert played.samples.shape == (900, 2)
@@ -175,8 +175,8 @@ def test_policies_for_one_or_all_do_not_apply_to_others() -> None:
 @pytest.mark.parametrize("name", ["fcfs", "msfq", "adaptive-quickswap"])
 def test_the_lean_simulator_is_the_one_that_knows_more(name: str) -> None:
     queue = at_load(8, 0.9) if name == "msfq" else SEVERAL
-    lean = play(queue, plan(queue, name), arrivals=20_000, seed=3)
-    more = play(queue, plan(queue, name), arrivals=20_000, seed=3, grid=[1.0])
+    lean = simulate(queue, plan(queue, name), arrivals=20_000, seed=3)
+    more = simulate(queue, plan(queue, name), arrivals=20_000, seed=3, grid=[1.0])
     assert lean.counts.sum() > 10_000
     for field in Measured._fields:
         if field != "samples":

@@ -14,8 +14,9 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode
 from schedopt.instances.msfq import Hyperexponential, Instance, Simulated
 from schedopt.instances.options import split
-from schedopt.policies.msfq import compiled
-from schedopt.policies.msfq.evaluation import evaluated
+from schedopt.policies.msfq import simulation
+from schedopt.policies.msfq.evaluation import evaluate_plan
+from schedopt.policies.msfq.experiment import Measured
 from schedopt.policies.msfq.intervals import (
     BATCHES,
     ENOUGH,
@@ -24,11 +25,10 @@ from schedopt.policies.msfq.intervals import (
     interval,
     observations,
 )
-from schedopt.policies.msfq.played import Measured
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.replications import USUAL, pooled, replicated, usual
-from schedopt.policies.msfq.simulation import play
-from schedopt.policies.msfq.summary import summary
+from schedopt.policies.msfq.replications import USUAL, default_replications, pool, replicate
+from schedopt.policies.msfq.simulation import simulate
+from schedopt.policies.msfq.summary import summarize
 from schedopt.terminal.results import results as show
 
 PAIR = one_or_all(8, 2.5, 0.3)
@@ -49,7 +49,7 @@ def same(one: Measured, other: Measured) -> bool:
 @pytest.mark.parametrize("replications", [5, 7])
 def test_any_number_of_cores_gives_the_same_answer(queue: Instance, replications: int) -> None:
     found = [
-        evaluated(
+        evaluate_plan(
             queue, plan(queue, "msfq"), seed=3, arrivals=70_001, replications=replications, jobs=n
         )
         for n in (1, 2, 4)
@@ -61,15 +61,15 @@ def test_any_number_of_cores_gives_the_same_answer(queue: Instance, replications
 
 def test_replications_are_runs_with_streams_of_their_own_put_together() -> None:
     chosen = plan(PAIR, "first-fit")
-    runs = replicated(PAIR, chosen, arrivals=30_002, replications=3, seed=5, jobs=2)
+    runs = replicate(PAIR, chosen, arrivals=30_002, replications=3, seed=5, jobs=2)
     alone = [
-        play(PAIR, chosen, arrivals=n, seed=5, replication=r)
+        simulate(PAIR, chosen, arrivals=n, seed=5, replication=r)
         for r, n in enumerate((10_000, 10_001, 10_001))
     ]
     assert all(same(one, other) for one, other in zip(runs.done, alone, strict=True))
-    assert same(alone[0], play(PAIR, chosen, arrivals=10_000, seed=5))
+    assert same(alone[0], simulate(PAIR, chosen, arrivals=10_000, seed=5))
     assert not np.array_equal(alone[1].sums, alone[2].sums)
-    together = pooled(runs.done)
+    together = pool(runs.done)
     assert together.sums.shape == alone[0].sums.shape
     assert together.counts.sum() == sum(part.counts.sum() for part in alone)
     assert np.allclose(together.sums.sum(axis=0), sum(part.sums.sum(axis=0) for part in alone))
@@ -82,10 +82,10 @@ def test_replications_are_runs_with_streams_of_their_own_put_together() -> None:
 )
 def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, common: bool) -> None:
     chosen = plan(PAIR, name)
-    whole = play(PAIR, chosen, arrivals=20_000, seed=1, common=common)
-    monkeypatch.setattr(compiled, "SLICE", 700)
+    whole = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common)
+    monkeypatch.setattr(simulation, "SLICE", 700)
     heard: list[int] = []
-    paused = play(PAIR, chosen, arrivals=20_000, seed=1, common=common, pace=heard.append)
+    paused = simulate(PAIR, chosen, arrivals=20_000, seed=1, common=common, pace=heard.append)
     assert same(whole, paused)
     assert len(heard) > 10
     assert heard == sorted(heard)
@@ -94,7 +94,7 @@ def test_pauses_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str, commo
 
 def test_plain_runs_tell_how_far_they_are() -> None:
     heard: list[int] = []
-    play(PAIR, plan(PAIR, "msfq"), arrivals=2_000, seed=1, plainly=True, pace=heard.append)
+    simulate(PAIR, plan(PAIR, "msfq"), arrivals=2_000, seed=1, plainly=True, pace=heard.append)
     assert heard == sorted(heard)
     assert len(heard) > 5
 
@@ -119,7 +119,7 @@ def test_an_interrupt_keeps_the_replications_that_are_done() -> None:
     assert (solution.replications, solution.arrivals) == (3, 1_500_000)
     assert "interrupted: 3 of 8 replications" in str(found.message)
     assert not found.violations
-    whole = evaluated(PAIR, plan(PAIR, "msfq"), seed=0, arrivals=1_500_000, replications=3)
+    whole = evaluate_plan(PAIR, plan(PAIR, "msfq"), seed=0, arrivals=1_500_000, replications=3)
     assert solution.mean_response_time == whole.mean_response_time
 
 
@@ -135,25 +135,25 @@ def test_an_interrupt_reaches_the_threads() -> None:
         if done >= 3_000_000:
             raise KeyboardInterrupt
 
-    found = replicated(PAIR, chosen, arrivals=10**9, replications=5_000, jobs=2, watch=watch)
+    found = replicate(PAIR, chosen, arrivals=10**9, replications=5_000, jobs=2, watch=watch)
     assert 0 < len(found.done) < 5_000
     assert found.arrivals == 200_000 * len(found.done)
 
 
 def test_a_short_run_is_not_split_and_a_queue_near_saturation_hardly() -> None:
     chosen = plan(PAIR, "msfq")
-    assert usual(PAIR, chosen, 9_999_999) == 1
-    assert usual(PAIR, chosen, 10_000_000) == USUAL
+    assert default_replications(PAIR, chosen, 9_999_999) == 1
+    assert default_replications(PAIR, chosen, 10_000_000) == USUAL
     near = PAIR.scaled(0.9995 * PAIR.arrival_rate / PAIR.load)
-    assert usual(near, plan(near, "msfq"), 10_000_000) == 1
-    counts = [usual(near, plan(near, "msfq"), 10**n) for n in range(7, 12)]
+    assert default_replications(near, plan(near, "msfq"), 10_000_000) == 1
+    counts = [default_replications(near, plan(near, "msfq"), 10**n) for n in range(7, 12)]
     assert counts == sorted(counts)
     assert counts[-1] == USUAL
 
 
 def test_replications_too_short_to_forget_their_start_have_no_interval() -> None:
     near = PAIR.scaled(0.95 * PAIR.arrival_rate / PAIR.load)
-    found = evaluated(near, plan(near, "msfq"), seed=0, arrivals=300_000, replications=100)
+    found = evaluate_plan(near, plan(near, "msfq"), seed=0, arrivals=300_000, replications=100)
     assert found.confidence is None
     assert "too short replications" in str(found.note)
 
@@ -226,9 +226,9 @@ def test_an_interrupted_run_is_no_row(tmp_path: Path, monkeypatch: pytest.Monkey
     def stopped(*what: Any, **how: Any) -> Measured:
         if how.get("replication") == 2:
             raise KeyboardInterrupt
-        return play(*what, **how)
+        return simulate(*what, **how)
 
-    monkeypatch.setattr("schedopt.policies.msfq.replications.play", stopped)
+    monkeypatch.setattr("schedopt.policies.msfq.replications.simulate", stopped)
     options = {"arrivals": 10_000, "replications": 4}
     kept = evaluate(PAIR, "msfq", options=options)
     assert (kept.termination, kept.solution.replications) == ("interrupted", 2)
@@ -249,7 +249,7 @@ def coverage(load: float, seeds: range) -> tuple[int, float, float]:
     queue, mean, held, widths = single(load), 1.0 / (1.0 - load), 0, []
     chosen = plan(queue, "fcfs")
     for seed in seeds:
-        found = summary(queue, play(queue, chosen, arrivals=100_000, seed=seed), 100_000)
+        found = summarize(queue, simulate(queue, chosen, arrivals=100_000, seed=seed), 100_000)
         if found.confidence is not None:
             widths.append(found.confidence / mean)
             held += abs(found.mean_response_time - mean) <= found.confidence
@@ -293,8 +293,8 @@ def test_a_run_too_short_for_an_interval_says_so(capsys: pytest.CaptureFixture[s
 
 def test_a_rare_class_has_no_interval_of_its_own() -> None:
     queue = of_classes(4, (1, 1.0), (2, 0.0002))
-    usual, rare = evaluate(queue, "msf", options={"arrivals": 100_000}).solution.classes
-    assert usual.confidence > 0
+    often, rare = evaluate(queue, "msf", options={"arrivals": 100_000}).solution.classes
+    assert often.confidence > 0
     assert 0 < rare.jobs < ENOUGH
     assert rare.confidence is None
 

@@ -14,10 +14,10 @@ from schedopt import evaluate
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.policies import registry
-from schedopt.policies.msfq import Job, Rule, Seen, State, Twin, admission_rule
+from schedopt.policies.msfq import FlatState, Job, Rule, State, admission_rule
 from schedopt.policies.msfq import registration as registering
 from schedopt.policies.msfq.registration import PLAIN_ARRIVALS, plan, rules
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 
 QUEUE = at_load(8, 0.5)
 THREE = of_classes(6, (1, 1.0), (2, 0.5), (6, 0.1))
@@ -37,8 +37,8 @@ def first_fit_by_jobs(state: State) -> Job | None:
     return next((job for job in state.jobs if job.need <= state.free), None)
 
 
-def register(rule: Any, name: str = "mine", twin: Twin | None = None) -> None:
-    admission_rule(name, source="a test", summary="a rule of a test", twin=twin)(rule)
+def register(rule: Any, name: str = "mine", *, flat: bool = False) -> None:
+    admission_rule(name, source="a test", summary="a rule of a test", flat=flat)(rule)
 
 
 def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
@@ -50,7 +50,7 @@ def test_a_function_is_a_policy_in_plain_python_and_says_so() -> None:
     assert f"in plain Python, {PLAIN_ARRIVALS:,} arrivals" in str(found.message)
     assert "plain Python" in registry.registered("msfq")["mine"].summary
     compiled = plan(QUEUE, "first-fit")
-    same = play(QUEUE, compiled, arrivals=PLAIN_ARRIVALS, seed=3, common=True)
+    same = simulate(QUEUE, compiled, arrivals=PLAIN_ARRIVALS, seed=3, common=True)
     theirs = same.sums.sum(axis=0) / same.counts.sum(axis=0)
     ours = [c.mean_response_time for c in found.solution.classes]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
@@ -125,13 +125,13 @@ def test_a_rule_that_fails_names_its_line() -> None:
         evaluate(QUEUE, "mine")
 
 
-def test_a_twin_that_starts_what_it_may_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    register(first_fit_by_jobs, twin=Twin(__name__, "wrong_twin"))
+def test_a_flat_rule_that_starts_what_it_may_not_is_refused() -> None:
+    register(always_the_second, flat=True)
     with pytest.raises(InputError, match="admission rule mine: found 1"):
         evaluate(QUEUE, "mine", options={"arrivals": 1000})
 
 
-def wrong_twin(seen: Seen, free: int) -> int:
+def always_the_second(state: FlatState, free: int) -> int:
     return 1
 
 

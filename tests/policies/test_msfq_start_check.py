@@ -16,7 +16,7 @@ from schedopt.instances.csv_text import as_csv
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs import start_check
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 
 JOBS = Jobs.of([0, 0, 1, 2, 2], [2, 3, 1, 4, 1], [10, 4, 8, 3, 20], [10, 4, 10, 3, 20])
 RIGHT = {  # four servers, worked out by hand
@@ -148,7 +148,7 @@ def test_a_plain_log_and_names(tmp_path: Path) -> None:
 )
 def test_one_wrong_start_is_found(few: int, seed: int, name: str, several: bool) -> None:
     queue: Instance = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
-    starts, draw = started(queue, name, "given"), np.random.default_rng(seed)
+    starts, draw = replay_log(queue, name, "given"), np.random.default_rng(seed)
     own: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(start_check, "FEW", few)

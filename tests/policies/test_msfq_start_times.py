@@ -19,7 +19,7 @@ import schedopt
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.policies.msfq.logs import start_times
-from schedopt.policies.msfq.logs.registration import started
+from schedopt.policies.msfq.logs.registration import replay_log
 from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot, _quantile, moments
 from schedopt.policies.registry import registered
 from schedopt.verbs.start_times import time_of
@@ -40,7 +40,7 @@ def log(jobs: int, servers: int, seed: int, *, load: float = 1.0) -> Instance:
 
 
 def play(queue: Instance, policy: str) -> Floats:
-    return started(queue, policy, "given" if queue.jobs.estimated else "exact")
+    return replay_log(queue, policy, "given" if queue.jobs.estimated else "exact")
 
 
 @tried(

@@ -41,21 +41,18 @@ from schedopt.policies.msfq import admission_rule
 def any_fit(state):
     return next((job for job in state.jobs if job.need <= state.free), None)
 """
-TWIN = """
-from schedopt.policies.msfq import Twin, admission_rule
+FLAT_RULE = """
+from schedopt.policies.msfq import admission_rule
 
-@admission_rule("any-fit", source="a test", summary="a test's own", twin=Twin(__name__, "twin"))
-def any_fit(state):
-    return next(iter(state.fitting()), None)
-
-def twin(seen, free):
-    for kind in range(len(seen.needs)):
-        if starts(seen, kind) and seen.needs[kind] <= free:
+@admission_rule("any-fit", source="a test", summary="a test's own", flat=True)
+def any_fit(state, free):
+    for kind in range(len(state.needs)):
+        if waits(state, kind) and state.needs[kind] <= free:
             return kind
     return -1
 
-def starts(seen, kind):
-    return seen.waiting[kind] > 0
+def waits(state, kind):
+    return state.waiting[kind] > 0
 """
 
 
@@ -91,7 +88,7 @@ def test_a_rule_of_a_file_may_bring_its_compiled_twin(tmp_path: Path) -> None:
     )
     queue = load_instance(QUEUE).scaled(1.0)
     slow = evaluate(queue, "any-fit", policy_files=[write(tmp_path, plainly)])
-    quick = evaluate(queue, "any-fit", policy_files=[write(tmp_path, TWIN)])
+    quick = evaluate(queue, "any-fit", policy_files=[write(tmp_path, FLAT_RULE)])
     assert not quick.message
     assert quick.solution.arrivals > slow.solution.arrivals
     assert quick.objective == pytest.approx(slow.objective, rel=0.1)

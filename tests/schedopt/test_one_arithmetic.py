@@ -209,9 +209,7 @@ def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
     assert on_logs | on_classes == set(every)
     assert {name for name in every if every[name].suits == "beside"} == on_logs - on_classes
-    by_class = {"msfq", "two-threshold", "nmsr", "class-thresholds"}
-    alone = {"backfilling", "balanced-splitting", "kill-smart", "dual-kill"}
-    assert on_classes - on_logs == by_class | alone
+    assert on_classes - on_logs == {"msfq", "two-threshold", "nmsr"}
     named = schedopt.bench([next(CLASSES.glob("*.json"))], policies=["easy"])
     assert [row.termination for row in named] == ["not-applicable"]
 

@@ -200,12 +200,19 @@ def test_every_document_of_msfq_has_a_picture() -> None:
 
 def test_who_knows_sizes_is_not_measured_against_those_who_do_not(tmp_path: Path) -> None:
     dump(at_load(2, 0.5), tmp_path / "q.json")
-    options = {"arrivals": 20_000}
-    found = bench(tmp_path / "q.json", policies=["backfilling", "msf"], options=options)
-    gaps = {row.policy: row.gap for row in found}
-    assert {row.reference_formulation for row in found} == {"optimal-policy"}
-    assert gaps["backfilling"] is None
-    assert gaps["msf"] is not None
+    (tmp_path / "shortest.py").write_text(
+        "from schedopt.policies.msfq import admission_rule\n"
+        "@admission_rule('shortest', source='a test', summary='the shortest that fits')\n"
+        "def shortest(state):\n"
+        "    fitting = [job for job in state.jobs if job.need <= state.free]\n"
+        "    return min(fitting, key=lambda job: (job.estimate or 0, job.number), default=None)\n"
+    )
+    asked = {"policies": ["shortest"], "policy_files": [tmp_path / "shortest.py"]}
+    for estimates in ("exact", "none"):
+        options = {"arrivals": 20_000, "estimates": estimates}
+        (row,) = bench(tmp_path / "q.json", **asked, options=options)
+        assert row.reference_formulation == "optimal-policy"
+        assert (row.gap is None) == (estimates == "exact")
 
 
 SUBMITS = "".join(

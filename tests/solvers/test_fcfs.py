@@ -40,9 +40,7 @@ def test_equals_a_truncated_chain(queue: Instance, load: float) -> None:
     ours = times(queue)
     assert ours is not None
     assert fcfs(queue).times == pytest.approx(ours, rel=1e-9)
-    moves = first_come._moves(queue)
-    assert moves is not None
-    assert first_come.saturated(moves) == pytest.approx(saturated_rate(queue), rel=1e-10)
+    assert first_come.saturated_rate(queue) == pytest.approx(saturated_rate(queue), rel=1e-10)
 
 
 @pytest.mark.parametrize("unit", [1e-4, 1e4])

@@ -16,7 +16,7 @@ from schedopt.formulations.msfq import LogBound
 from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening
 from schedopt.solvers.msfq.log_bound.relaxations import bounds, relaxed
 
@@ -44,7 +44,7 @@ def test_no_policy_beats_a_re_proved_bound(seed: int, objective: str, big: float
     assert result.bound_checked or by_horizon
     assert result.bound >= max(bounds(queue).values()) * (1 - 1e-9)
     for name in LOG_POLICIES:
-        assert result.bound <= values(queue, started(queue, name, "exact")) * (1 + 1e-9)
+        assert result.bound <= values(queue, replay_log(queue, name, "exact")) * (1 + 1e-9)
 
 
 def bound_of(part: Any, resource: str, weighted: bool) -> float:
@@ -116,37 +116,12 @@ def test_prices_prove_more_than_relaxations_where_jobs_do_not_fit_side_by_side()
         10,
     )
     ticks = Ticks.of(queue)
-    starts = started(queue, "saf", "exact") - queue.jobs.submit[0]
+    starts = replay_log(queue, "saf", "exact") - queue.jobs.submit[0]
     target = float((starts + ticks.run - ticks.submit).sum())
     search = PriceSearch(ticks, target, grid_of(ticks, starts, 10_000), rounds=200)
     while not search.advance(1.0):
         pass
     assert max(bounds(queue).values()) * 1.1 < search.bound <= target / n
-
-
-def test_prices_of_two_resources_prove_more_than_of_either() -> None:
-    draw = np.random.default_rng(1)
-    n = 200
-    split = draw.random(n) < 0.5  # one half is short of GPUs, the other of servers
-    need = np.where(split, draw.integers(1, 3, n), draw.integers(2, 17, n))
-    jobs = Jobs.of(
-        np.sort(draw.integers(0, 1000, n)),
-        need,
-        draw.integers(1, 40, n),
-        needs={"gpu": np.where(split, draw.integers(1, 5, n), 0)},
-    )
-    queue = queue_of(jobs, 32, resources={"gpu": 8})
-    model = LogBound(queue)
-    result = schedopt.solve(model, certificate=True)
-    assert result.bound_checked
-    assert model.parts[0].priced == ("servers", "gpu")
-    alone = [queue_of(Jobs.of(jobs.submit, need, jobs.run), 32)]
-    mine = jobs.take(split)
-    amounts = mine.needs.amounts[:, 0] if mine.needs else []
-    alone += [queue_of(Jobs.of(mine.submit, amounts, mine.run), 8)]
-    servers, gpus = (schedopt.solve(LogBound(one)).bound or 0.0 for one in alone)
-    gpus = (gpus * split.sum() + float(jobs.run[~split].sum())) / n
-    assert (result.bound or 0.0) > 1.05 * max(servers, gpus)
 
 
 @pytest.mark.parametrize(

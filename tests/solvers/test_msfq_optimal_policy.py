@@ -18,7 +18,6 @@ from schedopt.formulations.msfq.process import Process, State
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode, load, parse
 from schedopt.instances.msfq import Deterministic, Instance, JobClass
-from schedopt.policies.msfq.registration import knows_sizes
 from schedopt.policies.registry import registered
 from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
 from schedopt.solvers.msfq.optimal_policy.equations import Equations
@@ -67,8 +66,6 @@ def test_it_bounds_every_policy_and_every_threshold(queue: Instance) -> None:
     for name, policy in registered("msfq").items():
         if "arrivals" not in policy.options:
             continue  # for logs alone
-        if knows_sizes(name):
-            continue  # of which it says nothing
         found = evaluate(queue, name, options={"arrivals": 20_000})
         if found.objective is not None and found.confidence is not None:
             compared += 1

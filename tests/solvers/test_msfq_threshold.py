@@ -11,8 +11,8 @@ from schedopt.formulations.msfq import Threshold
 from schedopt.formulations.msfq.process import System
 from schedopt.instances.errors import InputError
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.simulation import play
-from schedopt.policies.msfq.summary import summary
+from schedopt.policies.msfq.simulation import simulate
+from schedopt.policies.msfq.summary import summarize
 from schedopt.solvers.msfq.threshold.approximation import area, paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 
@@ -134,7 +134,7 @@ def test_exact_values_lie_in_simulated_intervals(load: float, l: int, variant: s
     model = Threshold(queue, variant=variant)  # type: ignore[arg-type]
     small, large = exact(model.system, l, variant)  # type: ignore[arg-type]
     rule = plan(queue, "msfq", threshold=l, variant=variant)
-    found = summary(queue, play(queue, rule, arrivals=5_000_000, seed=5), 5_000_000)
+    found = summarize(queue, simulate(queue, rule, arrivals=5_000_000, seed=5), 5_000_000)
     ours = float(model.system.mean(np.array([small]), np.array([large]))[0])
     assert isinstance(found.confidence, float)
     assert abs(ours - found.mean_response_time) < 1.6 * found.confidence  # 99.8%

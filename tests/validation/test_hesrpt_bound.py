@@ -24,10 +24,10 @@ from schedopt.solvers.door import solve
 from schedopt.solvers.hesrpt.certificate import certificate
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.hesrpt.bound import reproved
-from schedopt.validation.hesrpt.diagram import Diagram, Pass
+from schedopt.validation.hesrpt.certificates import Ranks
+from schedopt.validation.hesrpt.decision_diagram import Diagram, Pass
 from schedopt.validation.hesrpt.intervals import Interval
-from schedopt.validation.hesrpt.kinds import Ranks
-from schedopt.validation.hesrpt.prices import Proof
+from schedopt.validation.hesrpt.proofs import Proof
 
 
 def made(instance: Instance, **options: Any) -> tuple[Document, dict[str, Any] | None]:
@@ -161,20 +161,6 @@ def further() -> list[tuple[Instance, Document, dict[str, Any]]]:
     return [(four, *found), (ruled, claim, claim.certificate)]
 
 
-@pytest.mark.parametrize("which", [0, 2, 5, 6])
-def test_other_rents_and_raised_prices_never_prove_too_much(which: int) -> None:
-    instance, claim, given_ = [*proofs(), *further()][which]
-    assert judged(instance, claim, given_) is None
-    above = msgspec.structs.replace(claim, bound=claim.objective * (1 + 1e-6))
-    count = len(numbers(given_))
-    for i in range(0, count, 1 if ALL else 1 + count // 10):
-        for factor in (0.9, 1.02, 100.0):
-            forged = copy.deepcopy(given_)
-            where, key = numbers(forged)[i]
-            where[key] *= factor
-            assert judged(instance, above, forged) is not None
-
-
 def test_logarithms_and_exponentials_are_enclosed() -> None:
     random = np.random.default_rng(1)
     x = np.concatenate(
@@ -194,18 +180,27 @@ def test_logarithms_and_exponentials_are_enclosed() -> None:
         for i, value in enumerate(y.tolist()):
             exact = Decimal(value).exp()
             assert Decimal(float(powers.low[i])) <= exact <= Decimal(float(powers.high[i]))
+    close = np.abs(np.log(x)) > 1e-3
+    assert (logs.high - logs.low <= 1e-13 * np.abs(np.log(x)))[close].all()
+    assert (powers.high - powers.low <= 1e-13 * np.exp(y)).all()
+    beyond = Interval.exactly(np.array([-800.0, 800.0])).exp()
+    assert beyond.low[0] == 0.0 < beyond.high[0] < 1e-290
+    assert beyond.low[1] > 1e290 and beyond.high[1] == np.inf
+    with pytest.raises(ValueError, match="may be 0"):
+        Interval.exactly(1.0) / Interval.exactly(np.array([1.0, 0.0]))
 
 
-def test_strange_values_in_certificates_are_refused_in_a_line() -> None:
-    """None ends otherwise, and none proves more than the optimum."""
+def test_changed_certificates_prove_no_more_than_the_optimum() -> None:
+    """Nor do those with strange values end otherwise than in a line."""
     for instance, claim, given_ in [*proofs(), *further()]:
         above = msgspec.structs.replace(claim, bound=(claim.objective or 0.0) * (1 + 1e-6))
         every = range(len(list(places(given_))))
         for i in every[:: 1 + len(every) // (20 if ALL else 4)]:
-            for value in (*STRANGE[6:11], -1000, -1):
+            for value in (*STRANGE[6:11], -1000, -1, 0.9, 1.02, 100.0):
                 forged = copy.deepcopy(given_)
                 where, key = list(places(forged))[i]
-                where[key] = value
+                factor = isinstance(where[key], float) and value in (0.9, 1.02, 100.0)
+                where[key] = where[key] * value if factor else value
                 assert isinstance(judged(instance, above, forged), str)
     rents = {"rents": [0.1, 1.0], "parts": 2}
     for strange in ({"beyond": -1000}, {"beyond": 10**30}, {"block": 10**30}, {"parts": 65}):

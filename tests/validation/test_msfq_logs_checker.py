@@ -16,8 +16,8 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance, Partition, Replayed
 from schedopt.instances.msfq.answers import packed, unpacked
 from schedopt.instances.msfq.logs import Jobs
-from schedopt.policies.msfq.logs.measures import measured
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+from schedopt.policies.msfq.logs.measures import measure
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
 from schedopt.solvers.result import Document, as_document
 from schedopt.validation.documents import check
 from schedopt.validation.report import Report
@@ -55,79 +55,16 @@ def judged(queue: Instance, solution: Any, constraints: Any = (), **more: Any) -
 def test_what_policies_get_passes(seed: int, name: str, objective: str, several: bool) -> None:
     plain = queue_of(*random_jobs(seed), objective=objective)
     queue = random_parts(seed, objective=objective) if several else plain
-    starts = started(queue, name, "given")
-    report = judged(queue, measured(queue, starts))
+    starts = replay_log(queue, name, "given")
+    report = judged(queue, measure(queue, starts))
     assert report.violations == []
     assert report.unchecked == []
-
-
-PRIORITIES = [
-    """{"weights": {"age": 3, "stretch": -0.2, "size": 1, "fair_share": 4}, "max_age": 9,
-        "half_life": 7, "shares": {"1": 3}}""",
-    """{"weights": {"wait": 1, "run": -2, "usage": -1, "qos": 1}, "qos_by": "user",
-        "qos": {"1": 2}, "max_age": 5, "half_life": 9, "backfill": "skip"}""",
-    """{"weights": {"area": -1, "need": 0.5}, "backfill": "stop"}""",
-    """{"weights": {"area": -1}, "limits": [{"longer_than": 5, "most": 0.5}]}""",
-]
-
-
-@tried(
-    150,
-    seed=st.integers(0, 2**32 - 1),
-    which=st.integers(0, len(PRIORITIES) - 1),
-    several=st.booleans(),
-    estimates=st.sampled_from(["given", "exact"]),
-)
-def test_replays_obey_priorities(seed: int, which: int, several: bool, estimates: str) -> None:
-    queue = random_parts(seed) if several else queue_of(*random_jobs(seed))
-    said = {"priority": PRIORITIES[which]}
-    right = measured(queue, started(queue, "weighted", estimates, **said), estimates=estimates)
-    assert judged(queue, right, policy="weighted", options=said).violations == []
-
-
-SHORTEST = '{"weights": {"run": -1}, "backfill": "%s"}'
-PASSING = Jobs.of([0, 1, 2], [2, 3, 1], [10, 1, 20])
-THREE = Jobs.of([0, 0, 0], [2, 2, 2], [5, 1, 3], queue=["a", "a", "b"])
-
-
-@pytest.mark.parametrize(
-    ("jobs", "servers", "starts", "options", "said"),
-    [
-        *[
-            (
-                THREE,
-                2,
-                [0, 5, 6],
-                {"priority": SHORTEST % fill},
-                "job 0 starts, and job 1 of a higher",
-            )
-            for fill in ("easy", "skip", "stop")
-        ],
-        (PASSING, 3, [0, 22, 2], {"priority": '{"weights": {"wait": 1}}'}, "delay it beyond 10"),
-        (
-            THREE,
-            6,
-            [0, 0, 0],
-            {"priority": """{"limits": [{"longer_than": 2, "most": 0.5}]}"""},
-            "long jobs hold too much",
-        ),
-    ],
-    ids=["easy", "skip", "stop", "reservation", "limit"],
-)
-def test_starts_against_priorities_are_refused(
-    jobs: Jobs, servers: int, starts: list[float], options: dict[str, str], said: str
-) -> None:
-    queue = queue_of(jobs, servers)
-    told = measured(queue, np.array(starts, float))
-    report = judged(queue, told, policy="weighted", options=options)
-    assert said in str(report.violations)
-    assert judged(queue, told).ok
 
 
 def moved(job: int, by: float) -> Replayed:
     starts = STARTS.copy()
     starts[job] += by
-    return measured(QUEUE, starts)
+    return measure(QUEUE, starts)
 
 
 def test_no_resource_of_a_partition_is_held_twice() -> None:
@@ -136,11 +73,11 @@ def test_no_resource_of_a_partition_is_held_twice() -> None:
     )
     parts = {"a": Partition(servers=2, resources={"gpu": 2}), "b": Partition(servers=1)}
     queue = queue_of(jobs, 3, partitions=parts)
-    assert judged(queue, measured(queue, np.array([0.0, 4.0, 0.0]))).ok
-    found = judged(queue, measured(queue, np.zeros(3))).violations
+    assert judged(queue, measure(queue, np.array([0.0, 4.0, 0.0]))).ok
+    found = judged(queue, measure(queue, np.zeros(3))).violations
     assert found == ["capacity: 3 gpu busy of partition a at 0, of 2"]
     one = queue_of(jobs, 2, resources={"gpu": 9})
-    found = judged(one, measured(one, np.zeros(3))).violations
+    found = judged(one, measure(one, np.zeros(3))).violations
     assert found == ["capacity: 3 servers busy at 0, of 2"]
 
 
@@ -168,14 +105,14 @@ def test_starts_that_cannot_be() -> None:
     ],
 )
 def test_a_wrong_number_is_named(field: str) -> None:
-    right = measured(QUEUE, STARTS)
+    right = measure(QUEUE, STARTS)
     wrong = msgspec.structs.replace(right, **{field: getattr(right, field) + 1e-6})
     report = judged(QUEUE, wrong, objective=right.mean_response_time)
     assert [line.partition(":")[0] for line in report.violations] == [field]
 
 
 def test_other_claims_are_checked() -> None:
-    right = measured(QUEUE, STARTS)
+    right = measure(QUEUE, STARTS)
 
     def faults(**changes: Any) -> str:
         return "; ".join(judged(QUEUE, msgspec.structs.replace(right, **changes)).violations)
@@ -204,7 +141,7 @@ def test_other_claims_are_checked() -> None:
 
 
 def test_side_constraints_are_judged() -> None:
-    right = measured(QUEUE, STARTS)
+    right = measure(QUEUE, STARTS)
     assert judged(QUEUE, right, [ResponseTime(need=3, at_most=9)]).ok
     report = judged(QUEUE, right, [ResponseTime(need=3, at_most=8.9, name="wide")])
     assert report.violations == ["wide: need 3 waits 9.0, more than 8.9"]

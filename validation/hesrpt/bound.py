@@ -12,16 +12,17 @@ let jobs earn more, which makes the bound weaker and never wrong.
     A price for each place in the order, from the last: where jobs differ in size alone, they are
     prices of every order, and the least sum pairs the largest size with the least price.
 ``diagram``
-    Passes over sets of last jobs, which close what costs a goal (`validation.hesrpt.diagram`), and
-    prices for the few orders that they leave.
+    Passes over sets of last jobs, which close what costs a goal (`decision_diagram`), and prices
+    for the few orders that they leave.
 ``together``
     For the makespan: prices under which all jobs together earn no more than 1 in a unit of time.
 ``rents``
     A rent of a server that falls over time, and for each job what it costs alone to pay it
-    (`validation.hesrpt.rents`): less the rent of all servers, that bounds all orders.
+    (`lagrangian`): less the rent of all servers, that bounds all orders. Caps of teams of one
+    grouping are seen here alone.
 
-Numbers are decimals as the file writes them; a claim may be above what is shown by 1e-9 of it, as a
-solver's rounding may be.
+Nothing is shown of jobs that arrive later. Numbers are decimals as the file writes them; a claim
+may be above what is shown by 1e-9 of it, as a solver's rounding may be.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ import numpy as np
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.hesrpt import Instance
 from schedopt.solvers.result import Document
-from schedopt.validation.hesrpt.kinds import (
+from schedopt.validation.hesrpt.certificates import (
     Certificate,
     Order,
     Passes,
@@ -41,8 +42,8 @@ from schedopt.validation.hesrpt.kinds import (
     Rents,
     Together,
 )
-from schedopt.validation.hesrpt.prices import NotShownError, Proof
-from schedopt.validation.hesrpt.rents import least_cost
+from schedopt.validation.hesrpt.lagrangian import least_cost
+from schedopt.validation.hesrpt.proofs import NotShownError, Proof
 
 ROUNDING = 1e-9
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares
 from schedopt.instances.hesrpt import Instance
-from schedopt.validation.hesrpt.curves import Above, Curve, curves_of
 from schedopt.validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.speedup_bounds import Above, Curve, curves_of
 
 Bools = NDArray[np.bool_]
 HALVINGS = 60

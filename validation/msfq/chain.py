@@ -6,14 +6,16 @@ lost. Only for few servers and moderate loads: at load 0.95 millions of states w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import ceil, log
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from math import ceil, log, nan
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance, OptimalTable
 
+S = TypeVar("S", bound=Hashable)
 State = tuple[str, int, int, int]
 """Mode, small jobs waiting (when open: in the system), large jobs, small jobs of a closed batch."""
 Moves = Callable[[State], Iterator[tuple[float, State]]]
@@ -146,38 +148,46 @@ def table_times(system: System, table: OptimalTable, most: tuple[int, int]) -> t
 
 
 def _times(system: System, moves: Moves, start: State = ("empty", 0, 0, 0)) -> tuple[float, float]:
-    """Explore the chain from its empty state, solve for the stationary law, apply Little's law."""
-    from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import spsolve
-
-    number: dict[State, int] = {start: 0}
-    states = [start]
-    rows: list[int] = []
-    columns: list[int] = []
-    rates: list[float] = []
-    at = 0
-    while at < len(states):
-        for rate, target in moves(states[at]):
-            if target not in number:
-                number[target] = len(states)
-                states.append(target)
-            if number[target]:  # the first balance equation gives way to Σ π = 1
-                rows.append(number[target])
-                columns.append(at)
-                rates.append(rate)
-            if at:
-                rows.append(at)
-                columns.append(at)
-                rates.append(-rate)
-        at += 1
-    count = len(states)
-    rows += [0] * count
-    columns += list(range(count))
-    rates += [1.0] * count
-    right = np.zeros(count)
-    right[0] = 1.0
-    matrix: Any = csc_matrix((rates, (rows, columns)), shape=(count, count))
-    law = spsolve(matrix, right)
+    """Return both classes' mean response times by Little's law."""
+    solved = stationary(moves, [start], 10 * MOST_STATES)
+    if solved is None:
+        return nan, nan
+    states, law = solved
     small = np.array([n + batch for _, n, _, batch in states])
     large = np.array([waiting for _, _, waiting, _ in states])
     return float(law @ small / system.l1), float(law @ large / system.lk)
+
+
+def stationary(
+    moves: Callable[[S], Iterable[tuple[float, S]]], states: list[S], most: int
+) -> tuple[list[S], NDArray[np.float64]] | None:
+    """Explore a chain, and solve for its law; None beyond so many states.
+
+    The first of the given states must be one to which the chain always comes back.
+    """
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import splu
+
+    number = {state: i for i, state in enumerate(states)}
+    rows: list[int] = []
+    columns: list[int] = []
+    rates: list[float] = []
+    for at, state in enumerate(states):  # grows meanwhile
+        for rate, target in moves(state):
+            to = number.setdefault(target, len(states))
+            if to == len(states):
+                states.append(target)
+            rows += (to, at)
+            columns += (at, at)
+            rates += (rate, -rate)
+        if len(states) > most:
+            return None
+    balance = csc_matrix((rates, (rows, columns)), shape=(len(states), len(states)))
+    factors = splu(
+        balance[1:, 1:],
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,  # the diagonal dominates
+        options={"SymmetricMode": True},
+    )
+    law = np.append(1.0, factors.solve(-balance[1:, [0]].toarray().ravel()))
+    return states, law / law.sum()

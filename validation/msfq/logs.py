@@ -20,7 +20,6 @@ from schedopt.instances.msfq import (
 )
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.solvers.result import Document
-from schedopt.validation.msfq.obeyed import check_site
 from schedopt.validation.report import Report, same
 
 Floats = NDArray[np.float64]
@@ -60,8 +59,6 @@ def check(
         _bracket(solution, claim, report)
     if isinstance(solution, Replayed):
         _measures(queue, jobs, solution, starts, report)
-        parts, given = _machines(queue, jobs), (claim.policy, claim.options)
-        check_site(*given, jobs, starts, solution.estimates, parts, report)
     check_times(_times(jobs, response, constraints), constraints, report)
 
 

@@ -11,7 +11,7 @@ from schedopt.policies.hesrpt.simulator import hesrpt_shares, hesrpt_total
 from schedopt.policies.registry import registered
 from schedopt.solvers.hesrpt.closed_form import optimum
 from schedopt.solvers.hesrpt.makespan import least_makespan
-from schedopt.solvers.hesrpt.orders import OneOrder, OrderTree, order_search
+from schedopt.solvers.hesrpt.order_search import BestOrder, GivenOrder, order_search
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
@@ -27,7 +27,7 @@ def cluster(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any)
 
 def searched(
     instance: Instance, seconds: float = 1.0, order: Sequence[int] | None = None
-) -> OneOrder | OrderTree:
+) -> GivenOrder | BestOrder:
     """Search all completion orders, or find the optimum of one."""
     search = order_search(instance, order=order)
     search.advance(seconds)
@@ -53,7 +53,7 @@ def within(found: Iterable[float], most: float, what: str = "relative difference
 def theorem_1(quick: bool) -> Answers:
     """Compare the convex program's optimum with the time at which all can complete together."""
     from schedopt.formulations.hesrpt import Allocation
-    from schedopt.solvers.hesrpt.programs import solve_program
+    from schedopt.solvers.hesrpt.cone_programs import solve_program
 
     found = []
     for x, p, servers in list(draws(True, 5))[: 20 if quick else 60]:
@@ -115,7 +115,7 @@ def theorem_5(quick: bool) -> Answers:
     for x, p, servers in draws(quick, 5 if quick else 6):
         ones = np.ones(len(x))
         orders = map(list, permutations(range(len(x))))
-        best = min(optimum(x[order], ones, p, servers).value for order in orders)
+        best = min(optimum(x[order], ones, p, servers).bound for order in orders)
         found.append(abs(optimum(x, ones, p, servers).value / best - 1))
     return {"shortest-first": within(found, 1e-12)}
 
@@ -137,9 +137,9 @@ def theorem_6(quick: bool) -> Answers:
 
 def theorem_7(quick: bool) -> Answers:
     """Compare the formula with the shares that the dual's prices ask for."""
-    from schedopt.solvers.hesrpt.kernels import curves
+    from schedopt.solvers.hesrpt.earning_kernels import best_shares
     from schedopt.solvers.hesrpt.price_kernels import levels_of, prices_of
-    from schedopt.solvers.hesrpt.rent_kernels import best_shares
+    from schedopt.solvers.hesrpt.speedup_kernels import curves
 
     found = []
     for x, p, servers in draws(quick):
@@ -158,7 +158,8 @@ def theorem_8(quick: bool) -> Answers:
     for x, p, servers in draws(quick):
         instance = cluster(x, Power(p=p), servers)
         total = hesrpt_total(x, p, servers)
-        dual.append(abs(float(searched(instance).prices() @ x) / total - 1))
+        search = searched(instance)
+        dual.append(abs(float(search.prices(search.order) @ x) / total - 1))
         run = registered("hesrpt")["hesrpt"].run(instance)
         played.append(abs(instance.objective_of(run) / total - 1))
     return {"optimum": within(dual, 1e-8), "played": within(played, 1e-10)}

@@ -11,11 +11,11 @@ from schedopt.instances.files import read
 from schedopt.instances.msfq import Instance, JobClass, Simulated
 from schedopt.instances.msfq.generators import GENERATORS
 from schedopt.policies.msfq.registration import plan
-from schedopt.policies.msfq.replications import pooled, replicated, usual
+from schedopt.policies.msfq.replications import default_replications, pool, replicate
 from schedopt.policies.msfq.rule import Plan
-from schedopt.policies.msfq.simulation import play
+from schedopt.policies.msfq.simulation import simulate
 from schedopt.policies.msfq.stability import region
-from schedopt.policies.msfq.summary import summary
+from schedopt.policies.msfq.summary import summarize
 from schedopt.solvers.msfq.threshold.approximation import paper
 from schedopt.solvers.msfq.threshold.exact import exact, exact_curve
 from schedopt.validation.reproduce.ledger import Answers, Curve, Outcome
@@ -64,8 +64,8 @@ def borg(rate: float) -> Instance:
 
 def simulated(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
     """Simulate a policy."""
-    played = play(queue, plan(queue, name, **options), arrivals=arrivals, seed=1)
-    return summary(queue, played, arrivals, threshold=options.get("threshold"))
+    played = simulate(queue, plan(queue, name, **options), arrivals=arrivals, seed=1)
+    return summarize(queue, played, arrivals, threshold=options.get("threshold"))
 
 
 def figure_1(quick: bool) -> Outcome:
@@ -77,7 +77,7 @@ def figure_1(quick: bool) -> Outcome:
     means = []
     for name, l in (("MSF", 0), ("MSFQ", K - 1)):
         chosen = plan(queue, "msfq", threshold=l)
-        samples = play(queue, chosen, arrivals=arrivals, seed=2, grid=grid).samples
+        samples = simulate(queue, chosen, arrivals=arrivals, seed=2, grid=grid).samples
         means.append(samples.mean(axis=0))
         for c, what in enumerate(("small", "large")):
             curves[f"{name}, {what}"] = (grid[:1000] - grid[0], samples[:1000, c])
@@ -237,13 +237,13 @@ def borg_point(rate: float, label: str) -> Simulated:
     queue, (name, options) = borg(rate), COMPARED[label]
     chosen, load = plan(queue, name, **options), region(queue, name).load
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    many = usual(queue, chosen, BORG_ARRIVALS, load)
-    played = replicated(
+    many = default_replications(queue, chosen, BORG_ARRIVALS, load)
+    played = replicate(
         queue, chosen, arrivals=BORG_ARRIVALS, seed=1, jobs=cores or 1, replications=many
     )
     if len(played.done) < played.of:
         raise KeyboardInterrupt
-    return summary(queue, pooled(played.done), BORG_ARRIVALS, load=load, replications=played.of)
+    return summarize(queue, pool(played.done), BORG_ARRIVALS, load=load, replications=played.of)
 
 
 def figure_6(quick: bool) -> Outcome:
@@ -287,7 +287,7 @@ def _growth(queue: Instance, part: float, arrivals: int, name: str, **options: A
     The policy is given jobs at a part of the rate at which its servers are all busy.
     """
     near = queue.scaled(part * (queue.arrival_rate / region(queue, name).load))
-    played = play(near, plan(near, name, **options), arrivals=arrivals, seed=4, warm=0)
+    played = simulate(near, plan(near, name, **options), arrivals=arrivals, seed=4, warm=0)
     sums, counts = played.sums.sum(axis=1), played.counts.sum(axis=1)
     quarter = len(sums) // 4
     last = sums[-quarter:].sum() / counts[-quarter:].sum()
@@ -363,7 +363,7 @@ def theorem_2(quick: bool) -> Answers:
 
 def _left(queue: Instance, chosen: Plan, arrivals: int) -> float:
     """Return the work of the jobs that are not done when a simulation ends."""
-    played = play(queue, chosen, arrivals=arrivals, seed=4, warm=0)
+    played = simulate(queue, chosen, arrivals=arrivals, seed=4, warm=0)
     left = played.came - played.counts.sum(axis=0)
     return sum(
         job.need * float(n) / job.service_rate for job, n in zip(queue.classes, left, strict=True)

@@ -7,8 +7,7 @@ places ``low`` to ``high``, of which ``low`` holds the present.
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import compiled
-from schedopt.policies.msfq.logs.replay_kernels import (
+from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
     NEVER,
     WAITING,
@@ -17,6 +16,7 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     begin,
     loop_of,
 )
+from schedopt.solvers.compiling import compiled
 from schedopt.solvers.kernels.bisection import last_at_most
 
 LOW, HIGH, EARLY = range(3)

@@ -1,15 +1,12 @@
 """The disciplines of compiled replays: fixed orders, changing orders, rules by class."""
 
 from functools import cache
-from importlib import import_module
 from math import exp, inf, log10
 from math import log as ln
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import compiled, digest, ready
-from schedopt.policies.msfq.logs.line_kernels import Line, following, join, leave
-from schedopt.policies.msfq.logs.plan_kernels import Plan, insert, remove, reserve
-from schedopt.policies.msfq.logs.replay_kernels import (
+from schedopt.policies.msfq.compiling import inlined
+from schedopt.policies.msfq.logs.event_loop_kernels import (
     CAME,
     FAULT,
     FRONT,
@@ -24,7 +21,10 @@ from schedopt.policies.msfq.logs.replay_kernels import (
     held,
     loop_of,
 )
-from schedopt.policies.msfq.rule import Seen, Twin
+from schedopt.policies.msfq.logs.planned_end_kernels import Plan, insert, remove, reserve
+from schedopt.policies.msfq.logs.waiting_line_kernels import Line, following, join, leave
+from schedopt.policies.msfq.rule import FlatState, NextStart
+from schedopt.solvers.compiling import compiled
 
 STOP, SKIP, EASY = range(3)
 """What happens once the first does not fit: see `rules.ordered`."""
@@ -96,7 +96,7 @@ class ByClass(NamedTuple):
     behind each job.
     """
 
-    seen: Seen
+    state: FlatState
     kind: Any
     last: Any
     after: Any
@@ -293,41 +293,41 @@ def f1(submit: Any, size: Any, planned: Any, keys: Any) -> None:
         keys[job] = log10(r) * size[job] + 870.0 * log10(s)
 
 
-def next_start(seen: Seen, free: int) -> int:
+def next_start(state: FlatState, free: int) -> int:
     """Return the class that starts next: `by_class` inserts the rule."""
     raise NotImplementedError
 
 
 def _by_class_ended(now: float, job: int, log: Log, machine: ReplayState, own: ByClass) -> None:
-    own.seen.running[own.kind[job]] -= 1
+    own.state.running[own.kind[job]] -= 1
 
 
 def _by_class(now: float, log: Log, machine: ReplayState, own: ByClass) -> None:
     """Ask a rule until nothing starts."""
-    whole, seen = machine.whole, own.seen
+    whole, state = machine.whole, own.state
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
         job = whole[CAME]
         c = own.kind[job]
-        if seen.waiting[c]:
+        if state.waiting[c]:
             own.after[own.last[c]] = job
         else:
-            seen.head[c] = job
+            state.head[c] = job
         own.last[c] = job
-        seen.waiting[c] += 1
+        state.waiting[c] += 1
         whole[CAME] += 1
         whole[WAITING] += 1
     while True:
         free = machine.left[0]
-        c = next_start(seen, free)
+        c = next_start(state, free)
         if c < 0:
             return
-        if c >= len(seen.needs) or not seen.waiting[c] or seen.needs[c] > free:
+        if c >= len(state.needs) or not state.waiting[c] or state.needs[c] > free:
             whole[FAULT], whole[STUCK] = c, 1
             return
-        job = seen.head[c]
-        seen.head[c] = own.after[job]
-        seen.waiting[c] -= 1
-        seen.running[c] += 1
+        job = state.head[c]
+        state.head[c] = own.after[job]
+        state.waiting[c] -= 1
+        state.running[c] += 1
         begin(now, job, log, machine)
 
 
@@ -336,8 +336,7 @@ changing = loop_of("changing", _changing, _changing_ended)
 
 
 @cache
-def by_class(twin: Twin) -> Any:
+def by_class(rule: NextStart) -> Any:
     """Return the loop compiled for a rule, the rule a constant in it."""
-    rule = ready(getattr(import_module(twin.module), twin.next_start))
-    name = f"by_class_{twin.next_start}_{digest(twin.module)}"
-    return loop_of(name, ready(_by_class, next_start=rule), _by_class_ended)
+    serve = inlined(_by_class, next_start=inlined(rule))
+    return loop_of(f"by_class_{rule.__name__}", serve, _by_class_ended)

@@ -16,7 +16,7 @@ STUDENT = 2.0227
 """The 97.5% point of Student's distribution with BATCHES - 1 degrees of freedom."""
 
 
-def measured(
+def measure(
     queue: Instance,
     starts: Floats,
     *,
@@ -102,7 +102,7 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
 
 
 def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
-    from schedopt.policies.msfq.logs.replay_kernels import lost
+    from schedopt.policies.msfq.logs.event_loop_kernels import lost
 
     total = 0.0
     for _, rows, one in queue.parts():

@@ -13,8 +13,8 @@ from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measured
-from schedopt.policies.msfq.logs.plain import HALF_LIFE, Rule
+from schedopt.policies.msfq.logs.machine import HALF_LIFE, Rule
+from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.msfq.logs.resampling import RESAMPLES, objectives
 from schedopt.policies.registry import NotApplicableError, Policy, register
@@ -132,9 +132,9 @@ def run(
     """
     policy = applicable(name, queue, own)
     believed, note = _believed(queue, policy, estimates)
-    return replayed(
+    return measure_replay(
         queue,
-        lambda other: started(other, name, believed, **own),
+        lambda other: replay_log(other, name, believed, **own),
         estimates=believed,
         note=note,
         starts=starts,
@@ -159,7 +159,7 @@ def applicable(name: str, queue: Instance, own: Mapping[str, Any]) -> LogPolicy:
     return policy
 
 
-def replayed(
+def measure_replay(
     queue: Instance,
     begun: Callable[[Instance], Floats],
     *,
@@ -171,9 +171,9 @@ def replayed(
 ) -> Replayed:
     """Return the record of a replay; ``begun`` returns when each job of an instance starts."""
     times = begun(queue)
-    write(times, starts, queue)
+    write_starts(times, starts, queue)
     resampled = objectives(queue, resamples, begun)
-    return measured(
+    return measure(
         queue,
         times,
         slowdown_bound=slowdown_bound,
@@ -183,14 +183,14 @@ def replayed(
     )
 
 
-def started(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
+def replay_log(queue: Instance, name: str, estimates: str = "exact", **own: Any) -> Floats:
     """Return when each job of a log starts under a policy, shape (jobs,)."""
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
-    return started_under(queue, policy, order, estimates, own)
+    return replay_under(queue, policy, order, estimates, own)
 
 
-def started_under(
+def replay_under(
     queue: Instance, policy: LogPolicy, order: Order | None, estimates: str, own: Mapping[str, Any]
 ) -> Floats:
     """Return when each job of a log starts under an order, or where there is none under a rule."""
@@ -199,17 +199,17 @@ def started_under(
     if queue.partitions:
         starts = np.empty(len(queue.jobs))
         for part in queue.parts():
-            starts[part.rows] = started_under(part.queue, policy, order, estimates, own)
+            starts[part.rows] = replay_under(part.queue, policy, order, estimates, own)
         return starts
     jobs = queue.jobs
     planned = jobs.planned(estimates if policy.plans else "exact")
     if order is not None:
         return replay(jobs, queue.servers, order, planned, queue.amounts)
-    from schedopt.policies.msfq.logs.plain import play_plainly
+    from schedopt.policies.msfq.logs.machine import simulate
 
     half_life = own.get("half_life", HALF_LIFE)
     rule = policy.make(**own)
-    machine = play_plainly(jobs, queue.servers, rule, planned, half_life, queue.amounts)
+    machine = simulate(jobs, queue.servers, rule, planned, half_life, queue.amounts)
     return np.array(machine.starts)
 
 
@@ -230,7 +230,7 @@ def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[st
     return "given", "; ".join(notes)
 
 
-def write(starts: Floats, target: str | None, queue: Instance) -> None:
+def write_starts(starts: Floats, target: str | None, queue: Instance) -> None:
     """Write when each job started, by row from 0; `InputError` if that is the log itself."""
     if target is None:
         return

@@ -12,12 +12,12 @@ from msgspec.structs import astuple
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Ints, Jobs
 from schedopt.instances.msfq.site import Priority
-from schedopt.policies.msfq.logs.plain import accounts, limited, sizes
+from schedopt.policies.msfq.logs.machine import accounts, sizes, with_limits
 from schedopt.policies.registry import NotApplicableError
 
 if TYPE_CHECKING:
-    from schedopt.policies.msfq.logs.plan_kernels import Plan
-    from schedopt.policies.msfq.logs.replay_kernels import Log, ReplayState
+    from schedopt.policies.msfq.logs.event_loop_kernels import Log, ReplayState
+    from schedopt.policies.msfq.logs.planned_end_kernels import Plan
 
 FILLS = ("stop", "skip", "easy")
 """In the order of their numbers in `discipline_kernels`."""
@@ -74,7 +74,7 @@ def replay(
     than they do; ``amounts`` is what there is of each resource that jobs need beside servers.
     """
     known = jobs.run if planned is None else planned
-    jobs, amounts = limited(jobs, servers, known, amounts, order.priority.limits)
+    jobs, amounts = with_limits(jobs, servers, known, amounts, order.priority.limits)
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
         return _conservative(jobs, site, log)
@@ -87,7 +87,7 @@ def log_of(
     jobs: Jobs, servers: int, planned: Floats | None = None, amounts: Sequence[int] = ()
 ) -> Log:
     """Return jobs as kernels read them."""
-    from schedopt.policies.msfq.logs.replay_kernels import Log
+    from schedopt.policies.msfq.logs.event_loop_kernels import Log
 
     beside = [] if jobs.needs is None else [jobs.needs.amounts]
     need = np.column_stack([jobs.need.astype(np.int64), *beside])
@@ -115,7 +115,7 @@ def keys(log: Log, key: str) -> Floats:
 
 def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None = None) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.line_kernels import AGES, BITS, NOBODY, Line
+    from schedopt.policies.msfq.logs.waiting_line_kernels import AGES, BITS, NOBODY, Line
 
     n, resources = log.need.shape
     at: Ints = np.arange(n, dtype=np.int32)
@@ -144,12 +144,12 @@ def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None =
         plan=_plan(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
-    return played(kernels.fixed, log, machine_of(jobs, site), own)
+    return run_loop(kernels.fixed, log, machine_of(jobs, site), own)
 
 
 def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
-    from schedopt.policies.msfq.logs.replay_kernels import FAULT, NEVER, ReplayState
+    from schedopt.policies.msfq.logs.event_loop_kernels import FAULT, NEVER, ReplayState
 
     most, whole = _most(jobs, site), np.zeros(7, np.int64)
     whole[FAULT] = -1
@@ -168,9 +168,9 @@ def _most(jobs: Jobs, site: Site) -> int:
     return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
 
-def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
+def run_loop(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
     """Run a compiled loop to its end, and return when each job starts, infinite where it cannot."""
-    from schedopt.policies.msfq.logs.replay_kernels import CAME, STUCK, WAITING
+    from schedopt.policies.msfq.logs.event_loop_kernels import CAME, STUCK, WAITING
 
     whole = machine.whole
     while (whole[CAME] < len(log.submit) or whole[WAITING]) and not whole[STUCK]:
@@ -181,7 +181,7 @@ def played(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
 
 def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
     """Return room for the jobs that run at once; none where nobody plans with their ends."""
-    from schedopt.policies.msfq.logs.plan_kernels import Plan
+    from schedopt.policies.msfq.logs.planned_end_kernels import Plan
 
     most = _most(jobs, site) if fill == "easy" else 0
     return Plan(np.empty(most), np.empty(most, np.int32))
@@ -218,7 +218,7 @@ def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
         plan=_plan(jobs, site, order.fill),
         over=np.zeros(1 + len(site.amounts), np.int64),
     )
-    return played(kernels.changing, log, machine_of(jobs, site), state)
+    return run_loop(kernels.changing, log, machine_of(jobs, site), state)
 
 
 def _levels(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
@@ -243,4 +243,4 @@ def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
         room=np.empty((most, len(machine.left)), np.int64),
     )
     own.times[0], own.room[0] = -np.inf, machine.left
-    return played(kernels.conservative, log, machine, own)
+    return run_loop(kernels.conservative, log, machine, own)

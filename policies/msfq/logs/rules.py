@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import exp, inf, log, log10
 
 from schedopt.instances.msfq.site import Priority
-from schedopt.policies.msfq.logs.plain import Machine, Rule
+from schedopt.policies.msfq.logs.machine import Machine, Rule
 from schedopt.policies.msfq.logs.replay import Order
 
 Key = Callable[[Machine, int], float]

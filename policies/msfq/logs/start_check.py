@@ -13,8 +13,8 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.site import Priority
 from schedopt.instances.starts import WrongStart
-from schedopt.policies.msfq.logs.plain import Machine, Rule, limited, play
-from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, started
+from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end, with_limits
+from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, replay_log
 from schedopt.policies.msfq.logs.rules import Conservative
 from schedopt.policies.registry import NotApplicableError
 
@@ -38,18 +38,18 @@ class Replay:
         policy = self.policy
         site = policy.order(**self.own).priority if policy.order is not None else Priority()
         planned = queue.jobs.planned(self.estimates if policy.plans else "exact")
-        jobs, amounts = limited(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
+        jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
         half_life = self.own.get("half_life", site.half_life)
         machine = Recorded(jobs, queue.servers, planned, half_life, amounts, site.by)
         machine.until, rule = until, policy.make(**self.own)
         with suppress(StopIteration):
-            play(machine, rule)
+            run_to_end(machine, rule)
         return machine, rule
 
     def starts(self, queue: Instance) -> Floats:
         """Return when each job of a log starts, shape (jobs,)."""
         if len(queue.jobs) > FEW:
-            return started(queue, self.policy.name, self.estimates, **self.own)
+            return replay_log(queue, self.policy.name, self.estimates, **self.own)
         starts = np.empty(len(queue.jobs))
         for part in queue.parts():
             starts[part.rows] = self.run(part.queue)[0].starts

@@ -84,9 +84,7 @@ class Msfq(Problem["Instance"]):
 
     def comparable(self, result: Result, reference: Result) -> bool:
         """Tell whether both know the same about sizes."""
-        from schedopt.policies.msfq.registration import knows_sizes
-
-        knows = result.options.get("estimates") == "exact" or knows_sizes(result.policy or "")
+        knows = result.options.get("estimates") == "exact"
         return reference.formulation != "optimal-policy" or not knows
 
 

@@ -101,7 +101,7 @@ def sample_path(
         If there is no such rule, or an option is not right.
     """
     from schedopt.policies.msfq.registration import plan
-    from schedopt.policies.msfq.simulation import play
+    from schedopt.policies.msfq.simulation import simulate
 
     rule = plan(queue, policy, **options)
-    return play(queue, rule, arrivals=arrivals, seed=seed, grid=grid).samples
+    return simulate(queue, rule, arrivals=arrivals, seed=seed, grid=grid).samples

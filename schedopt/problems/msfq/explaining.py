@@ -18,10 +18,10 @@ MOST_ROWS = 20
 
 def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[str, Any]) -> Because:
     """Return why a job waited, as `schedopt.explain_start` says."""
-    from schedopt.policies.msfq.logs.explained import explained
+    from schedopt.policies.msfq.logs.explanation import explain_wait
 
     estimates, own = _replay_options(queue, policy, options)
-    return explained(queue, policy, _row(queue, job), estimates, own)
+    return explain_wait(queue, policy, _row(queue, job), estimates, own)
 
 
 def wrong_starts(

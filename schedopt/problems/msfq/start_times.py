@@ -29,7 +29,7 @@ def start_times(
     waiting: str | Path | None = None,
 ) -> StartTimes:
     """Return the start times of waiting jobs: see `schedopt.start_times`."""
-    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started
+    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
     from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
     from schedopt.policies.registry import registered
@@ -46,7 +46,7 @@ def start_times(
     expect(isfinite(at), "a time in the log's unit", at, "at")
 
     def play(log: Instance) -> Any:
-        return started(log, policy, "given" if log.jobs.estimated else "exact", **options)
+        return replay_log(log, policy, "given" if log.jobs.estimated else "exact", **options)
 
     starts = play(queue)
     if waiting is not None:

@@ -60,7 +60,7 @@ def settings(queue: Instance) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
     """Return the best of all policies for logs, in their settings; no bounds yet."""
-    from schedopt.policies.msfq.logs.registration import started
+    from schedopt.policies.msfq.logs.registration import replay_log
 
     jobs = queue.jobs
     weights = jobs.need * jobs.run
@@ -75,7 +75,7 @@ def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
             break
         options = dict(own)
         estimates = options.pop("estimates", "given")
-        starts = started(queue, name, estimates, **options)
+        starts = replay_log(queue, name, estimates, **options)
         response = starts + jobs.run - jobs.submit
         mean = float(response.mean())
         value = mean if queue.objective == "mean" else float(weights @ response / weights.sum())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -78,39 +78,28 @@ def certify(
 class BoundSearch:
     """The search for a bound on a log: relaxations, then prices; `bounds` has all by name.
 
-    Of several partitions the bounds are summed by name, of several resources the best counts, or
-    prices of all of them together where these prove more; and
+    Of several partitions the bounds are summed by name, of several resources the best counts, and
     ``parts`` is the sum of what is best in each partition, whatever it is called.
     """
 
     def __init__(self, model: LogBound, hint: Bracketed | None) -> None:
         self.value = None if hint is None else model.instance.objective_of(hint)
         self.bounds: dict[str, float] = {}
+        self.until = inf
         self._model = model
-        jobs, starts = model.instance.jobs, None if hint is None else hint.starts
-        self._one = [_Search(model, model.ticks, jobs.submit, starts)] if not model.parts else []
-        self._parts: list[dict[tuple[str, ...], _Search]] = [
-            {
-                (name,): _Search(
-                    model,
-                    ticks,
-                    jobs.submit[part.rows],
-                    None if starts is None else starts[part.rows],
-                    name,
-                )
-                for name, ticks in part.ticks.items()
-            }
+        submit = model.instance.jobs.submit
+        starts = None if hint is None else hint.starts
+
+        def search(ticks: Ticks, rows: Any, resource: str = SERVERS) -> _MachineSearch:
+            own = None if starts is None else starts[rows] - submit[rows][0]
+            return _MachineSearch(model, ticks, own, resource)
+
+        self._parts = [
+            {name: search(ticks, part.rows, name) for name, ticks in part.ticks.items()}
             for part in model.parts
         ]
-        for part in self._parts:
-            if len(part) > 1:
-                part[tuple(name for each in part for name in each)] = _Joint([*part.values()])
-        self.until = inf
-        self._all: list[_Search] = [*self._one]
-        self._all += sorted(
-            (one for part in self._parts for one in part.values()),
-            key=lambda one: isinstance(one, _Joint),
-        )
+        self._all = [one for part in self._parts for one in part.values()]
+        self._all = self._all or [search(model.ticks, slice(None))]
 
     @property
     def bound(self) -> float | None:
@@ -128,14 +117,13 @@ class BoundSearch:
         for one in fresh:
             one.relax(self.until - now())
         if not fresh:
-            left = next(one for one in self._all if not one.done)
-            left.advance(seconds, self.until - now())
-        for one in self._one:
-            self.bounds = one.bounds
-            if one.best is not None:
-                self._model.model = one.best
+            undone = next(one for one in self._all if not one.done)
+            undone.advance(seconds, self.until - now())
         if self._parts:
             self._sum()
+        else:
+            self.bounds = self._all[0].bounds
+            self._model.model = self._all[0].best or self._model.model
         return not fresh and all(one.done for one in self._all)
 
     def _sum(self) -> None:
@@ -144,9 +132,9 @@ class BoundSearch:
         weight = sum((part.weight for part in self._model.parts), Fraction(0))
         for part, searches in zip(self._model.parts, self._parts, strict=True):
             best: dict[str, float] = {}
-            for resources, one in searches.items():
+            for resource, one in searches.items():
                 if one.best is not None and one.bounds["prices"] > best.get("prices", -1.0):
-                    part.prices, part.priced = one.best, resources
+                    part.prices, part.priced = one.best, resource
                 for name, value in one.bounds.items():
                     best[name] = max(value, best.get(name, 0.0))
             best.setdefault("prices", 0.0)
@@ -156,30 +144,27 @@ class BoundSearch:
         self.bounds = {name: rounded_down(value) for name, value in sums.items()}
 
 
-class _Search:
-    """The search for a bound on a machine of one resource."""
+class _MachineSearch:
+    """The search for a bound on a machine of one resource; ``starts`` are from its first submit."""
 
-    def __init__(
-        self,
-        model: LogBound,
-        ticks: Ticks,
-        submit: Floats,
-        starts: Floats | None,
-        of: str = SERVERS,
-    ) -> None:
+    def __init__(self, model: LogBound, ticks: Ticks, starts: Floats | None, resource: str) -> None:
         self.bounds: dict[str, float] = {}
         self.best: Prices | None = None
         self.done = self.late = False
-        self._model, self._ticks, self._of = model, ticks, of
-        self._submit, self._starts = submit, starts
+        self._model, self._ticks, self._starts = model, ticks, starts
+        self._resource = resource
         self._prices: PriceSearch | None = None
 
-    def relax(self, left: float) -> None:
+    def relax(self, seconds_left: float) -> None:
+        """Bound by relaxations."""
         weighted = self._model.instance.objective == "weighted"
-        self.bounds = relaxed(self._ticks, weighted=weighted, of=self._of, seconds=left)
+        self.bounds = relaxed(
+            self._ticks, weighted=weighted, of=self._resource, seconds=seconds_left
+        )
 
-    def advance(self, seconds: float, left: float) -> None:
-        if self._prices is None and len(self._ticks.run) > OPENED * left:
+    def advance(self, seconds: float, seconds_left: float) -> None:
+        """Improve prices for about that long."""
+        if self._prices is None and len(self._ticks.run) > OPENED * seconds_left:
             self.done = self.late = True  # to have prices to start from takes longer
             return
         search = self._prices = self._prices or self._opened()
@@ -188,46 +173,14 @@ class _Search:
             self.bounds["prices"] = max(search.bound, 0.0)
             self.best = search.best
 
-    def _goal(self) -> tuple[float, Floats]:
-        """Return the weighted sum of responses that is in hand, in ticks, and the starts."""
+    def _opened(self) -> PriceSearch:
+        """Return a search whose target is the weighted sum of responses that is in hand."""
         ticks, starts = self._ticks, self._ticks.submit.astype(np.float64)
-        if self._starts is not None:
-            starts = (self._starts - self._submit[0]) * float(ticks.scale)
-        response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
-        target = float(response @ ticks.weight)
         if self._starts is None:  # one after the other
             target = float(ticks.weight.sum()) * float(ticks.submit[-1] + ticks.run.sum())
-        return target, starts
-
-    def _opened(self) -> PriceSearch:
-        target, starts = self._goal()
-        grid = grid_of(self._ticks, starts, self._model.cells)
-        return PriceSearch(self._ticks, target, grid, rounds=self._model.rounds)
-
-
-class _Joint(_Search):
-    """The search for prices of all resources of a machine together, once each was priced alone."""
-
-    def __init__(self, each: Sequence[_Search]) -> None:
-        self.__dict__ |= each[0].__dict__  # the same jobs, and the same schedule in hand
-        self.bounds, self._each = {"prices": 0.0}, each
-
-    def advance(self, seconds: float, left: float) -> None:
-        if any(one.best is None for one in self._each):  # numbers too large for prices
-            self.done = True
         else:
-            super().advance(seconds, left)
-
-    def _opened(self) -> PriceSearch:
-        first = max(self._each, key=lambda one: one.bounds["prices"])
-        known, target = first.best, self._goal()[0]
-        assert known is not None  # noqa: S101  it is done
-        return PriceSearch(
-            first._ticks,
-            target,
-            known.grid,
-            rounds=self._model.rounds,
-            most_unit=known.unit,
-            every=[one._ticks for one in self._each],
-            known=known,
-        )
+            starts = self._starts * float(ticks.scale)
+            response = np.maximum(starts - ticks.submit, 0) + ticks.run + 1.0
+            target = float(response @ ticks.weight)
+        grid = grid_of(ticks, starts, self._model.cells)
+        return PriceSearch(ticks, target, grid, rounds=self._model.rounds)

@@ -18,7 +18,7 @@ def cell(grid: Any, time: int) -> int:
 @njit(cache=True, error_model="numpy")
 def respond(
     submit: Any,
-    needs: Any,
+    need: Any,
     run: Any,
     weight: Any,
     unit: int,
@@ -30,15 +30,14 @@ def respond(
 ) -> Any:
     """Find each job's cheapest start, by response and rent; return how many were looked at.
 
-    A start S costs unit·weight·(S + run - submit) + Σ need·(what one costs from S to S + run).
+    A start S costs unit·weight·(S + run - submit) + need·(what one costs from S to S + run).
     That is linear between the times at which S or S + run meets the grid, so that one of those, or
     the submit itself, is best; of equals the earliest. Submits are in order, none before the grid;
-    `unit` is the cost of a unit of time for weight 1, in the prices' unit. `needs`, shape (jobs,
-    resources), are servers and others; `prices`, shape (resources, cells + 1), per unit of time
-    from each grid time on, end with 0; `paid` are their sums from the first time of the grid.
-    `costs` and `starts` take the answer.
+    `unit` is the cost of a unit of time for weight 1, in the prices' unit; `prices`, shape
+    (cells + 1,), per unit of time from each grid time on, end with 0; `paid` are their sums from
+    the first time of the grid. `costs` and `starts` take the answer.
     """
-    cells, resources = grid.size - 1, needs.shape[1]
+    cells = grid.size - 1
     begin = seen = 0
     for job in range(submit.size):
         while begin < cells and grid[begin + 1] <= submit[job]:
@@ -46,20 +45,16 @@ def respond(
         first, length, start = begin, run[job], submit[job]
         last = last_at_most(grid, begin, cells + 1, start + length)
         rate = unit * weight[job]
-        cost = waited = rate * length
-        for r in range(resources):
-            rent = paid[r, last] + prices[r, last] * (start + length - grid[last])
-            rent -= paid[r, first] + prices[r, first] * (start - grid[first])
-            cost += needs[job, r] * rent
+        waited = rate * length
+        rent = paid[last] + prices[last] * (start + length - grid[last])
+        rent -= paid[first] + prices[first] * (start - grid[first])
+        cost = waited + need[job] * rent
         best, at = cost, start
         while first < cells and waited < best:
             step = grid[first + 1] - start
             if last < cells:
                 step = min(step, grid[last + 1] - start - length)
-            slope = rate
-            for r in range(resources):
-                slope += needs[job, r] * (prices[r, last] - prices[r, first])
-            cost += step * slope
+            cost += step * (rate + need[job] * (prices[last] - prices[first]))
             start += step
             seen += 1
             waited += step * rate
@@ -70,7 +65,7 @@ def respond(
             if cost < best:
                 best, at = cost, start
         costs[job], starts[job] = best, at
-    return seen * resources
+    return seen
 
 
 @njit(cache=True, error_model="numpy")

@@ -4,7 +4,6 @@ Prices are whole numbers, and what they prove is summed in whole numbers: the bo
 only in the end rounded down.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 
@@ -36,52 +35,36 @@ class PriceSearch:
     `bound` is on the mean response time, None where numbers are too large; `total` is the same on
     the sum of weight times response, in units of ``best.unit`` to a tick. `costs` and `starts` are
     each job's cheapest at the last prices tried.
-
-    Prices of several resources at once are of shape (resources, cells): `every` holds the same jobs
-    with what they need of each, `ticks` among them, of which alone `known` are the prices.
     """
 
-    def __init__(
-        self,
-        ticks: Ticks,
-        target: float,
-        grid: Ticks64,
-        *,
-        rounds: int,
-        most_unit: int = MOST_UNIT,
-        every: Sequence[Ticks] = (),
-        known: Prices | None = None,
-    ) -> None:
-        self._ticks, self._grid, self._left = ticks, grid, rounds
-        self._every = every or [ticks]
-        self._needs = np.column_stack([one.need for one in self._every])
+    def __init__(self, ticks: Ticks, target: float, grid: Ticks64, *, rounds: int) -> None:
+        self._ticks, self._grid, self._rounds_left = ticks, grid, rounds
         self._lengths = np.diff(grid).astype(np.float64)
         self._target = target  # sum of weight times response that some schedule has, in ticks
         self.costs, self.starts = np.empty_like(ticks.run), np.empty_like(ticks.run)
-        self._most = np.array([[float(one.servers)] for one in self._every])
         horizon = int(grid[-1]) + int(ticks.run.max()) + 1
         most = max(int(ticks.weight.max()) * horizon, int(4 * target) + 1)
-        self._unit = min(most_unit, 1 << max(0, (ROOM // most).bit_length() - 1))
+        self._unit = min(MOST_UNIT, 1 << max(0, (ROOM // most).bit_length() - 1))
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
-        self._at = self._opening(known)
-        self._used = np.empty((*self._at.shape[:-1], len(grid)))
+        self._at = opening(ticks, grid)
+        self._used = np.empty(len(grid))
         self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
             self._take(np.zeros_like(self._at))
         else:
-            self._left = 0
+            self._rounds_left = 0
 
     def advance(self, seconds: float) -> bool:
         """Improve prices for about that long; tell whether that is all there is to do."""
         until = now() + seconds
-        while self._left:
-            self._left -= 1 if self._work < MOST_WORK else self._left
+        while self._rounds_left:
+            self._rounds_left -= 1 if self._work < MOST_WORK else self._rounds_left
             self._round()
             if now() >= until:
                 break
-        return not self._left
+        return not self._rounds_left
 
     def _round(self) -> None:
         before = self.total
@@ -92,14 +75,13 @@ class PriceSearch:
         if not self._ascent.goes_on(self.total > before * (1 + ENOUGH)):
             self._back()
             if self._ascent.length < 1e-6:
-                self._left = 0
+                self._rounds_left = 0
             return
-        over = self._used[..., :-1] / self._lengths - self._most
-        over = over.reshape(self._at.shape)
+        over = self._used[:-1] / self._lengths - float(self._ticks.servers)
         ahead = self._target - value / self._unit
         following = self._ascent.step(self._at, over, self._lengths, ahead)
         if following is None:
-            self._left = 0
+            self._rounds_left = 0
         else:
             self._at = following
 
@@ -108,41 +90,29 @@ class PriceSearch:
         self._at = self.best.prices / self._unit
         self._ascent.halve()
 
-    def _opening(self, known: Prices | None) -> Floats:
-        """Return the prices to begin with, shape (cells,) or (resources, cells)."""
-        if known is None:
-            return opening(self._ticks, self._grid)
-        prices = np.zeros((len(self._every), len(self._grid) - 1))
-        prices[[one is self._ticks for one in self._every]] = known.prices / known.unit
-        return prices
-
     def _take(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
         from schedopt.solvers.msfq.log_bound.price_kernels import respond, use
 
         ticks, unit = self._ticks, self._unit
-        if float(np.atleast_2d(prices) @ self._lengths @ self._needs.max(axis=0)) * unit >= ROOM:
+        if float(prices @ self._lengths) * float(ticks.need.max()) * unit >= ROOM:
             return None
         whole = np.rint(prices * unit).astype(np.int64)
-        rows = np.atleast_2d(whole)
-        paid = np.zeros((len(rows), len(self._grid)), np.int64)
-        np.cumsum(rows * np.diff(self._grid), axis=1, out=paid[:, 1:])
+        paid = np.append(0, np.cumsum(whole * np.diff(self._grid)))
         self._work += respond(
             ticks.submit,
-            self._needs,
+            ticks.need,
             ticks.run,
             ticks.weight,
             unit,
             self._grid,
-            np.pad(rows, ((0, 0), (0, 1))),
+            np.append(whole, 0),
             paid,
             self.costs,
             self.starts,
         )
-        for one, used in zip(self._every, np.atleast_2d(self._used), strict=True):
-            use(self.starts, one.need, ticks.run, self._grid, used)
-        every = zip(self._every, paid[:, -1].tolist(), strict=True)
-        value: int = summed(self.costs) - sum(one.servers * most for one, most in every)
+        use(self.starts, ticks.need, ticks.run, self._grid, self._used)
+        value: int = summed(self.costs) - ticks.servers * int(paid[-1])
         if self.bound is None or value > self.total:
             self.best = Prices(self._grid, whole, unit)
             self.total = value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ class Incumbent:
 class PolicySearch(QueueSearch):
     """Policy iteration on ever larger boxes; stoppable at any time.
 
-    The search begins with the best threshold of MSFQ. Each box gives a bound on every policy and a
+    The search begins with a threshold of MSFQ. Each box gives a bound on every policy and a
     policy of its own, both for the system without limits on how many jobs may wait.
     """
 
@@ -134,13 +134,8 @@ class PolicySearch(QueueSearch):
 
     def _work(self) -> Stages:
         process, options = self._process, self._formulation.options
-        for found in _thresholds(process):
-            if self.incumbent is None or found.cost < self.incumbent.cost:
-                self.incumbent = found
-            yield
-        best = self.incumbent
-        if best is None:
-            return
+        best = self.incumbent = _best_threshold(process)
+        yield
         k = process.system.k
         decisions, price, gap = _beginning(process, self._box, best), None, 1.0
         proof: Bounded | None = None
@@ -148,7 +143,6 @@ class PolicySearch(QueueSearch):
         while True:
             search = BoxSearch(process, decisions, price)
             for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
-                self._take(search.best)
                 yield
             if search.diverged:
                 larger = int(GROWTH * self._box[0]), self._box[1]
@@ -272,25 +266,23 @@ def runnable(decisions: Decisions) -> Decisions | None:
     return out
 
 
-def _thresholds(process: Process) -> Iterator[Incumbent]:
-    """Yield thresholds of MSFQ's lazy variant up to k - 2 as policies, the likely best first.
+def _best_threshold(process: Process) -> Incumbent:
+    """Return the threshold of MSFQ's lazy variant up to k - 2 that is likely the best, as a policy.
 
-    Of k - 1 it depends on more than the numbers of jobs. Thresholds far from the best by the
-    approximation are not looked at.
+    Of k - 1 it depends on more than the numbers of jobs.
     """
     system = process.system
-    k = system.k
     curve = approximation.area(system)
     likely = process.small_cost * system.l1 * curve.small
     likely += process.large_cost * system.lk * curve.large
-    for l in np.argsort(likely[: k - 1], kind="stable")[:8].tolist():
-        small, large = exact(system, l, "lazy")
-        cost = process.small_cost * system.l1 * small + process.large_cost * system.lk * large
-        decisions = np.ones((2, k, 2), np.int8)
-        decisions[:, :, 0] = 0
-        decisions[1, 1 : l + 1] = 0
-        decisions[1, 0] = 2
-        yield Incumbent(decisions, cost, small, cost)
+    l = int(np.argmin(likely[: system.k - 1]))
+    small, large = exact(system, l, "lazy")
+    cost = process.small_cost * system.l1 * small + process.large_cost * system.lk * large
+    decisions = np.ones((2, system.k, 2), np.int8)
+    decisions[:, :, 0] = 0
+    decisions[1, 1 : l + 1] = 0
+    decisions[1, 0] = 2
+    return Incumbent(decisions, cost, small, cost)
 
 
 def _small_time(system: System, decisions: Decisions) -> float:

@@ -24,8 +24,6 @@ SETTLED = 1e-9
 """How far states' costs may be below the mean, relatively, for values that prove a useful bound."""
 CALM = 0.5
 """The same as a part of the tolerance for the price at the top, where that is more."""
-TRIALS = 8
-"""How often prices are moved at most."""
 LOWER = 1.5
 """A price at the top that is too high is lowered by so many times what it is above."""
 EASY = 0.97
@@ -47,7 +45,7 @@ class Bounded:
 
 
 class BoxSearch:
-    """The best policy on a box, starting from a stable one; `best` has the best bound so far.
+    """The best policy on a box, starting from a stable one; `best` has it, and its bound.
 
     `price` is a guess at what one more large job adds at the top, by default the fluid's.
     """
@@ -68,29 +66,22 @@ class BoxSearch:
         self._tail = from_below(self._process, most, self._prices)
 
     def work(self, tolerance: float) -> Steps:
-        """Improve until the price at the top is none too high; yields every now and then.
+        """Improve decisions, and move prices that are too high once; yields every now and then.
 
         The tolerance is relative.
         """
         self._settled = max(SETTLED, CALM * tolerance)
         yield from self._settle()
-        for trial in range(TRIALS):
+        missing = self._at_top() - self._prices[1]
+        if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
+            self._price(EASY * at_side, self._prices[1])
+            yield from self._settle()
             missing = self._at_top() - self._prices[1]
-            if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
-                self._price(EASY * at_side, self._prices[1])
-                yield from self._settle()
-                missing = self._at_top() - self._prices[1]
-            if self.diverged:
-                return
-            if missing >= 0.0 or trial > 1:
-                self._prove()
-            if missing >= 0.0:
-                break
-            if self.best and self.best.bound >= (1 - tolerance) * self._gain:
-                break  # a higher price than what can be shown makes a gain that no bound exceeds
+        if missing < 0.0 and not self.diverged:
+            # a higher price than what can be shown makes a gain that no bound exceeds
             self._price(self._prices[0], self._prices[1] + LOWER * missing)
             yield from self._settle()
-        if self.best is None and not self.diverged:
+        if not self.diverged:
             self._prove()
 
     def _settle(self) -> Steps:
@@ -127,6 +118,5 @@ class BoxSearch:
 
     def _prove(self) -> None:
         bound = on.lowest(self._process, self._values, self._tail)
-        if self.best is None or bound > self.best.bound:
-            policy, values = self._rule[:-1, :, :-1].copy(), self._values.copy()
-            self.best = Bounded(policy, values, self._tail, self._gain, bound, self._prices)
+        policy = self._rule[:-1, :, :-1]
+        self.best = Bounded(policy, self._values, self._tail, self._gain, bound, self._prices)

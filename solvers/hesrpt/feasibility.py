@@ -12,7 +12,7 @@ import numpy as np
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Bound, Timeline, bounds_of
 from schedopt.instances.hesrpt import Instance
-from schedopt.solvers.hesrpt.alike import asked_of
+from schedopt.solvers.hesrpt.dominance import limits_by_job
 
 SERVED = Fraction(1, 10**30)
 """The share from which on a job counts as served."""
@@ -37,7 +37,7 @@ def satisfiable(program: Allocation, asked: Collection[str]) -> bool:
     jobs = list(range(len(program.instance.jobs)))
     softer = [b._replace(at_least=0.0) if len(b.jobs) > 1 else b for b in bounds]
     groups: dict[tuple[object, ...], list[int]] = {}
-    for j, asks in enumerate(asked_of(bounds, len(jobs))):
+    for j, asks in enumerate(limits_by_job(bounds, len(jobs))):
         groups.setdefault(asks, []).append(j)
     alike = list(groups.values())
     if program.instance.arrivals.any():  # a job may be alone when it is served
@@ -60,7 +60,7 @@ def always_satisfiable(program: Allocation, asked: Collection[str]) -> bool:
     return alone and bounds.whole and servable(rules.bounds, jobs)
 
 
-class Course:
+class Propagation:
     """Propagation along a timeline under bounds: earliest times, and jobs that can be served.
 
     An epoch in which no shares satisfy the bounds has length 0.
@@ -86,27 +86,29 @@ class Course:
             self._known[key] = some if fine else None
         return self._known[key]
 
-    def begun(self) -> Stand:
+    def begun(self) -> TimelineState:
         """Return where every timeline begins."""
-        return Stand(0.0, 0.0, passed=False, served=frozenset())
+        return TimelineState(0.0, 0.0, passed=False, served=frozenset())
 
-    def after(self, stand: Stand, here: Sequence[int], what: str, job: int) -> Stand | None:
+    def after(
+        self, stand: TimelineState, here: Sequence[int], what: str, job: int
+    ) -> TimelineState | None:
         """Return the state after an epoch that an event ends, None where that is impossible."""
         now = self.served(here)
         served = stand.served | (now or frozenset())
         passed = stand.passed or now is not None
         if what == "completion":
             earliest = max(stand.earliest, float(self._least[job]))
-            there = Stand(stand.start, earliest, passed=passed, served=served)
+            there = TimelineState(stand.start, earliest, passed=passed, served=served)
             return there if job in served else None
         until = float(self.arrivals[job])
         if stand.earliest > until or (until > stand.start and not passed):
             return None
         served = served if until > stand.start else stand.served
-        return Stand(until, until, passed=False, served=served)
+        return TimelineState(until, until, passed=False, served=served)
 
 
-class Stand(NamedTuple):
+class TimelineState(NamedTuple):
     """The state of a timeline: the last arrival, the earliest time now, who could be served."""
 
     start: float
@@ -122,7 +124,7 @@ def possible(program: Allocation, asked: Collection[str]) -> bool:
     much work.
     """
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
-    course = Course(program.instance, bounds)
+    course = Propagation(program.instance, bounds)
     stand = course.begun()
     for here, (what, job) in zip(*program.epochs, strict=True):
         after = course.after(stand, here, what, job)
@@ -139,13 +141,13 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     """
     instance = program.instance
     bounds = [bound for bound in program.rules.bounds if bound.name in asked]
-    course, looked = Course(instance, bounds), count()
+    course, looked = Propagation(instance, bounds), count()
     waiting = sorted((float(r), j) for j, r in enumerate(instance.arrivals) if r > 0)
     come = [j for _, j in waiting]
     wanted = program.last_first[::-1].tolist() if program.given else None
 
     def grown(
-        stand: Stand, first: int, here: list[int], done: list[int], arrived: dict[str, int]
+        stand: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
     ) -> Iterator[Timeline]:
         if next(looked) > MOST_LOOKED:
             raise TimeoutError("too many timelines to look through")

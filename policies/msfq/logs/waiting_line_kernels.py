@@ -6,8 +6,8 @@ node knows the least need of each resource and the shortest planned time of the 
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import compiled
-from schedopt.policies.msfq.logs.replay_kernels import Log, fits
+from schedopt.policies.msfq.logs.event_loop_kernels import Log, fits
+from schedopt.solvers.compiling import compiled
 
 FAN, BITS = 8, 3
 NOBODY = 2**62

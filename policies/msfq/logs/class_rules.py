@@ -6,10 +6,10 @@ from schedopt.instances.msfq import Instance, JobClass
 from schedopt.instances.msfq.logs import Floats
 from schedopt.instances.msfq.records import MOST_SERVERS
 from schedopt.instances.msfq.traces import Trace
-from schedopt.policies.msfq.compiled import seen_of
-from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, played
-from schedopt.policies.msfq.played import Experiment, fault
-from schedopt.policies.msfq.rule import Plan, Rule, Twin
+from schedopt.policies.msfq.experiment import Experiment, invalid_start
+from schedopt.policies.msfq.logs.replay import Site, log_of, machine_of, run_loop
+from schedopt.policies.msfq.rule import FlatRule, Plan, Rule
+from schedopt.policies.msfq.simulation import flat_state_of
 from schedopt.policies.registry import NotApplicableError
 
 
@@ -40,7 +40,7 @@ def classes(queue: Instance) -> Instance:
     )
 
 
-def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
+def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
     """Return when each job starts under a rule for the `classes` of a log, shape (jobs,).
 
     `NotApplicableError` if the rule goes by a clock, or lets jobs wait for ever.
@@ -48,37 +48,37 @@ def started(queue: Instance, plan: Plan, *, estimates: bool = False) -> Floats:
     rule = plan.make()
     if rule.holding:
         raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
-    if plan.twin is None:
-        starts = _plainly(queue, plan, rule, estimates)
+    if isinstance(rule, FlatRule):
+        starts = _compiled(queue, plan.name, rule)
     else:
-        starts = _compiled(queue, plan.name, rule, plan.twin)
+        starts = _plainly(queue, plan.name, rule, estimates)
     if waiting := int(np.isinf(starts).sum()):
         raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
     return starts
 
 
-def _compiled(queue: Instance, name: str, rule: Rule, twin: Twin) -> Floats:
+def _compiled(queue: Instance, name: str, rule: FlatRule) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
-    from schedopt.policies.msfq.logs.replay_kernels import FAULT
+    from schedopt.policies.msfq.logs.event_loop_kernels import FAULT
 
     jobs, known = queue.jobs, classes(queue)
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int32)
     last, after = np.zeros(len(known.classes), np.int64), np.zeros(len(jobs), np.int32)
-    own = kernels.ByClass(seen_of(known, rule), kind, last, after)
+    own = kernels.ByClass(flat_state_of(known, rule), kind, last, after)
     machine = machine_of(jobs, Site(queue.servers))
-    starts = played(kernels.by_class(twin), log_of(jobs, queue.servers), machine, own)
+    starts = run_loop(kernels.by_class(rule.next_start), log_of(jobs, queue.servers), machine, own)
     if machine.whole[FAULT] >= 0:
-        raise fault(name, str(machine.whole[FAULT]))
+        raise invalid_start(name, str(machine.whole[FAULT]))
     return starts
 
 
-def _plainly(queue: Instance, plan: Plan, rule: Rule, estimates: bool) -> Floats:
+def _plainly(queue: Instance, name: str, rule: Rule, estimates: bool) -> Floats:
     """Replay in plain Python: at each instant ends, then submits, then the rule until done."""
     from schedopt.policies.msfq.plain import times
 
     jobs, count = queue.jobs, len(queue.jobs)
     kind = np.unique(jobs.need, return_inverse=True)[1].astype(np.int64)
     trace = Trace(jobs.submit, kind, jobs.run)
-    run = Experiment(count, 0, 1, 0, trace, True, True, np.empty(0), estimates)
-    starts = times(classes(queue), plan.name, rule, trace, run, together=True).starts
+    run = Experiment(count, trace=trace, sized=True, each=True, estimates=estimates)
+    starts = times(classes(queue), name, rule, trace, run, together=True).starts
     return np.where(np.isnan(starts), np.inf, starts)

@@ -4,7 +4,7 @@ It is the program that `formulations.hesrpt.Allocation` declares, of its order, 
 takes far longer to compile one than Clarabel to solve it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import fsum, inf
 from typing import Any, NamedTuple
@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
+from schedopt.formulations.hesrpt.cone_chain import tower
 from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
-from schedopt.formulations.hesrpt.towers import tower
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints, curves
-from schedopt.solvers.hesrpt.rent_kernels import gains, most_earned
+from schedopt.solvers.hesrpt.earning_kernels import gains, most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints, curves
 
 NO_CHEAPER = 1e-6
 """Solutions that cost this much more than the incumbent, relatively, are not read."""
-WORTH_MENDING = 1e-7
-"""Prices are corrected where a solver's last digits cost more than this share of a bound."""
 
 
 class Duals(NamedTuple):
@@ -34,14 +32,11 @@ class Duals(NamedTuple):
     rules: list[tuple[int, Bound, float]]
 
 
-def proven_by_prices(
-    program: Allocation, duals: Duals, lengths: Floats
-) -> tuple[float, Floats] | None:
+def bound_by_prices(program: Allocation, duals: Duals) -> tuple[float, Floats] | None:
     """Return the lower bound on the program's order that prices of work prove, and the prices.
 
-    None where they prove nothing: they are scaled, and mended a little, to prove what they can.
-    Prices of servers and rules are used only where there are rules that the kernels do not know.
-    `lengths` are those of the epochs, shape (E,).
+    None where they prove nothing: they are scaled to prove what they can. Prices of servers and
+    rules are used only where there are rules that the kernels do not know.
     """
     instance, lam = program.instance, duals.work
     bounds = bounds_of(program.rules, len(instance.jobs))
@@ -56,13 +51,7 @@ def proven_by_prices(
             value = min(value, _most_earned_at(c, prices, here, e, duals))
         return value
 
-    def earned_in_all(prices: Floats) -> Floats:
-        return np.array([earn(prices, e) for e in range(len(levels))])
-
-    most = earned_in_all(lam)
-    if not instance.arrivals.any() and (most > levels * (1 + WORTH_MENDING)).any():
-        lam = _tightened(program, lam, lengths, earn)
-        most = earned_in_all(lam)
+    most = np.array([earn(lam, e) for e in range(len(levels))])
     marks = [e for e, (what, _) in enumerate(program.epochs.ends) if what == "arrival"]
     after = slice(marks[-1] + 1 if marks else 0, None)
     with np.errstate(divide="ignore"):
@@ -79,38 +68,6 @@ def proven_by_prices(
         bound.append(spare * (end - start))
         start, first = end, mark + 1
     return fsum(bound), lam
-
-
-def _tightened(
-    program: Allocation, lam: Floats, lengths: Floats, earn: Callable[[Floats, int], float]
-) -> Floats:
-    """Return prices corrected for the last digits that a solver gets wrong.
-
-    From the last epoch back, the price of the job that an epoch completes is moved to where the
-    epoch's earnings just meet its cost rate, if the change is small and the epoch has a length.
-    """
-    lam, levels = lam.copy(), program.levels
-    for e in range(len(levels) - 1, -1, -1):
-        job = program.epochs.ends[e][1]
-        if lengths[e] < 1e-6 * lengths.sum():
-            continue
-        price = float(lam[job])
-        before: tuple[float, float] | None = None
-        for _ in range(4):
-            excess = earn(lam, e) - levels[e]
-            if abs(excess) <= 1e-13 * levels[e]:
-                break
-            rate = (
-                levels[e] / price
-                if before is None
-                else (excess - before[1]) / (lam[job] - before[0])
-            )
-            before = (float(lam[job]), excess)
-            moved = lam[job] - excess / rate if rate > 0 else lam[job]
-            if not abs(moved - price) <= 1e-2 * price or moved == lam[job]:
-                break
-            lam[job] = moved
-    return lam
 
 
 def _most_earned_at(c: Curves, lam: Floats, here: Ints, e: int, duals: Duals) -> float:
@@ -151,7 +108,7 @@ def solve_program(
     status, x, z = clarabel.solve_cones(rows.costs(), rows.cones, time_limit)
     if status != "solved":
         return Solved(status)
-    proven = proven_by_prices(program, rows.duals(z), program.unit * x[: rows.epochs])
+    proven = bound_by_prices(program, rows.duals(z))
     if program.worth(float(rows.costs() @ x)) > known * (1.0 + NO_CHEAPER):
         return Solved("solved", None, *(proven or ()))
     solution = program.read(x[: rows.epochs], x[rows.epochs : rows.epochs + rows.pairs])

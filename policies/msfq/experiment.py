@@ -1,7 +1,7 @@
 """The input of a simulation, and its results."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -21,20 +21,20 @@ class Experiment:
     """How a simulation is run.
 
     ``warm`` of the ``arrivals`` are not counted; the others are told apart in ``batches``. A
-    ``trace`` is played in place of random jobs. ``sized`` says that sizes come with the jobs;
-    ``each`` to play to the end and keep each job's response time; ``grid`` at which times to sample
+    ``trace`` is simulated in place of random jobs. ``sized`` says that sizes come with the jobs;
+    ``each`` to go on to the end and keep all response times; ``grid`` at which times to sample
     the numbers in the system; ``estimates`` that a rule in plain Python knows how long each job
     takes; ``replication`` which of a seed's independent runs it is.
     """
 
     arrivals: int
-    warm: int
-    batches: int
-    seed: int
-    trace: Trace | None
-    sized: bool
-    each: bool
-    grid: Floats
+    warm: int = 0
+    batches: int = 1
+    seed: int = 0
+    trace: Trace | None = None
+    sized: bool = False
+    each: bool = False
+    grid: Floats = field(default_factory=lambda: np.empty(0))
     estimates: bool = False
     replication: int = 0
     pace: Pace | None = None
@@ -83,7 +83,7 @@ class Measured(NamedTuple):
     oldest: Floats
 
 
-def fault(name: str, found: str) -> InputError:
+def invalid_start(name: str, found: str) -> InputError:
     """Return the error about a rule that starts a job that it may not."""
     return InputError(
         "a job that waits and fits into the idle servers",

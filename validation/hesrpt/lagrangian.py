@@ -17,9 +17,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from schedopt.validation.hesrpt.certificates import OneJob, Rents
 from schedopt.validation.hesrpt.earning import Bools, Servers
 from schedopt.validation.hesrpt.intervals import Floats, Interval
-from schedopt.validation.hesrpt.kinds import OneJob, Rents
 
 MOST_CELLS, MOST_SPANS = 2_000, 2_000  # the most cells of time, and prices of a job
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from schedopt.validation.hesrpt.diagram import Pass
+from schedopt.validation.hesrpt.decision_diagram import Pass
 from schedopt.validation.report import CertificateRecord
 
 

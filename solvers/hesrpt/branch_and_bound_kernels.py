@@ -14,29 +14,25 @@ A team's floor counts where one of those placed is there; it can make jobs earn 
 so that then each interval that a job may be in gives it a price, and the least is taken.
 """
 
-from math import inf
+from math import factorial, inf
 from typing import NamedTuple
 
 import numpy as np
 
 from schedopt.solvers.compiling import njit, small
-from schedopt.solvers.hesrpt.kernels import Curves, Floats, Ints
+from schedopt.solvers.hesrpt.earning_kernels import most_earned
 from schedopt.solvers.hesrpt.price_kernels import (
-    begun,
-    cost_of,
     next_price,
-    play_some,
-    played,
-    prices_of,
+    simulate,
 )
-from schedopt.solvers.hesrpt.rent_kernels import most_earned
+from schedopt.solvers.hesrpt.speedup_kernels import Curves, Floats, Ints
 
 DONE, PAUSED, FULL = 0, 1, 2
 NEAR = 1e-10
 """Nodes whose bounds come this near to the incumbent, relatively, are closed."""
 GOLDEN, STEP = 12, 1e-5
 """Steps of a golden section."""
-BACK = -1
+ARRIVAL = -1
 """In place of a job: the arrival before which time is known."""
 
 
@@ -53,7 +49,7 @@ def no_paths(count: int) -> Paths:
     return Paths(np.zeros((0, count), dtype=np.int64), np.zeros((0, count)), np.zeros(0))
 
 
-class Late(NamedTuple):
+class TimelineData(NamedTuple):
     """Jobs that arrive at different times, or all at 0."""
 
     sizes: Floats  # (M,)
@@ -66,88 +62,72 @@ class Late(NamedTuple):
 
 
 @njit(cache=True)
-def there(late: Late, done: int, group: int, out: Ints) -> int:
+def present_jobs(data: TimelineData, done: int, group: int, out: Ints) -> int:
     """Put those of the placed jobs that have arrived with a group into ``out``; return how many."""
     count = 0
-    for j in range(len(late.sizes)):
-        if (done >> j) & 1 and late.groups[j] <= group:
+    for j in range(len(data.sizes)):
+        if (done >> j) & 1 and data.groups[j] <= group:
             out[count] = j
             count += 1
     return count
 
 
 @njit(cache=True)
-def result_room(late: Late) -> Floats:
-    """Return room for the results of `closed`."""
-    return np.zeros(len(late.sizes) + len(late.starts))
-
-
-@njit(cache=True)
-def closed(
-    c: Curves, late: Late, lam: Floats, done: int, now: int, base: float, out: Floats
+def node_bound(
+    c: Curves, data: TimelineData, lam: Floats, done: int, now: int, base: float
 ) -> float:
-    """Return the bound of a node; put the other jobs' least prices, then earnings, into ``out``.
+    """Return the bound of a node: the other jobs at the least prices that they may have.
 
     `done` are the placed jobs, as bits, with their prices in ``lam``; `now` is the arrival whose
-    jobs must be placed before the next `BACK`; `base` is the part of the bound that is settled.
-    ``out``, shape (M + R,), takes prices by job, then what those earn who arrive up to each time.
+    jobs must be placed before the next `ARRIVAL`; `base` is the part of the bound that is settled.
     """
-    total = len(late.sizes)
-    jobs = np.zeros(total, dtype=np.int64)
+    total = len(data.sizes)
+    jobs, earned = np.zeros(total, dtype=np.int64), np.zeros(now + 1)
     own = np.zeros(len(c.team_leasts) + 1)
     bound = base
     for g in range(now + 1):
-        n = there(late, done, g, jobs)
-        out[total + g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
+        n = present_jobs(data, done, g, jobs)
+        earned[g] = most_earned(c, lam, jobs, n, n, own) if n else 0.0
         for team in range(len(own)):
             own[team] = 0.0
         if g < now:
-            spare = -out[total + g]
+            spare = -earned[g]
             for i in range(n):
-                spare += late.costs[jobs[i]]
-            bound += spare * (late.starts[g + 1] - late.starts[g])
+                spare += data.costs[jobs[i]]
+            bound += spare * (data.starts[g + 1] - data.starts[g])
     for j in range(total):
         if (done >> j) & 1:
             continue
-        out[j] = inf
-        for g in range(late.groups[j], now + 1 if len(own) > 1 else late.groups[j] + 1):
-            n = there(late, done, g, jobs)
+        price = inf
+        for g in range(data.groups[j], now + 1 if len(own) > 1 else data.groups[j] + 1):
+            n = present_jobs(data, done, g, jobs)
             jobs[n] = j
-            goal = out[total + g] + late.costs[j]
-            out[j] = min(out[j], next_price(c, lam, jobs, n + 1, goal, late.costs[j], n, own))
+            goal = earned[g] + data.costs[j]
+            price = min(price, next_price(c, lam, jobs, n + 1, goal, data.costs[j], n, own))
         lam[j] = 0.0
-        bound += out[j] * late.sizes[j]
+        bound += price * data.sizes[j]
     return bound
 
 
 @njit(cache=True)
-def spare_before(c: Curves, late: Late, lam: Floats, done: int, now: int) -> tuple[float, float]:
+def spare_before_arrival(
+    c: Curves, data: TimelineData, lam: Floats, done: int, now: int
+) -> tuple[float, float]:
     """Return cost minus earnings of the interval before an arrival, and its earning rate."""
-    jobs = np.zeros(len(late.sizes), dtype=np.int64)
-    n = there(late, done, now - 1, jobs)
+    jobs = np.zeros(len(data.sizes), dtype=np.int64)
+    n = present_jobs(data, done, now - 1, jobs)
     own = np.zeros(len(c.team_leasts) + 1)
     earned = most_earned(c, lam, jobs, n, n, own) if n else 0.0
     spare = -earned
     for i in range(n):
-        spare += late.costs[jobs[i]]
-    return float(spare * (late.starts[now] - late.starts[now - 1])), float(earned)
-
-
-@njit(cache=True, plain=lambda c, late, lam: 16.0 * len(lam) * (len(lam) + len(late.starts)))
-def cost_of_played(c: Curves, late: Late, lam: Floats) -> float:
-    """Return what playing prices costs."""
-    play = begun(c, late.sizes, late.starts, np.zeros((0, 0)))
-    play_some(c, lam, late.starts, late.groups, play, len(play.times))
-    total = 0.0
-    for j in range(len(lam)):
-        total += late.costs[j] * (play.ends[j] - late.starts[late.groups[j]])
-    return total
+        spare += data.costs[jobs[i]]
+    return float(spare * (data.starts[now] - data.starts[now - 1])), float(earned)
 
 
 class Tree(NamedTuple):
     """The state of a depth-first search; at depth d, d jobs and arrivals are placed."""
 
-    placed: Ints  # jobs and `BACK`, from the end, (D,)
+    placed: Ints  # jobs and `ARRIVAL`, from the end, (D,)
     base: Floats  # their part of the bound, by depth, (D + 1,)
     prices: Floats  # of the placed jobs, (M,)
     caps: Floats  # upper limits of these, (M,)
@@ -163,11 +143,11 @@ class Tree(NamedTuple):
     values: Floats  # their bounds
     numbers: Ints  # depth, leaves, nodes
     best: Floats  # cost of the incumbent, (1,)
-    found: Floats  # its prices, (M,)
+    incumbent: Floats  # its prices, (M,)
     course: Ints  # what it places, (D,)
 
 
-def tree(jobs: int, starts: int, most_leaves: int) -> Tree:
+def new_tree(jobs: int, starts: int, most_leaves: int) -> Tree:
     """Return an empty tree for a number of jobs, and of times at which they arrive."""
     depth = jobs + starts - 1
     return Tree(
@@ -187,28 +167,30 @@ def tree(jobs: int, starts: int, most_leaves: int) -> Tree:
         values=np.zeros(most_leaves),
         numbers=np.zeros(3, dtype=np.int64),
         best=np.full(1, np.inf),
-        found=np.zeros(jobs),
+        incumbent=np.zeros(jobs),
         course=np.zeros(depth, dtype=np.int64),
     )
 
 
 @njit(cache=True)
-def _branch(c: Curves, late: Late, t: Tree, lam: Floats, done: int, now: int, d: int) -> None:
+def _branch(
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, done: int, now: int, d: int
+) -> None:
     """Put the children of a node in order of their bounds: none where its own is met."""
-    limit, p = t.best[0] * (1.0 - NEAR), late.paths
+    limit, p = t.best[0] * (1.0 - NEAR), data.paths
     if t.proven[d] == -inf:
-        t.proven[d] = closed(c, late, lam, done, now, t.base[d], result_room(late))
+        t.proven[d] = node_bound(c, data, lam, done, now, t.base[d])
     t.at[d] = t.children[d] = 0
     if not t.proven[d] < limit:
         return
     open_here, count = False, 0
-    for j in range(len(late.sizes)):
-        open_here = open_here or (late.groups[j] == now and not (done >> j) & 1)
+    for j in range(len(data.sizes)):
+        open_here = open_here or (data.groups[j] == now and not (done >> j) & 1)
     if now > 0 and not open_here:
-        t.child[d, 0], t.bound[d, 0] = BACK, t.proven[d]
+        t.child[d, 0], t.bound[d, 0] = ARRIVAL, t.proven[d]
         count = 1
-    for j in range(len(late.sizes)):
-        if (done >> j) & 1 or late.groups[j] > now or late.after[j] & ~done:
+    for j in range(len(data.sizes)):
+        if (done >> j) & 1 or data.groups[j] > now or data.after[j] & ~done:
             continue
         bound = t.proven[d]
         if len(p.child):
@@ -228,9 +210,9 @@ def _branch(c: Curves, late: Late, t: Tree, lam: Floats, done: int, now: int, d:
 
 
 @njit(cache=True)
-def _priced(
+def _price_interval(
     c: Curves,
-    late: Late,
+    data: TimelineData,
     t: Tree,
     lam: Floats,
     first: int,
@@ -243,7 +225,7 @@ def _priced(
     The interval's jobs are placed from depth ``first`` up to ``last``; `done` are the jobs present
     at its end, as bits. All may earn `raised` more in it than the balance of costs and known time.
     """
-    total = len(late.sizes)
+    total = len(data.sizes)
     jobs = np.zeros(total, dtype=np.int64)
     n = 0
     for j in range(total):
@@ -258,42 +240,42 @@ def _priced(
     for d in range(first, last):
         j = t.placed[d]
         jobs[n] = j
-        level += late.costs[j]
-        price = next_price(c, lam, jobs, n + 1, level, late.costs[j], n + 1, own)
+        level += data.costs[j]
+        price = next_price(c, lam, jobs, n + 1, level, data.costs[j], n + 1, own)
         lam[j] = min(price, t.caps[j])
-        worth += lam[j] * late.sizes[j]
+        worth += lam[j] * data.sizes[j]
         n += 1
     return worth
 
 
 @njit(cache=True)
-def _raised(
-    c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
+def _bound_with_earnings(
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, at: float
 ) -> float:
     """Return the bound at depth d if the earnings of the interval that ends there rise by ``at``.
 
     The prices of jobs that complete in it, and ``base``, are set accordingly.
     """
     first, everyone = d, done
-    while first > 0 and t.placed[first - 1] != BACK:
+    while first > 0 and t.placed[first - 1] != ARRIVAL:
         first -= 1
         done &= ~(1 << t.placed[first])
     if first == d:
-        return closed(c, late, lam, done, now, t.base[d], result_room(late))
+        return node_bound(c, data, lam, done, now, t.base[d])
     here = 0
-    for j in range(len(late.sizes)):
-        if (done >> j) & 1 and late.groups[j] <= now:
+    for j in range(len(data.sizes)):
+        if (done >> j) & 1 and data.groups[j] <= now:
             here |= 1 << j
-    worth = _priced(c, late, t, lam, first, d, here, at)
+    worth = _price_interval(c, data, t, lam, first, d, here, at)
     for i in range(first, d):
         t.prices[t.placed[i]] = lam[t.placed[i]]
-    length = late.starts[now + 1] - late.starts[now]
+    length = data.starts[now + 1] - data.starts[now]
     t.base[d] = t.base[first] + worth - at * length
-    return closed(c, late, lam, everyone, now, t.base[d], result_room(late))
+    return node_bound(c, data, lam, everyone, now, t.base[d])
 
 
 @njit(cache=True)
-def _between(low: float, middle: float, high: float) -> float:
+def _golden_point(low: float, middle: float, high: float) -> float:
     """Return the next point of a golden-section search for a maximum, in the longer part."""
     if middle - low > high - middle:
         return middle - 0.382 * (middle - low)
@@ -301,7 +283,7 @@ def _between(low: float, middle: float, high: float) -> float:
 
 
 @njit(cache=True)
-def _narrowed(
+def _golden_bracket(
     low: float, middle: float, high: float, at: float, better: bool
 ) -> tuple[float, float, float]:
     """Return the bracket and its best point after another point was tried."""
@@ -311,39 +293,41 @@ def _narrowed(
 
 
 @njit(cache=True)
-def _settle(c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int) -> float:
+def _best_earnings(
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
+) -> float:
     """Raise an interval's earnings as long as the bound rises, and keep the best."""
     limit = t.best[0] * (1.0 - NEAR)
-    value = _raised(c, late, t, lam, d, done, now, 0.0)
+    value = _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
     if not value < limit:
         return value
     all_costs = 0.0
-    for j in range(len(late.costs)):
-        all_costs += late.costs[j]
+    for j in range(len(data.costs)):
+        all_costs += data.costs[j]
     low, middle = 0.0, 0.0
     high = all_costs * 1e-4
-    trial = _raised(c, late, t, lam, d, done, now, high)
+    trial = _bound_with_earnings(c, data, t, lam, d, done, now, high)
     while trial > value and trial < limit and high < all_costs * 1e6:
         low, middle, value = middle, high, trial
         high *= 3.0
-        trial = _raised(c, late, t, lam, d, done, now, high)
+        trial = _bound_with_earnings(c, data, t, lam, d, done, now, high)
     if not trial < limit:
         return trial
     if middle > 0.0:
         for _ in range(GOLDEN):
-            at = _between(low, middle, high)
-            trial = _raised(c, late, t, lam, d, done, now, at)
-            low, middle, high = _narrowed(low, middle, high, at, trial > value)
+            at = _golden_point(low, middle, high)
+            trial = _bound_with_earnings(c, data, t, lam, d, done, now, at)
+            low, middle, high = _golden_bracket(low, middle, high, at, trial > value)
             if trial > value:
                 value = trial
                 if not value < limit:
                     return value
-    return _raised(c, late, t, lam, d, done, now, middle)
+    return _bound_with_earnings(c, data, t, lam, d, done, now, middle)
 
 
 @njit(cache=True)
-def _place(
-    c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
+def _place_job(
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int, price: float
 ) -> float:
     """Place a job at its price, or a lower one if that proves more; return the bound.
 
@@ -352,21 +336,20 @@ def _place(
     """
     j = t.placed[d]
     limit = t.best[0] * (1.0 - NEAR)
-    if now == 0 and not t.base[d] + price * late.sizes[j] < limit:
+    if now == 0 and not t.base[d] + price * data.sizes[j] < limit:
         return inf
-    out = result_room(late)
     t.caps[j] = inf
     lam[j] = price
-    value = closed(c, late, lam, done, now, t.base[d] + price * late.sizes[j], out)
-    if value < limit and late.groups[j] < now:
+    value = node_bound(c, data, lam, done, now, t.base[d] + price * data.sizes[j])
+    if value < limit and data.groups[j] < now:
         low, middle, high = 0.0, price, price
         lam[j] = price * (1.0 - STEP)
-        if closed(c, late, lam, done, now, t.base[d] + lam[j] * late.sizes[j], out) > value:
+        if node_bound(c, data, lam, done, now, t.base[d] + lam[j] * data.sizes[j]) > value:
             for turn in range(GOLDEN):
-                at = 0.618 * price if turn == 0 else _between(low, middle, high)
+                at = 0.618 * price if turn == 0 else _golden_point(low, middle, high)
                 lam[j] = at
-                trial = closed(c, late, lam, done, now, t.base[d] + at * late.sizes[j], out)
-                low, middle, high = _narrowed(low, middle, high, at, trial > value)
+                trial = node_bound(c, data, lam, done, now, t.base[d] + at * data.sizes[j])
+                low, middle, high = _golden_bracket(low, middle, high, at, trial > value)
                 if trial > value:
                     value = trial
                     if not value < limit:
@@ -375,23 +358,33 @@ def _place(
         if middle < price:
             t.caps[j] = middle
     t.prices[j] = lam[j]
-    t.base[d + 1] = t.base[d] + lam[j] * late.sizes[j]
+    t.base[d + 1] = t.base[d] + lam[j] * data.sizes[j]
     return value
 
 
 @njit(cache=True)
-def _leaf(c: Curves, late: Late, t: Tree, lam: Floats) -> None:
+def _simulated_cost(c: Curves, data: TimelineData, lam: Floats) -> float:
+    """Return what playing prices costs."""
+    ends = simulate(c, data.sizes, lam, data.starts, data.groups, np.zeros((0, 0))).ends
+    total = 0.0
+    for j in range(len(lam)):
+        total += data.costs[j] * (ends[j] - data.starts[data.groups[j]])
+    return total
+
+
+@njit(cache=True)
+def _take_leaf(c: Curves, data: TimelineData, t: Tree, lam: Floats) -> None:
     """Take a complete timeline: as incumbent if its prices are played out cheaper than the best."""
     depth, limit = len(t.placed), t.best[0] * (1.0 - NEAR)
     value = t.base[depth]
-    if len(late.starts) > 1:
-        value = _settle(c, late, t, lam, depth, (1 << len(lam)) - 1, 0)
+    if len(data.starts) > 1:
+        value = _best_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0)
     if value < limit:
-        cost = cost_of_played(c, late, lam) if late.playable else inf
+        cost = _simulated_cost(c, data, lam) if data.playable else inf
         if cost < t.best[0]:
             t.best[0] = cost
             for j in range(len(lam)):
-                t.found[j] = lam[j]
+                t.incumbent[j] = lam[j]
             for i in range(depth):
                 t.course[i] = t.placed[i]
         if value < cost * (1.0 - NEAR):
@@ -400,51 +393,61 @@ def _leaf(c: Curves, late: Late, t: Tree, lam: Floats) -> None:
                 t.leaves[at, i] = t.placed[i]
             t.values[at] = value
             t.numbers[1] = at + 1
-    if len(late.starts) > 1:
-        _raised(c, late, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
+    if len(data.starts) > 1:
+        _bound_with_earnings(c, data, t, lam, depth, (1 << len(lam)) - 1, 0, 0.0)
 
 
 @njit(cache=True)
-def _enters(c: Curves, late: Late, t: Tree, lam: Floats, d: int, done: int, now: int) -> bool:
+def _place_child(
+    c: Curves, data: TimelineData, t: Tree, lam: Floats, d: int, done: int, now: int
+) -> bool:
     """Place the child whose turn it is; tell whether its bound leaves it open."""
     at, limit = t.at[d] - 1, t.best[0] * (1.0 - NEAR)
     j = t.child[d, at]
     t.placed[d] = j
-    if j == BACK:
-        if now < len(late.starts) - 1 and not _settle(c, late, t, lam, d, done, now) < limit:
-            _raised(c, late, t, lam, d, done, now, 0.0)
+    if j == ARRIVAL:
+        if now < len(data.starts) - 1 and not _best_earnings(c, data, t, lam, d, done, now) < limit:
+            _bound_with_earnings(c, data, t, lam, d, done, now, 0.0)
             return False
-        spare, level = spare_before(c, late, lam, done, now)
+        spare, level = spare_before_arrival(c, data, lam, done, now)
         t.base[d + 1], t.level[d + 1], t.proven[d + 1] = t.base[d] + spare, level, -inf
         return True
-    t.level[d + 1] = t.level[d] + late.costs[j]
+    t.level[d + 1] = t.level[d] + data.costs[j]
     jobs = np.zeros(len(lam), dtype=np.int64)
-    n = there(late, done, now, jobs)
+    n = present_jobs(data, done, now, jobs)
     jobs[n] = j
     own = np.zeros(len(c.team_leasts) + 1)
-    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], late.costs[j], n + 1, own)
+    price = next_price(c, lam, jobs, n + 1, t.level[d + 1], data.costs[j], n + 1, own)
     if price < inf:  # else the others must have all servers: it was done before
-        value = _place(c, late, t, lam, d, done | (1 << j), now, price)
+        value = _place_job(c, data, t, lam, d, done | (1 << j), now, price)
         if value < limit:
             t.proven[d + 1] = max(value, t.bound[d, at])
-            if len(late.paths.child):
+            if len(data.paths.child):
                 node = t.node[d]
-                t.node[d + 1] = late.paths.child[node, j]
-                t.way[d + 1] = t.way[d] + late.paths.costs[node, j]
+                t.node[d + 1] = data.paths.child[node, j]
+                t.way[d + 1] = t.way[d] + data.paths.costs[node, j]
             return True
     lam[j] = 0.0
     return False
 
 
-@njit(cache=True, plain=lambda c, late, t, budget: 0.25 * budget * len(late.sizes) ** 3)
-def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
+def _steps_of_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> float:
+    """Return about how many steps of Python a search takes: far more where jobs arrive."""
+    jobs, starts = len(data.sizes), len(data.starts)
+    if starts == 1:
+        return 0.25 * budget * jobs**3
+    return 2.0 * min(budget, factorial(jobs)) * jobs**3 * starts
+
+
+@njit(cache=True, plain=_steps_of_search)
+def advance_search(c: Curves, data: TimelineData, t: Tree, budget: int) -> int:
     """Search on for a number of nodes; tell whether the search is done, paused or full."""
-    total, last = len(late.sizes), len(late.starts) - 1
+    total, last = len(data.sizes), len(data.starts) - 1
     lam = np.zeros(total)
     depth, done, now = t.numbers[0], 0, last
     for d in range(depth):
         j = t.placed[d]
-        if j == BACK:
+        if j == ARRIVAL:
             now -= 1
         else:
             done |= 1 << j
@@ -457,10 +460,10 @@ def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
             t.numbers[0] = depth
             return PAUSED
         if depth == len(t.placed):
-            _leaf(c, late, t, lam)
+            _take_leaf(c, data, t, lam)
         else:
             if t.children[depth] < 0:
-                _branch(c, late, t, lam, done, now, depth)
+                _branch(c, data, t, lam, done, now, depth)
                 t.numbers[2] += 1
                 budget -= 1
             at = t.at[depth]
@@ -468,9 +471,9 @@ def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
             if at < t.children[depth] and t.bound[depth, at] < limit:
                 j = t.child[depth, at]
                 t.at[depth] = at + 1
-                if not _enters(c, late, t, lam, depth, done, now):
+                if not _place_child(c, data, t, lam, depth, done, now):
                     continue
-                if j == BACK:
+                if j == ARRIVAL:
                     now -= 1
                 else:
                     done |= 1 << j
@@ -484,10 +487,10 @@ def explore(c: Curves, late: Late, t: Tree, budget: int) -> int:
             return DONE
         depth -= 1
         j = t.placed[depth]
-        if j == BACK:
+        if j == ARRIVAL:
             now += 1
             if now < last:
-                _raised(c, late, t, lam, depth, done, now, 0.0)
+                _bound_with_earnings(c, data, t, lam, depth, done, now, 0.0)
         else:
             done &= ~(1 << j)
             lam[j] = 0.0
@@ -510,66 +513,3 @@ def open_leaves(t: Tree, limit: float) -> list[tuple[float, Ints]]:
     values = t.values[: int(t.numbers[1])]
     rank = [i for i in np.argsort(values, kind="stable") if values[i] < limit]
     return [(float(values[i]), t.leaves[i].copy()) for i in rank]
-
-
-def _steps_of_moves(
-    c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
-) -> float:
-    """Return about how many steps of Python the moves of jobs take."""
-    return 150.0 * len(order) * min(moves, 4 * len(order) ** 2)
-
-
-@njit(cache=True, plain=_steps_of_moves)
-def insertion(
-    c: Curves, late: Late, order: Ints, cost: float, move: int, moves: int
-) -> tuple[float, int]:
-    """Try moving single jobs, and keep moves that lower the cost of playing the prices.
-
-    Returns the cost, and how many moves were tried since the last that helped. ``order``, from the
-    last job, is changed in place. Moves are numbered: job at a to place b as a·M + b, tried from
-    ``move`` on. An order whose prices prove that it costs as much is not played.
-    """
-    total = len(order)
-    trial = order.copy()
-    lam, vain, rents = np.zeros(total), 0, np.zeros(len(c.team_leasts) + 1)
-    level = 0.0
-    levels = np.zeros(total)
-    for i in range(total):
-        level += late.costs[order[i]]
-        levels[i] = level
-    own = prices_of(c, order, levels)
-    for number in range(move, move + moves):
-        a, b = (number // total) % total, number % total
-        if vain >= total * total:
-            break
-        vain += 1
-        if a == b:
-            continue
-        for i in range(total):
-            trial[i] = order[i]
-        j = trial[a]
-        step = 1 if b > a else -1
-        for i in range(a, b, step):
-            trial[i] = trial[i + step]
-        trial[b] = j
-        same = min(a, b) if own[order[0]] < np.inf else 0  # jobs before it keep their prices
-        level, bound = 0.0, 0.0
-        lam[:] = 0.0
-        for i in range(total):
-            j = trial[i]
-            level += late.costs[j]
-            lam[j] = own[j]
-            if i >= same:
-                lam[j] = next_price(c, lam, trial, i + 1, level, late.costs[j], i + 1, rents)
-            bound += lam[j] * late.sizes[j]
-            if not bound < cost:
-                break
-        if not bound < cost:
-            continue
-        value = cost_of(late.costs, played(c, late.sizes, lam, np.zeros((0, 0))))
-        if value < cost * (1.0 - 1e-12):
-            cost = value
-            for i in range(total):
-                order[i], own[i] = trial[i], lam[i]
-            vain = 0
-    return cost, vain

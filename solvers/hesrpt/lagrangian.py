@@ -16,14 +16,14 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from schedopt.solvers.hesrpt.kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
-from schedopt.solvers.hesrpt.path_kernels import (
+from schedopt.solvers.hesrpt.lagrangian_kernels import (
     DEEP,
     Path,
     add_up,
-    all_cheapest,
-    completing_in,
+    costs_by_completion,
+    least_costs,
 )
+from schedopt.solvers.hesrpt.speedup_kernels import AMDAHL, POWER, TABLE, Curves, Floats, Ints
 
 STEEPEST = 0.97
 """Larger powers are bounded by tangents: -p/(1-p) would leave the range of floats."""
@@ -43,7 +43,7 @@ KEPT, FIRST_STEP, SHORTER, VAIN = 0.4, 1.0, 0.6, 3
 bound might meet the best cost; by what it is shortened after so many steps in vain."""
 
 
-def from_above(c: Curves) -> Curves:
+def upper_envelope(c: Curves) -> Curves:
     """Return speedups that are no lower, and whose sums over cells stay in floats."""
     steep = (c.kinds == POWER) & (c.pars > STEEPEST) & (c.pars < 1.0)
     steep |= (c.kinds == AMDAHL) & (c.pars > NEARLY_ALL) & (c.pars < 1.0)
@@ -79,7 +79,7 @@ def _tangents(kind: int, par: float, servers: float) -> tuple[Floats, Floats]:
     return corners, values
 
 
-class Rents:
+class RentBound:
     """The best rents so far, and the bound that they prove.
 
     Floors of teams are not seen: they only make jobs cost more. `times` and `rents`, shapes (E +
@@ -96,7 +96,7 @@ class Rents:
         self.servers = np.append(curves.servers, curves.team_mosts[capped])
         mosts = np.minimum(curves.mosts, self.servers[self.payers])
         curves = curves._replace(mosts=np.maximum(mosts, curves.leasts))
-        self.curves, self.sizes, self.costs = from_above(curves), sizes, costs
+        self.curves, self.sizes, self.costs = upper_envelope(curves), sizes, costs
         powers = self.curves.kinds == POWER
         powers &= self.curves.pars < 1.0
         self._powers, rows = np.unique(self.curves.pars[powers], return_inverse=True)
@@ -124,7 +124,7 @@ class Rents:
         add_up(path, self._powers)
         return path
 
-    def tried(
+    def evaluate(
         self, times: Floats, rents: Floats, part: float = ROUGH
     ) -> Generator[None, None, tuple[float, Floats]]:
         """Yield now and then; return the bound of rents, and the excess demand for servers.
@@ -136,7 +136,7 @@ class Rents:
         for row, own in enumerate(rents):
             path, jobs = self._path(times, own), np.flatnonzero(self.payers == row)
             for first in range(0, len(jobs), some):
-                total += all_cheapest(
+                total += least_costs(
                     self.curves,
                     path,
                     self.sizes,
@@ -149,19 +149,19 @@ class Rents:
                     *self.room,
                 )
                 yield
-        bound = self._less_rent(total, times, rents)
+        bound = self._bound_of(total, times, rents)
         if bound > self.bound:
             self.bound, self.times, self.rents = bound, times, rents
         use[0] = use.sum(axis=0)
         return bound, use - self.servers[:, None] * np.diff(times)
 
-    def _less_rent(self, total: float, times: Floats, rents: Floats) -> float:
+    def _bound_of(self, total: float, times: Floats, rents: Floats) -> float:
         """Return what is proven where jobs, each alone, cost so much."""
         above = np.where(np.arange(len(rents))[:, None] > 0, rents - rents[0], rents)
         bill = float((self.servers[:, None] * above * np.diff(times)).sum())
         return total - bill - SAFETY * (total + bill)
 
-    def after(self, value: float) -> Ints:
+    def precedences(self, value: float) -> Ints:
         """Return for each job those that complete after it in all that is cheaper, as bits.
 
         If one job completes after another, there is a cell until which the other, and from which on
@@ -170,42 +170,42 @@ class Rents:
         alone = np.full((len(self.sizes), self.rents.shape[1] + 1), np.inf)
         for row in range(len(self.servers)):
             jobs = np.flatnonzero(self.payers == row)
-            completing_in(
+            costs_by_completion(
                 self.curves, self.path(row), self.sizes, self.costs, jobs, self.room[1], alone
             )
         least = alone.min(axis=1)
         beyond = alone - least[:, None]
         until = np.minimum.accumulate(beyond, axis=1)
         since = np.minimum.accumulate(beyond[:, ::-1], axis=1)[:, ::-1]
-        spare = value - self._less_rent(float(least.sum()), self.times, self.rents)
+        spare = value - self._bound_of(float(least.sum()), self.times, self.rents)
         never = [(until + row).min(axis=1) > spare for row in since]  # job i after each
         bits = np.array(never) * (1 << np.arange(len(never)))
         return np.asarray(bits.sum(axis=1) - np.diag(bits))
 
 
-class Climb:
-    """Subgradient steps on rents; `found` keeps the best bound.
+class SubgradientAscent:
+    """Subgradient steps on rents; `rent_bound` keeps the best bound.
 
     The rents to start from are those of all servers, shape (E,), or by row, shape (T, E).
     """
 
-    def __init__(self, found: Rents, times: Floats, rents: Floats) -> None:
-        self.found, self.times = found, times
+    def __init__(self, rent_bound: RentBound, times: Floats, rents: Floats) -> None:
+        self.rent_bound, self.times = rent_bound, times
         self._lengths = np.diff(times)
-        every = np.broadcast_to(rents, (len(found.servers), len(self._lengths)))
+        every = np.broadcast_to(rents, (len(rent_bound.servers), len(self._lengths)))
         self._rents = self._best = self._sound(every)
         self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
         self._way = np.zeros(every.shape)
 
     def _sound(self, rents: Floats) -> Floats:
         """Project onto rents that never rise, with teams' rents no lower than the common one."""
-        rows = np.array([falling(row, self._lengths) for row in rents])
+        rows = np.array([nearest_falling(row, self._lengths) for row in rents])
         rows[1:] = np.maximum(rows[1:], rows[0])
         return rows
 
     def step(self, value: float) -> Iterator[None]:
         """Try rents, and step towards where the bound would meet the known cost."""
-        bound, beyond = yield from self.found.tried(self.times, self._rents)
+        bound, beyond = yield from self.rent_bound.evaluate(self.times, self._rents)
         if bound > self._bound * (1.0 + 1e-8):
             self._bound, self._best, self._vain = bound, self._rents, 0
         else:
@@ -227,7 +227,7 @@ class Climb:
             self._rents = self._sound(self._rents + move)
 
 
-def falling(rents: Floats, lengths: Floats) -> Floats:
+def nearest_falling(rents: Floats, lengths: Floats) -> Floats:
     """Return the nearest rents that never rise, all positive, by pooling adjacent violators."""
     pools: list[tuple[float, float, int]] = []
     for rent, length in zip(rents.tolist(), lengths.tolist(), strict=True):
@@ -241,7 +241,7 @@ def falling(rents: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.maximum(pooled, max(pooled[0], 1e-200) * LEAST_RENT))
 
 
-def in_cells(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
+def resampled(times: Floats, rents: Floats, some: int) -> tuple[Floats, Floats]:
     """Return a path of about as many cells: joined, with their mean rents, or cut into equal parts.
 
     A path of few jobs has few cells, and rents that cannot change within them prove far less.

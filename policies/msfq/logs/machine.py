@@ -143,7 +143,7 @@ HALF_LIFE = 7 * DAY
 """Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
 
 
-def play_plainly(  # noqa: PLR0917
+def simulate(  # noqa: PLR0917
     jobs: Jobs,
     servers: int,
     rule: Rule,
@@ -160,11 +160,11 @@ def play_plainly(  # noqa: PLR0917
     """
     planned = jobs.run if planned is None else planned
     machine = Machine(jobs, servers, planned, half_life, amounts, by)
-    play(machine, rule)
+    run_to_end(machine, rule)
     return machine
 
 
-def play(machine: Machine, rule: Rule) -> None:
+def run_to_end(machine: Machine, rule: Rule) -> None:
     """Replay a machine's log from its first job on: the rule is called after each event."""
     came, count = 0, len(machine.jobs)
     while came < count or machine.waiting:
@@ -189,7 +189,7 @@ def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:
     return np.where(labels.codes < 0, count, labels.codes), [*labels.names, None]
 
 
-def limited(
+def with_limits(
     jobs: Jobs, servers: int, planned: Floats, amounts: Sequence[int], limits: Sequence[Limit]
 ) -> tuple[Jobs, Sequence[int]]:
     """Return jobs and amounts with a resource for each limit: servers of its long jobs."""

@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.validation.hesrpt.curves import PowerCurve
 from schedopt.validation.hesrpt.earning import Servers
 from schedopt.validation.hesrpt.intervals import Floats, Interval
+from schedopt.validation.hesrpt.speedup_bounds import PowerCurve
 
 Ints = NDArray[np.int64]
 CHUNK = 1_000_000  # edges times rents that are processed together
@@ -168,10 +168,10 @@ class _View:
         machine = diagram.machine
         for j, curve in enumerate(machine.curves):
             free = machine.least[j] <= 0 and machine.most[j] >= machine.servers
-            if isinstance(curve, PowerCurve) and float(curve.p) <= MOST_PLAIN and free:
+            if isinstance(curve, PowerCurve) and curve.p <= MOST_PLAIN and free:
                 one, p = Interval.exactly(1.0), Interval.decimals(curve.p)
                 ratio = p / Interval.exactly(rents)
-                self.units[j] = float(curve.p), ((one - p) * ratio.power(p / (one - p))).high
+                self.units[j] = curve.p, ((one - p) * ratio.power(p / (one - p))).high
 
     def own(self, j: int, price: Floats) -> Floats:
         """Return the most a job gains at each rent, shape (e, R)."""

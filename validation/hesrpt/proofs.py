@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.constraints import Constraint, FairShare, Shares
-from schedopt.instances.hesrpt import Instance, Power
+from schedopt.instances.hesrpt import Instance
 from schedopt.solvers.result import Document
-from schedopt.validation.hesrpt.diagram import Diagram
+from schedopt.validation.hesrpt.certificates import Order, Passes, Ranks, Together
+from schedopt.validation.hesrpt.decision_diagram import Diagram
 from schedopt.validation.hesrpt.earning import Bools, machine_of
 from schedopt.validation.hesrpt.intervals import Floats, Interval
-from schedopt.validation.hesrpt.kinds import Order, Passes, Ranks, Together
 
 Positions = NDArray[np.intp]
 MOST_IN_ROWS, MOST_IN_PASSES = 2_500, 60
@@ -101,11 +101,6 @@ class Proof:
         Prices and positions, shape (M,), are from the last job to complete to the first.
         """
         count = len(prices)
-        one = self.instance.jobs[0].speedup or self.instance.speedup
-        alike = all((job.speedup or self.instance.speedup) == one for job in self.instance.jobs)
-        if alike and isinstance(one, Power) and not self.instance.whole:
-            self._expect_of_powers(prices, order, one.p)
-            return
         if count > MOST_IN_ROWS:
             raise NotShownError(f"more than {MOST_IN_ROWS} jobs")
         present = np.zeros((count, count), dtype=np.bool_)
@@ -113,36 +108,6 @@ class Proof:
         by_job = np.zeros(count)
         by_job[order] = prices
         self.expect_rows(np.where(present, by_job, 0.0), present)
-
-    def _expect_of_powers(self, prices: Floats, order: Positions, p: float) -> None:
-        """Raise unless prices are feasible, by Hölder's inequality.
-
-        With c = 1/(1 - p), sum lambda_j k_j^p <= (sum lambda_j^c)^(1/c) N^p, bounds of jobs or not;
-        with p = 1 it is the largest price times N.
-        """
-        costs = Interval(self.costs.low[order], self.costs.high[order])
-        levels = Interval.exactly(np.cumsum(costs.low) * (1.0 - 2.0**-52 * (len(prices) + 2)))
-        exact = Interval.decimals(p)
-        speed = Interval.exactly(self.machine.servers).power(exact)
-        top = levels / speed
-        if (prices <= 0).any():
-            raise NotShownError("prices: not over 0")
-        if p == 1.0:
-            worst = (np.maximum.accumulate(prices) - top.low).max()
-            fine = bool(worst <= 0)
-        else:
-            c = Interval.exactly(1.0) / (Interval.exactly(1.0) - exact)
-            scale = Interval.exactly(prices.max()).log()
-            logs = c * (Interval.exactly(prices).log() - scale)
-            terms = logs.exp().high
-            sums = np.cumsum(terms) * (1.0 + 2.0**-51 * len(terms))
-            goal = c * (top.log() - scale)
-            with np.errstate(divide="ignore"):
-                fine = bool(
-                    (Interval.exactly(np.maximum(sums, 1e-300)).log().high <= goal.low).all()
-                )
-        if not fine:
-            raise NotShownError("some of the last jobs earn more than they cost")
 
     def expect_rows(self, prices: Floats, present: Bools) -> None:
         """Raise if, in some row, the present jobs can earn more than they cost."""

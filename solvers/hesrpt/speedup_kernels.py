@@ -128,7 +128,7 @@ def slope(c: Curves, j: int, k: float) -> float:
 
 
 @compiled
-def wished(c: Curves, j: int, lam: float, m: float) -> float:
+def unbounded_demand(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k, from 0 to N, that maximizes lam s_j(k) - m k."""
     if lam <= 0.0:
         return 0.0
@@ -154,9 +154,9 @@ def wished(c: Curves, j: int, lam: float, m: float) -> float:
 
 
 @compiled
-def taken(c: Curves, j: int, lam: float, m: float) -> float:
+def demand(c: Curves, j: int, lam: float, m: float) -> float:
     """Return the least k that maximizes lam s_j(k) - m k within the job's own bounds."""
-    return min(max(wished(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))
+    return min(max(unbounded_demand(c, j, lam, m), float(c.leasts[j])), float(c.mosts[j]))
 
 
 @compiled

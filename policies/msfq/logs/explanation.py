@@ -10,23 +10,23 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Because, InItsPlace, Sooner
 from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.plain import Machine, limited
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, started_under
+from schedopt.policies.msfq.logs.machine import Machine, with_limits
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_under
 from schedopt.policies.msfq.logs.replay import Order
 
 
-def explained(
+def explain_wait(
     queue: Instance, name: str, row: int, estimates: str, own: Mapping[str, Any]
 ) -> Because:
     """Explain the start of a job under a policy that replays logs."""
     policy = LOG_POLICIES[name]
     order = policy.order(**own) if policy.order is not None else None
-    starts = started_under(queue, policy, order, estimates, own)
+    starts = replay_under(queue, policy, order, estimates, own)
     part = next(one for one in queue.parts() if row in one.rows)
     jobs, mine = part.queue.jobs, starts[part.rows]
     planned = jobs.planned(estimates if policy.plans else "exact")
     site = order.priority if order is not None else Order("arrival").priority
-    jobs, amounts = limited(jobs, part.queue.servers, planned, part.queue.amounts, site.limits)
+    jobs, amounts = with_limits(jobs, part.queue.servers, planned, part.queue.amounts, site.limits)
     machine = Machine(jobs, part.queue.servers, planned, site.half_life, amounts, site.by)
     job = int(np.flatnonzero(part.rows == row)[0])
     seen = _Replayed(jobs, mine, machine, order)
@@ -42,7 +42,7 @@ def explained(
     earlier = None
     if order is not None and order.key != "conservative":
         sooner = dataclasses.replace(order, first=job)
-        again = started_under(part.queue, policy, sooner, estimates, own)
+        again = replay_under(part.queue, policy, sooner, estimates, own)
         earlier = _earlier(mine, again, job, called)
     return Because(
         job=called(job),

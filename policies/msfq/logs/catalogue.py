@@ -8,7 +8,7 @@ from schedopt.instances.msfq.site import Priority, Weights
 from schedopt.instances.msfq.site import site as read_site
 from schedopt.instances.options import Option, is_number, one_of, text
 from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.plain import DAY, HALF_LIFE
+from schedopt.policies.msfq.logs.machine import DAY, HALF_LIFE
 from schedopt.policies.msfq.logs.registration import log_policy
 from schedopt.policies.msfq.logs.replay import FILLS, Order
 

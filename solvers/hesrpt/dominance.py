@@ -13,8 +13,6 @@ MOST_JOBS = 60
 """Most jobs for which sets are bit masks."""
 MOST_SETS = 1 << 18
 """Most sets of last jobs for which diagrams are built."""
-MANY = 15
-"""Jobs from which on bounds by rents leave a small gap."""
 
 
 def shortest_first(instance: Instance, rules: Rules) -> bool:
@@ -27,12 +25,12 @@ def shortest_first(instance: Instance, rules: Rules) -> bool:
     return equal and not rules.bounds
 
 
-def one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
+def is_one_order(instance: Instance, rules: Rules, *, given: bool) -> bool:
     """Tell whether no search is needed for the best order."""
     return given or shortest_first(instance, rules)
 
 
-def alike(instance: Instance, rules: Rules) -> Ints:
+def completes_after(instance: Instance, rules: Rules) -> Ints:
     """Return which jobs complete after which in some optimum, as bits by job.
 
     Of two jobs with the same speedup and side constraints, the larger one that costs no more need
@@ -46,7 +44,7 @@ def alike(instance: Instance, rules: Rules) -> Ints:
     if len(after) > MOST_JOBS:
         return after
     groups: dict[tuple[object, ...], list[int]] = {}
-    for j, asks in enumerate(asked_of(rules.bounds, len(instance.jobs))):
+    for j, asks in enumerate(limits_by_job(rules.bounds, len(instance.jobs))):
         groups.setdefault((instance.kinds[j], *asks), []).append(j)
     sizes, costs, arrivals = instance.sizes, instance.costs, instance.arrivals
     for jobs in groups.values():
@@ -58,7 +56,7 @@ def alike(instance: Instance, rules: Rules) -> Ints:
     return after
 
 
-def asked_of(bounds: Sequence[Bound], count: int) -> list[tuple[object, ...]]:
+def limits_by_job(bounds: Sequence[Bound], count: int) -> list[tuple[object, ...]]:
     """Return what side constraints ask of each job: the same of jobs that they do not tell apart.
 
     Jobs that are alone in a constraint are asked its limits, others that very constraint.

@@ -4,7 +4,16 @@ from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 from schedopt.solvers.compiling import compiled, njit
-from schedopt.solvers.hesrpt.kernels import POWER, TABLE, Curves, Floats, Ints, slope, speed, taken
+from schedopt.solvers.hesrpt.speedup_kernels import (
+    POWER,
+    TABLE,
+    Curves,
+    Floats,
+    Ints,
+    demand,
+    slope,
+    speed,
+)
 
 STEPS, CROSSINGS = 80, 40
 """Most steps towards a price, and towards the price at which two ends cost the same."""
@@ -79,7 +88,7 @@ def _end_near(times: Floats, near: float) -> int:
 
 
 @compiled
-def gained(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, float]:
+def gain_and_work(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, float]:
     """Return what job j gains in the first n cells at a price, and the work that it does in them.
 
     In a cell of rent m it takes the k servers within its limits that maximize lam s(k) - m k. As
@@ -90,7 +99,7 @@ def gained(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, fl
     if c.kinds[j] == TABLE:
         e = 0
         while e < n:
-            k = taken(c, j, lam, rents[e])
+            k = demand(c, j, lam, rents[e])
             end = n
             if k < c.mosts[j]:
                 end = min(max(first_below(rents, lam * slope(c, j, k)), e + 1), n)
@@ -135,7 +144,7 @@ def cost_until(
     hundred last bits, sums by two; under Amdahl's law the terms may be far larger than their
     difference.
     """
-    gain, work = gained(c, path, j, lam, n)
+    gain, work = gain_and_work(c, path, j, lam, n)
     paid = cost * path.times[n] + lam * size
     off = ROUNDING * (paid + abs(gain))
     if c.kinds[j] != POWER and c.kinds[j] != TABLE and c.pars[j] < 1.0:
@@ -157,7 +166,7 @@ def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float
     low, high, below, above = -inf, inf, 0.0, 0.0
     u, step = log(start), 0.25
     for turn in range(STEPS):
-        _, work = gained(c, path, j, exp(u), n)
+        _, work = gain_and_work(c, path, j, exp(u), n)
         excess = log(work / size) if work > 0.0 else -50.0
         if abs(excess) < 1e-9:
             break
@@ -178,7 +187,7 @@ def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float
 
 
 @compiled
-def least_between(
+def least_cost_between(
     c: Curves,
     path: Path,
     j: int,
@@ -235,7 +244,7 @@ def least_between(
 
 
 @compiled
-def cheapest(
+def least_cost(
     c: Curves,
     path: Path,
     j: int,
@@ -270,7 +279,9 @@ def cheapest(
             continue
         goal = best * (1.0 - part)
         if middle == 0 or b == a + 1:
-            value = least_between(c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out)
+            value = least_cost_between(
+                c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out
+            )
             if value >= goal or b == a + 1:
                 least = min(least, value)
                 if value < best:
@@ -294,7 +305,7 @@ def cheapest(
 
 
 @compiled
-def all_cheapest(
+def least_costs(
     c: Curves,
     path: Path,
     sizes: Floats,
@@ -315,18 +326,18 @@ def all_cheapest(
     total = 0.0
     for i in range(len(jobs)):
         j = jobs[i]
-        total += cheapest(c, path, j, sizes[j], costs[j], ends[j], part, stack, out)
+        total += least_cost(c, path, j, sizes[j], costs[j], ends[j], part, stack, out)
         ends[j], prices[j] = out[0], out[1]
         for e in range(len(use)):
             if path.times[e] >= out[0]:
                 break
             long = min(path.times[e + 1], out[0]) - path.times[e]
-            use[e] += long * taken(c, j, out[1], path.rents[e])
+            use[e] += long * demand(c, j, out[1], path.rents[e])
     return total
 
 
 @njit(cache=True)
-def completing_in(
+def costs_by_completion(
     c: Curves, path: Path, sizes: Floats, costs: Floats, jobs: Ints, scratch: Floats, out: Floats
 ) -> None:
     """Put lower bounds on the costs of jobs alone that complete in each cell, or later, in ``out``.
@@ -342,7 +353,7 @@ def completing_in(
             out[j, e] = inf
             if price < inf:
                 start = max(price, 1e-300)
-                out[j, e] = least_between(
+                out[j, e] = least_cost_between(
                     c, path, j, sizes[j], costs[j], e, e + 1, before, start, inf, scratch
                 )
                 before = price

@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import NATURAL, compiled
-from schedopt.policies.msfq.logs.replay_kernels import Log, fits, held
+from schedopt.policies.msfq.compiling import NATURAL
+from schedopt.policies.msfq.logs.event_loop_kernels import Log, fits, held
+from schedopt.solvers.compiling import compiled
 
 
 class Plan(NamedTuple):

@@ -39,15 +39,14 @@ class Curve(Protocol):
 
 @dataclass(frozen=True)
 class PowerCurve:
-    """s(k) = k^p; p may differ by entry."""
+    """s(k) = k^p."""
 
-    p: Floats | float
+    p: float
 
     def wish(self, steepness: Floats) -> Floats:
         """Return (p/steepness)^(1/(1-p)), no more than floats hold."""
-        p = np.asarray(self.p)
         with np.errstate(divide="ignore", over="ignore"):
-            exponent = np.log(p / steepness) / np.maximum(1.0 - p, 1e-300)
+            exponent = np.log(self.p / steepness) / max(1.0 - self.p, 1e-300)
         return np.asarray(np.exp(np.clip(exponent, -600.0, 600.0)))
 
     def about(self, k: Floats) -> Floats:

@@ -27,8 +27,8 @@ def as_planned(
     """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
 
     A job whose work is done before its turn keeps what it has till then: completing earlier would
-    be another order, and others might then break a side constraint. Arguments are those of
-    `replayed`, and the `Rules` that shares must keep.
+    be another order, and others might then break a side constraint. ``durations`` is of shape (E,),
+    ``used`` (share times time) of shape (E, M).
     """
     long = _lasting(instance, epochs, durations)
     durations = np.where(long, durations, 0.0)
@@ -53,7 +53,7 @@ def as_planned(
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
     if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
-        return replayed(instance, epochs, durations, used)
+        return _one_by_one(instance, epochs)
     lengths = _sufficient(instance, epochs, lasts, durations[lasts], rates * here)
     completion, now = np.zeros(len(everyone)), 0.0
     lasting: list[tuple[float, float, list[int], Floats]] = []
@@ -172,55 +172,19 @@ def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, her
     return at_least(float(np.exp(high)))
 
 
-def replayed(instance: Instance, epochs: Epochs, durations: Floats, used: Floats) -> Allocated:
-    """Play the shares of each epoch until the event that ends it.
-
-    A solver meets its constraints only nearly, so shares are corrected and each epoch lasts as long
-    as its work takes: completion times are then exact. ``durations`` is of shape (E,), ``used``
-    (share times time) of shape (E, M).
-    """
-    left = instance.sizes.copy()
-    completion = np.zeros(len(left))
-    now, shares = 0.0, np.zeros(len(left))
-    lasting: list[tuple[float, float, Jobs, Floats]] = []
-    least = NEGLIGIBLE * durations.sum()
-    long = np.flatnonzero(durations > least)
-    for e, (what, job) in enumerate(epochs.ends):
-        here = np.array([j for j in epochs.present[e] if left[j] > 0], dtype=np.intp)
-        if what == "completion" and left[job] <= 0:
-            continue
-        until = instance.arrivals[job] if what == "arrival" else np.inf
-        if until <= now:
-            continue
-        source = e
-        if durations[e] <= least and len(long):  # the last of the long epochs before, or the first
-            before = long[long < e]
-            source = int(before[-1] if len(before) else long[0])
-        shares = used[source] / max(durations[source], 1e-300)
-        mine = shares[here]
-        if what == "completion" and shares[job] <= 0:  # nothing for it: all alike, then
-            mine = np.ones(len(here))
-        total = mine.sum()
-        if total > 1 or (source != e and total > 0):
-            mine = mine / total
-        while now < until and left[job] > 0 and len(here):
-            step, done = _step(instance, here, mine, left)
-            end = min(now + step, until)
-            done &= now + step <= until
-            work = (end - now) * instance.each("at", here, mine * instance.servers)
-            left[here] = np.where(done, 0.0, left[here] - work)
-            completion[here[done]] = end
-            lasting.append((now, end, here, mine))
-            now, here, mine = end, here[~done], mine[~done]
-        if what == "arrival" and now < until:
-            lasting.append((now, until, here[:0], mine[:0]))
-            now = until
-    return allocated(instance, completion, lasting)
-
-
-def _step(instance: Instance, here: Jobs, shares: Floats, left: Floats) -> tuple[float, Bools]:
-    """Return when the first job completes under constant shares, and which do then."""
-    rates = instance.each("at", here, shares * instance.servers)
-    needs = np.full(len(here), np.inf)
-    np.divide(left[here], rates, out=needs, where=rates > 0)
-    return float(needs.min()), needs <= needs.min() * (1 + 1e-12)
+def _one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
+    """Serve jobs one after the other, each with all servers."""
+    everyone = np.arange(len(instance.jobs))
+    servers = np.full(len(everyone), float(instance.servers))
+    lengths = instance.sizes / instance.each("at", everyone, servers)
+    completion, now = np.zeros(len(everyone)), 0.0
+    turns: list[tuple[float, float, list[int], Floats]] = []
+    for job in (job for what, job in epochs.ends if what == "completion"):
+        arrival = float(instance.arrivals[job])
+        if now < arrival:
+            turns.append((now, arrival, [], np.zeros(0)))
+            now = arrival
+        completion[job] = now + float(lengths[job])
+        turns.append((now, float(completion[job]), [job], np.ones(1)))
+        now = float(completion[job])
+    return allocated(instance, completion, turns)

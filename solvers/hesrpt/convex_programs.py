@@ -1,31 +1,29 @@
 """Convex programs: of the orders that matter, and the declared model as it stands."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import inf
 
 import msgspec
+import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import timelines
+from schedopt.formulations.hesrpt.epochs import (
+    Timeline,
+    count_timelines,
+    smiths_order,
+    without_floors,
+)
 from schedopt.instances.errors import InputError
-from schedopt.instances.hesrpt import Allocated
+from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers import clarabel
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.engine import EngineTask
-from schedopt.solvers.hesrpt.attempt import (
-    NEAR,
-    STEP,
-    Attempt,
-    Leaf,
-    attempted,
-)
-from schedopt.solvers.hesrpt.feasible import possible
-from schedopt.solvers.hesrpt.orders import OrderTree, order_search
-from schedopt.solvers.hesrpt.timelines import over_timelines
+from schedopt.solvers.hesrpt.attempt import MOST_PROGRAMS, Attempt, run_attempt
+from schedopt.solvers.hesrpt.cone_programs import solve_program
+from schedopt.solvers.hesrpt.feasibility import possible_timelines
+from schedopt.solvers.hesrpt.order_search import GivenOrder, order_search, plain_timeline
 from schedopt.solvers.result import Result, Termination
 
-MOST_CLIMBED = 40
-"""Jobs up to which neighbours in an order are swapped: larger programs take seconds each."""
 BELOW = 1e-7
 """Relative error allowed to an interior-point optimum."""
 
@@ -35,22 +33,15 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
     if model.changed:
         return solve_as_it_stands(model, task)
     if model.instance.arrivals.any() or model.instance.objective == "makespan":
-        return attempted(model, task, "clarabel", over_timelines)
-    return attempted(model, task, "clarabel", _over_orders)
+        return run_attempt(model, task, "clarabel", _over_timelines)
+    return run_attempt(model, task, "clarabel", _best_order)
 
 
-def _over_orders(attempt: Attempt) -> Termination:
-    """Solve the program of the best order by prices, or of all orders that prices leave open."""
+def _best_order(attempt: Attempt) -> Termination:
+    """Solve the program of the given order, or of the best by prices."""
     model = attempt.model
     given = model.last_first.tolist() if model.given else None
     search = order_search(model.instance, model.rules, given)
-    if isinstance(search, OrderTree) and not search.playable:
-        _climb(attempt)
-        search.value = attempt.value
-        if attempt.drive(search) and not attempt.near_enough():
-            leaves: list[Leaf] = [(bound, (o.tolist(), {})) for bound, o in search.leaves()]
-            return attempt.over_programs(leaves, search.bound, min(search.rest, search.value))
-        return attempt.ended()
     attempt.drive(search)
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
     own = attempt.take_program(search.order.tolist())
@@ -58,59 +49,72 @@ def _over_orders(attempt: Attempt) -> Termination:
         return "infeasible"
     if attempt.solution is None and played is not None:
         attempt.take(played, search.name)
-    if not isinstance(search, OrderTree) and own < inf:
+    if isinstance(search, GivenOrder) and own < inf:
         attempt.raise_to(own, "clarabel")
     return attempt.ended()
 
 
-def _climb(attempt: Attempt) -> None:
-    """Swap neighbours in the order while that helps, starting from the best order without rules."""
-    plain = order_search(attempt.instance)
-    plain.advance(STEP)
-    order = plain.order.tolist()
-    attempt.take_program(order)
-    better = len(order) <= MOST_CLIMBED
-    while better and not attempt.out_of_time():
-        better = False
-        for k in range(len(order) - 1):
-            trial = [*order[:k], order[k + 1], order[k], *order[k + 2 :]]
-            before = attempt.value
-            attempt.take_program(trial)
-            if attempt.value < before * (1 - NEAR):
-                order, better = trial, True
-            if attempt.out_of_time():
-                return
+def _over_timelines(attempt: Attempt) -> Termination:
+    """Solve the programs of all timelines, where there are few enough: else of some.
+
+    Where nobody must have anything, those who are done may as well stay: then the least makespan is
+    that of the timeline in which all complete after the last arrival.
+    """
+    model, instance = attempt.model, attempt.instance
+    last: Timeline = smiths_order(instance).tolist(), {}
+    floor = _each_alone(instance)
+    if instance.objective == "makespan" and not model.given:
+        if all(bound.at_least <= 0.0 for bound in model.rules.bounds):
+            return attempt.over_programs([(floor, last)], floor)
+        program = model.ordered(*last)
+        program.rules = without_floors(program.rules)
+        floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
+    attempt.raise_to(floor, attempt.name)
+    if not model.given and count_timelines(instance) > MOST_PROGRAMS:
+        attempt.take_program(*plain_timeline(instance))
+    every = possible_timelines(model, model.rules.names)
+    return attempt.over_programs(((floor, timeline) for timeline in every), floor)
+
+
+def _each_alone(instance: Instance) -> float:
+    """Return what it costs if each job has all servers from its arrival on."""
+    everyone = np.arange(len(instance.jobs))
+    servers = np.full(len(everyone), float(instance.servers))
+    times = instance.sizes / instance.each("at", everyone, servers)
+    if instance.objective == "makespan":
+        return float((instance.arrivals + times).max())
+    return float(instance.costs @ times)
 
 
 def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]:
     """Solve the declared program, native changes too: of its order, or of all one by one."""
     if model.changed:
         _refuse_what_cannot_be_solved(model)
-    result = attempted(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
+    result = run_attempt(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
     if model.goal_changed and result.termination == "completed":
         result = msgspec.structs.replace(result, termination="optimal")
     return result
 
 
-def _programs(attempt: Attempt) -> Iterator[Allocation]:
-    """Yield each order's program; only one where the model was changed or its order is given."""
-    model = attempt.model
+def _programs(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:
+    """Yield each order's program; only one where the model was changed or its order is given.
+
+    Left out is an order in which there is no room at all for side constraints of some names: an
+    interior-point method may not see that.
+    """
     if model.changed:
         yield model
     else:
-        order = model.last_first.tolist() if model.given else None
-        yield from (model.ordered(*timeline) for timeline in timelines(model.instance, order))
+        yield from (model.ordered(*timeline) for timeline in possible_timelines(model, names))
 
 
 def _as_they_stand(attempt: Attempt) -> Termination:
     """Solve programs one by one; the least optimum, less what it may be off by, is the bound."""
     model = attempt.model
     least, stopped = inf, ""
-    for program in _programs(attempt):
+    for program in _programs(model, model.rules.names):
         if attempt.out_of_time():
             return "time-limit"
-        if not (model.changed or possible(program, program.rules.names)):
-            continue  # an interior-point method may not see that there is no room at all
         problem = program.program(program.side())
         status = clarabel.solve(problem, attempt.left())
         if status == "unbounded":
@@ -140,11 +144,10 @@ def _can_hold(attempt: Attempt) -> Holds:
     model = attempt.model
 
     def holds(some: frozenset[str]) -> bool:
-        for program in _programs(attempt):
+        for program in _programs(model, some):
             if attempt.out_of_time():
                 raise TimeoutError
-            seen = model.changed or possible(program, some)
-            if seen and clarabel.feasible(program.program(some)):
+            if clarabel.feasible(program.program(some)):
                 return True
         return False
 

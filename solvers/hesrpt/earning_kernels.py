@@ -14,16 +14,16 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from schedopt.solvers.compiling import compiled, njit, small
-from schedopt.solvers.hesrpt.kernels import (
+from schedopt.solvers.hesrpt.speedup_kernels import (
     AMDAHL,
     POWER,
     TABLE,
     Curves,
     Floats,
     Ints,
+    demand,
     speed,
-    taken,
-    wished,
+    unbounded_demand,
 )
 
 ROUNDS = 200
@@ -60,7 +60,7 @@ def team_bounds(c: Curves, jobs: Ints, n: int, firm: int, low: Floats, high: Flo
 
 
 @njit(cache=True)
-def _heads(c: Curves, lam: Floats, jobs: Ints, n: int) -> Floats:
+def _log_marginals(c: Curves, lam: Floats, jobs: Ints, n: int) -> Floats:
     """Return log(p lambda_j) for the powers among n jobs, so that what they take costs one exp."""
     heads = np.zeros(n)
     for i in range(n):
@@ -71,7 +71,7 @@ def _heads(c: Curves, lam: Floats, jobs: Ints, n: int) -> Floats:
 
 
 @compiled
-def _taken_of(
+def _team_demand(
     c: Curves,
     lam: Floats,
     jobs: Ints,
@@ -100,7 +100,7 @@ def _taken_of(
             k = exp(min((heads[i] - log_m) / (1.0 - par), MOST_EXPONENT))
             faster = 1.0 / (1.0 - par)
         else:
-            k = wished(c, j, lam[j], m)
+            k = unbounded_demand(c, j, lam[j], m)
             if c.kinds[j] == AMDAHL and k > 0.0 and par < 1.0:
                 faster = 0.5 * (1.0 + par / ((1.0 - par) * k))
         if not least < k < most:
@@ -119,7 +119,7 @@ def _taken_of(
 
 
 @compiled
-def _jumps(c: Curves, jobs: Ints, n: int) -> bool:
+def _has_jumps(c: Curves, jobs: Ints, n: int) -> bool:
     """Tell whether any of the jobs' demand for servers jumps with the rent."""
     jumps = False
     for i in range(n):
@@ -143,11 +143,11 @@ def _team_rent(
     By Newton's method in logarithms from ``start``, where that is over 0, kept between bounds; by
     the secant where what is taken jumps, or does not fall.
     """
-    top, jumps = 0.0, _jumps(c, jobs, len(heads))
+    top, jumps = 0.0, _has_jumps(c, jobs, len(heads))
     for i in range(len(heads)):
         top = max(top, lam[jobs[i]])
     spare = c.bounded or jumps
-    if top == 0.0 or (spare and _taken_of(c, lam, jobs, heads, 0.0, team, bounds)[0] <= target):
+    if top == 0.0 or (spare and _team_demand(c, lam, jobs, heads, 0.0, team, bounds)[0] <= target):
         return 0.0
     wide = FIRST_STEP
     if not start > 0.0:
@@ -158,7 +158,7 @@ def _team_rent(
     m, low, high, least = start, 0.0, inf, start * 1e-25
     above = below = 0.0  # the excess at low and high
     for turn in range(2 * ROUNDS):
-        total, fall = _taken_of(c, lam, jobs, heads, m, team, bounds)
+        total, fall = _team_demand(c, lam, jobs, heads, m, team, bounds)
         excess = log(total / target) if total > 0.0 and target > 0.0 else total - target
         if abs(excess) <= CLOSE:
             return m
@@ -195,11 +195,11 @@ def rents(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floats) ->
     Values in ``own`` other than 0 are the starting points.
     """
     teams = len(own) - 1
-    bounds, heads = np.zeros((4, teams)), _heads(c, lam, jobs, n)
+    bounds, heads = np.zeros((4, teams)), _log_marginals(c, lam, jobs, n)
     team_bounds(c, jobs, n, firm, bounds[0], bounds[1])
     m = _team_rent(c, lam, jobs, heads, teams, c.servers, bounds, own[teams])
     if teams:
-        _taken_of(c, lam, jobs, heads, m, teams, bounds)
+        _team_demand(c, lam, jobs, heads, m, teams, bounds)
     sums = bounds[2].copy()
     for g in range(teams):
         start = own[g] if own[g] != own[teams] else m
@@ -233,7 +233,7 @@ def most_earned(c: Curves, lam: Floats, jobs: Ints, n: int, firm: int, own: Floa
     for i in range(n):
         j = jobs[i]
         r = own[c.teams[j]] if c.teams[j] >= 0 else m
-        k = taken(c, j, lam[j], r)
+        k = demand(c, j, lam[j], r)
         total += lam[j] * speed(c, j, k) - r * k
     return total
 
@@ -244,7 +244,7 @@ def gains(c: Curves, lam: Floats, jobs: Ints, rents: Floats, out: Floats) -> flo
     total = 0.0
     for i in range(len(jobs)):
         j = jobs[i]
-        out[i] = taken(c, j, lam[j], rents[i])
+        out[i] = demand(c, j, lam[j], rents[i])
         total += lam[j] * speed(c, j, out[i]) - rents[i] * out[i]
     return total
 
@@ -272,8 +272,8 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Fl
     for i in range(n):
         j = jobs[i]
         g = c.teams[j] if c.teams[j] >= 0 else teams
-        out[i] = _at_rent(c, j, lam[j], own[g], 1.0)
-        most_each[i] = _at_rent(c, j, lam[j], own[g], -1.0)
+        out[i] = _demand_beside(c, j, lam[j], own[g], 1.0)
+        most_each[i] = _demand_beside(c, j, lam[j], own[g], -1.0)
         few[g] += out[i]
         many[g] += most_each[i]
     left, more = c.servers, 0.0
@@ -301,8 +301,8 @@ def best_shares(c: Curves, lam: Floats, jobs: Ints, n: int, own: Floats, out: Fl
 
 
 @njit(cache=True)
-def _at_rent(c: Curves, j: int, lam: float, m: float, side: float) -> float:
+def _demand_beside(c: Curves, j: int, lam: float, m: float, side: float) -> float:
     """Return a job's demand just above (side 1) or below (-1) a rent; at rent 0, all it can use."""
     if m == 0.0 and side > 0.0:
-        return taken(c, j, lam, lam * TINY)
-    return taken(c, j, lam, m * (1.0 + side * BESIDE))
+        return demand(c, j, lam, lam * TINY)
+    return demand(c, j, lam, m * (1.0 + side * BESIDE))

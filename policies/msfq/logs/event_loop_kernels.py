@@ -5,7 +5,8 @@ At an instant first all that ends there ends, then all that is submitted there c
 
 from typing import Any, NamedTuple
 
-from schedopt.policies.msfq.compiling import compiled, ready, specialized
+from schedopt.policies.msfq.compiling import inlined, specialized
+from schedopt.solvers.compiling import compiled
 from schedopt.solvers.kernels.heap import pop, push
 
 CAME, WAITING, RUNNING, EVENTS, FRONT, STUCK, FAULT = range(7)
@@ -105,7 +106,7 @@ def begin(now: float, job: int, log: Log, machine: ReplayState) -> None:
 
 def loop_of(name: str, serve: Any, ended: Any) -> Any:
     """Return `advance` compiled for a discipline, whose functions are constants in it."""
-    return specialized(advance, name, {"serve": ready(serve), "ended": ready(ended)})
+    return specialized(advance, name, {"serve": inlined(serve), "ended": inlined(ended)})
 
 
 @compiled
