@@ -16,8 +16,7 @@ from schedopt.instances.dssp.group_fair import BOUNDED
 from schedopt.solvers.dssp.selection.branch_and_bound import lagrangian
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
 from schedopt.solvers.dssp.selection.group_caps import search as searching
-from schedopt.solvers.dssp.selection.group_caps.groups import Groups
-from schedopt.solvers.dssp.selection.group_caps.reading import group_caps_of
+from schedopt.solvers.dssp.selection.group_caps.reading import Groups, group_caps_of
 from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS
