@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.msfq.unruled import Undecoded
+from schedopt.formulations.msfq.without_constraints import WithoutConstraints
 from schedopt.formulations.protocol import Settings
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.decimals import as_written, scale_of
@@ -107,7 +107,7 @@ class Prices:
     unit: int = 1
 
 
-class LogBound(Undecoded):
+class LogBound(WithoutConstraints):
     """Bound the mean response time of a log over all of its nonpreemptive schedules.
 
     Any prices π ≥ 0 of servers bound it: let each job choose the start at which its response and

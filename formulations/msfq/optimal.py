@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import ClassVar, Literal
 
 from schedopt.formulations.msfq.process import Process, costs_changed, one_or_all
-from schedopt.formulations.msfq.unruled import Undecoded
+from schedopt.formulations.msfq.without_constraints import WithoutConstraints
 from schedopt.formulations.protocol import Settings
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.msfq import Instance
@@ -18,7 +18,7 @@ MOST = 3_000_000
 """States that a search may look at, by default; so many take some GB."""
 
 
-class OptimalPolicy(Undecoded):
+class OptimalPolicy(WithoutConstraints):
     """Find the optimal nonpreemptive policy as an average-cost Markov decision process.
 
     Parameters

@@ -202,7 +202,8 @@ def phases(queue: Instance, most: int) -> Phases:
         raise TooManyPhasesError(most)
     where = {phase: i for i, phase in enumerate(blocked)}
     passing: dict[Service, int] = {}  # grows as they are met, first by what starts
-    stay, start = np.zeros((len(blocked), len(blocked))), _Entries()
+    stay = np.zeros((len(blocked), len(blocked)))
+    start: list[tuple[int, int, float]] = []
     for i, (now, head) in enumerate(blocked):
         for c, count in enumerate(now):
             if not count:
@@ -214,7 +215,9 @@ def phases(queue: Instance, most: int) -> Phases:
             else:
                 begun = _changed(after, head, 1)
                 start.append((i, passing.setdefault(begun, len(passing)), rate))
-    drawn, passed, met = _Entries(), _Entries(), list(passing)
+    drawn: list[tuple[int, int, float]] = []
+    passed: list[tuple[int, int, float]] = []
+    met = list(passing)
     for p, now in enumerate(met):
         for c, need in enumerate(needs):
             if need > left[now]:
@@ -227,27 +230,25 @@ def phases(queue: Instance, most: int) -> Phases:
             passed.append((p, passing[begun], float(shares[c])))
     if len(blocked) + len(met) > most:
         raise TooManyPhasesError(most)
-    shape = len(blocked), len(met)
+    count = len(met)
     return Phases(
         shares,
         free,
         blocked,
         met,
         stay,
-        start.matrix(*shape),
-        drawn.matrix(*reversed(shape)),
-        passed.matrix(shape[1], shape[1]),
+        _matrix(start, len(blocked), count),
+        _matrix(drawn, count, len(blocked)),
+        _matrix(passed, count, count),
     )
 
 
-class _Entries(list[tuple[int, int, float]]):
-    """Rows, columns and values of a matrix; those of one place are added up."""
-
-    def matrix(self, rows: int, columns: int) -> Floats:
-        entries = np.zeros((rows, columns))
-        for i, j, value in self:
-            entries[i, j] += value
-        return entries
+def _matrix(entries: list[tuple[int, int, float]], rows: int, columns: int) -> Floats:
+    """Return the matrix of entries by row and column; those of one place are added up."""
+    matrix = np.zeros((rows, columns))
+    for i, j, value in entries:
+        matrix[i, j] += value
+    return matrix
 
 
 def _services(servers: int, needs: list[int], most: int) -> dict[Service, int]:

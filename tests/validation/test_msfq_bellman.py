@@ -18,7 +18,6 @@ from schedopt import solve
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Result
 from schedopt.validation.msfq import bellman, bound
-from schedopt.validation.msfq import packed as packing
 
 
 @cache
@@ -169,11 +168,11 @@ def test_values_bend_up_to_a_slope_of_nothing(which: int, objective: str) -> Non
 
 
 def test_no_more_is_unpacked_than_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "MOST", 6)
-    assert packing.unpacked(packed(np.arange(6.0)), (2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    monkeypatch.setattr(bellman, "MOST_VALUES", 6)
+    assert bellman.unpacked(packed(np.arange(6.0)), (2, 3)).tolist() == [[0, 1, 2], [3, 4, 5]]
     for count, shape in ((7, (7,)), (5, (2, 3)), (7, (2, 3))):
         with pytest.raises(ValueError, match=r"more than 6|not 6"):
-            packing.unpacked(packed(np.zeros(count)), shape)
+            bellman.unpacked(packed(np.zeros(count)), shape)
     for number in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match="no numbers"):
-            packing.unpacked(packed([1.0, number]), (2,))
+            bellman.unpacked(packed([1.0, number]), (2,))

@@ -20,7 +20,9 @@ k on and in m from 1 on. That it does not fall in either is four inequalities; t
 enough is looked at up to there. What floating point may be wrong by is taken off.
 """
 
-from math import isfinite
+import base64
+import zlib
+from math import isfinite, prod
 from typing import Annotated
 
 import msgspec
@@ -28,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.msfq import Instance
-from schedopt.validation.msfq.packed import unpacked
 from schedopt.validation.report import CertificateRecord
 
 ROUNDING = 64 * 2.0**-53
 """Relative rounding error of a sum of some twenty terms, to the sum of their magnitudes."""
+MOST_VALUES = 40_000_000
 Floats = NDArray[np.float64]
 Side = Annotated[int, msgspec.Meta(ge=1, le=10**6)]
 
@@ -117,3 +119,21 @@ def _least(h: Floats, rates: tuple[float, ...], costs: tuple[float, float]) -> f
             size += rate * (np.abs(target) + np.abs(here))
         least = min(least, float((out - ROUNDING * size).min()))
     return least
+
+
+def unpacked(values: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the numbers of an array; no more is unpacked than its shape may hold.
+
+    `ValueError` if they are not as many as the shape says, too many, or not all finite.
+    """
+    count = prod(shape)
+    if count > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES} values")
+    try:
+        raw = zlib.decompressobj().decompress(base64.b64decode(values), 8 * count + 1)
+        numbers = np.frombuffer(raw, "<f8").reshape(shape).astype(np.float64)
+    except (zlib.error, ValueError) as error:
+        raise ValueError(f"values that cannot be unpacked, or are not {count}") from error
+    if not np.isfinite(numbers).all():
+        raise ValueError("values that are no numbers")
+    return numbers

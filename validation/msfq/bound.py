@@ -120,8 +120,19 @@ def reproved(
 
     Side constraints do not matter on a log: they only make schedules cost more.
     """
+    if instance.log is None and claim.formulation in UNAIDED:
+        return _of_threshold(instance, constraints, certificate, claim)
+    if instance.log is None and claim.formulation == "optimal-policy":
+        return _of_values(instance, certificate, claim)
     if instance.log is None or claim.formulation != "bound":
-        return _of_classes(instance, constraints, certificate, claim)
+        return "a certificate that nobody re-proves here"
+    return _of_prices(instance, certificate, claim)
+
+
+def _of_prices(
+    instance: Instance, certificate: Mapping[str, object], claim: Document
+) -> str | None:
+    """Re-prove the bound of a log from prices."""
     try:
         given = msgspec.convert(certificate, ServerPrices | ResourcePrices)
     except msgspec.ValidationError as error:
@@ -138,20 +149,6 @@ def reproved(
     if claimed <= shown * (1 + Fraction(ROUNDING)):
         return None
     return f"{float(claimed):.12g} claimed, {float(shown):.12g} shown"
-
-
-def _of_classes(
-    instance: Instance,
-    constraints: Sequence[Constraint],
-    certificate: Mapping[str, object],
-    claim: Document,
-) -> str | None:
-    """Re-prove the bound of a queue of classes."""
-    if instance.log is None and claim.formulation in UNAIDED:
-        return _of_threshold(instance, constraints, certificate, claim)
-    if instance.log is None and claim.formulation == "optimal-policy":
-        return _of_values(instance, certificate, claim)
-    return "a certificate that nobody re-proves here"
 
 
 def _of_threshold(
@@ -192,10 +189,6 @@ def _of_values(
             shown = bellman.shown(instance, msgspec.convert(certificate, bellman.RelativeValues))
     except (ValueError, FloatingPointError) as reason:  # or what cannot be read
         return f"the certificate shows nothing: {reason}"
-    return _reached(claim, shown)
-
-
-def _reached(claim: Document, shown: float) -> str | None:
     if claim.bound is not None and claim.bound <= shown * (1 + ROUNDING) < inf:
         return None
     return f"the bound {claim.bound}, where relative values show {shown:.12g}"

@@ -1,18 +1,17 @@
 """When waiting jobs of a log will start: intervals from sampled run times, calibrated on its past.
 
 A snapshot is a log at one moment: who waits, who runs and since when. Run times of both are drawn
-from a model that is fitted on ended jobs alone (it makes a `Draw`; `run_times` registers it by
-name), each scenario is played on by the policy, and quantiles of the starts make an interval. How
-far such intervals missed at moments of the past widens or narrows those of now, on the scale of the
-logarithm of the wait that is left: conformalized quantile regression. Later moments count for more,
-since machines change.
+from a model that is fitted on ended jobs alone (see `MODELS`), each scenario is played on by the
+policy, and quantiles of the starts make an interval. How far such intervals missed at moments of
+the past widens or narrows those of now, on the scale of the logarithm of the wait that is left:
+conformalized quantile regression. Later moments count for more, since machines change.
 
 Sources: Romano, Patterson and Candès, "Conformalized quantile regression", NeurIPS 2019; Barber,
 Candès, Ramdas and Tibshirani, "Conformal prediction beyond exchangeability", Annals of Statistics
 51, 2023.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -123,21 +122,6 @@ class Draw(Protocol):
         ...
 
 
-MODELS: dict[str, Callable[[Jobs, Rows], Draw]] = {}
-"""By name: a function of a log and the rows that have ended, the last to end last."""
-
-
-def run_times(name: str) -> Callable[[Callable[[Jobs, Rows], Draw]], Callable[[Jobs, Rows], Draw]]:
-    """Register a model under a name."""
-
-    def registered(model: Callable[[Jobs, Rows], Draw]) -> Callable[[Jobs, Rows], Draw]:
-        MODELS[name] = model
-        return model
-
-    return registered
-
-
-@run_times("history")
 class History:
     """Runs by the user's own past, else by jobs of the same size, else by all.
 
@@ -205,7 +189,6 @@ class History:
         return runs
 
 
-@run_times("requested")
 class Requested:
     """Takes requests as run times; a job without one, or beyond it, runs as long again."""
 
@@ -222,6 +205,8 @@ class Requested:
         return np.tile(runs, (count, 1))
 
 
+MODELS: Mapping[str, Callable[[Jobs, Rows], Draw]] = {"history": History, "requested": Requested}
+"""By name: a function of a log and the rows that have ended, the last to end last."""
 SCENARIOS = 200
 PAST_SCENARIOS = 40
 """Scenarios at each moment of the past."""

@@ -10,15 +10,8 @@ from math import inf, nextafter
 from operator import mul
 
 from schedopt.formulations.msfq.log_bound import Ticks
-from schedopt.instances.msfq import Instance
 
 SERVERS = "servers"
-
-
-def bounds(queue: Instance) -> dict[str, float]:
-    """Return bounds on the objective of a log by name: see `relaxed`; ``best`` is the greatest."""
-    found = relaxed(Ticks.of(queue), weighted=queue.objective == "weighted")
-    return found | {"best": max(found.values())}
 
 
 SQUASHED, OPENED = 300_000, 70_000

@@ -9,7 +9,7 @@ from schedopt.solvers.engine import Engine, anything
 if TYPE_CHECKING:
     from schedopt.formulations.msfq import Threshold
 
-LIGHT = {2: 0.95, 4: 0.9, 8: 0.7, 16: 0.5, 32: 0.3}
+LIGHT = {2: 0.9, 4: 0.8, 8: 0.6, 16: 0.5, 32: 0.3}
 """Servers, and the load up to which the chains of as few take some minutes at most."""
 
 

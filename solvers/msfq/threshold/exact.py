@@ -74,27 +74,19 @@ def _stationary(point: Point) -> tuple[Any, float]:
     matrix[:k] -= rows[:, 1 : 1 + unknowns]
     right[:k] = rows[:, 0]
     if lazy:
-        matrix[k], right[k] = _equation_of_y(point, radius, values, count)
+        matrix[k], right[k] = _equation_of_y(point)
     found = np.linalg.solve(matrix, right)
     return found[:k], float(found[k]) if lazy else 0.0
 
 
-def _equation_of_y(point: Point, radius: float, values: Any, count: int) -> Any:
-    """Return the row and right side that fix y, from Π(τ) or from the coefficients from k on."""
+def _equation_of_y(point: Point) -> Any:
+    """Return the row and right side that fix y, from Π(τ)."""
     k = point.k
     tau_gap = busy_gap(point.lk, point.l1, k * point.m1)
-    tau = 1.0 - tau_gap
-    row = np.zeros(k + 1)
-    if tau < radius:
-        weights = np.zeros(count)
-        n = np.arange(k, count)
-        weights[k:] = np.exp((n - k + 1) * np.log(tau) - n * np.log(radius))
-        combined = weights @ values
-        row[:k], row[k] = -combined[1 : 1 + k], 1.0 - combined[1 + k]
-        return row, combined[0]
     free, terms = series(point, float(tau_gap))
-    row[:k] = tau ** np.arange(k) - terms[0, :k].real
-    row[k] = tau ** (k - 1) - terms[0, k].real
+    row = -terms[0, : k + 1].real
+    row[:k] += (1.0 - tau_gap) ** np.arange(k)
+    row[k] += (1.0 - tau_gap) ** (k - 1)
     return row, free[0].real
 
 

@@ -1,4 +1,4 @@
-"""Formulations that take no side constraints, and say so."""
+"""Formulations that take no side constraints, and whose solutions their engines read."""
 
 from typing import Any, ClassVar, Self
 
@@ -7,7 +7,7 @@ from schedopt.instances.constraints import Constraint
 from schedopt.instances.errors import InputError, shown
 
 
-class Unruled:
+class WithoutConstraints:
     """A formulation that refuses side constraints; ``refusing`` says where, for the message."""
 
     refusing: ClassVar[str]
@@ -21,10 +21,6 @@ class Unruled:
                 place="constraints",
             )
         return self
-
-
-class Undecoded(Unruled):
-    """A formulation whose solutions only `solvers.msfq` can decode."""
 
     def side(self) -> Side:
         """Return nothing: there are no side constraints."""
