@@ -32,10 +32,10 @@ from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
 from schedopt.policies.registry import registered
 from schedopt.report import write
 from schedopt.report.bench_page import named_by_contender, page, problems
-from schedopt.sweep.plan import Sweep, problem_plans
+from schedopt.sweep.plan import Sweep
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource
-from schedopt.verbs.bench import plan_task
+from schedopt.verbs.bench import _plan_tasks
 
 CONTENDERS = (("a", {}), ("b", {}), ("c", {"fill": 0.5}), ("c", {"fill": 1.0}))
 OBJECTIVES = (None, 0.0, 2.0, 2.0 + 1e-12, 3.0, 8.0)
@@ -200,10 +200,10 @@ def rows(log: Path) -> RowTable:
 
 def test_every_policy_is_for_logs_or_for_classes(log: Path) -> None:
     sweep = Sweep()
-    of = problem_plans(sweep, ["msfq"])
 
     def planned(path: Path) -> set[str]:
-        return {run.policy for run in plan_task(FileSource(path), sweep, of).runs}
+        ((task,), _) = _plan_tasks([FileSource(path)], sweep)
+        return {run.policy for run in task.runs}
 
     every = registered("msfq")
     on_logs, on_classes = planned(log), planned(next(CLASSES.glob("*.json")))
