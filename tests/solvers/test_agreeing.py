@@ -16,7 +16,7 @@ from schedopt.formulations.program import Program, whole_row
 from schedopt.instances.files import load
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import ConflictNotReducedError, smallest_conflict
-from schedopt.solvers.dssp.selection.binary.engine import asker
+from schedopt.solvers.dssp.selection.branch_and_bound.solving import conflict_oracle
 from schedopt.solvers.result import Limits
 from schedopt.verbs.solve import solve
 
@@ -147,7 +147,7 @@ def test_conflicts_of_selections_are_smallest() -> None:
             return not any("" not in rows and rows.isdisjoint(asked) for rows in broken)
 
         if refuted(names):
-            conflict = smallest_conflict(names, asker(program, names, Limits(), now()))
+            conflict = smallest_conflict(names, conflict_oracle(program, names, Limits(), now()))
             assert refuted(conflict)
             fewer = combinations(names, len(conflict) - 1) if conflict else ()
             assert not any(map(refuted, fewer))

@@ -101,10 +101,10 @@ def test_rewards_in_proportion_to_size_fill_the_machine() -> None:
 
 def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
     from schedopt.solvers.dssp import selection
-    from schedopt.solvers.dssp.selection.binary import engine
+    from schedopt.solvers.dssp.selection.branch_and_bound import solving
 
-    monkeypatch.setattr(engine, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(solving, "PATIENCE", 0.0)
+    monkeypatch.setattr(solving, "SMALL", 0)
     monkeypatch.setattr(selection, "SMALL", 0)
     draw = np.random.default_rng(4)
     rewards, demands = (draw.random(40) + 0.5).tolist(), draw.integers(1, 99, 40).tolist()
@@ -130,21 +130,21 @@ def test_what_cannot_be_decided_is_not_called_optimal(monkeypatch: pytest.Monkey
     ],
 )
 def test_nearly_multiples_of_one_number(sizes: list[int], near: bool) -> None:
-    from schedopt.solvers.dssp.selection.binary.scaled import alike
+    from schedopt.solvers.dssp.selection.branch_and_bound.scaling import nearly_multiples
 
-    assert alike(np.array(sizes)) is near
-    assert alike(np.array([-size for size in sizes])) is near
+    assert nearly_multiples(np.array(sizes)) is near
+    assert nearly_multiples(np.array([-size for size in sizes])) is near
 
 
 def test_a_contradiction_is_believed_only_when_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedopt.solvers.dssp.selection.binary.engine import Solver
+    from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver
 
     instance, right = CASES[ONE]
     false = Answer("infeasible", None, None)
     monkeypatch.setattr("schedopt.solvers.mip.highs.Highs.run", lambda *_: false)
     result = solve(instance, solver="highs")
     assert result.proven and worth(instance, result) == right
-    monkeypatch.setattr(Solver, "searched", lambda *_: None)
+    monkeypatch.setattr(Solver, "branch", lambda *_: None)
     undecided = solve(instance, solver="highs")
     assert (undecided.termination, undecided.solution_status) == ("completed", "feasible")
     assert undecided.conflict == ()
@@ -169,7 +169,7 @@ def test_a_native_contradiction_is_asked_for_twice(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from schedopt.solvers.dssp.selection.binary import engine
+    from schedopt.solvers.dssp.selection.branch_and_bound import solving
 
     draw = np.random.default_rng(5)
     jobs = tuple(
@@ -179,8 +179,8 @@ def test_a_selection_that_is_nearly_proven_is_dispatched(monkeypatch: pytest.Mon
     farm = Instance(name="farm", processors=3, deadline=200, jobs=jobs)
     plain = evaluate(farm, "selection+lcpf")
     assert plain.solution is not None and not plain.message
-    monkeypatch.setattr(engine, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(solving, "PATIENCE", 0.0)
+    monkeypatch.setattr(solving, "SMALL", 0)
     result = evaluate(farm, "selection+lcpf")
     assert (result.termination, result.objective) == ("completed", plain.objective)
     assert "not proven" in str(result.message)

@@ -6,10 +6,10 @@ from builders.effort import examples
 from numpy.typing import NDArray
 
 from schedopt.policies.dssp.by_rewards import optimum
-from schedopt.solvers.dssp.selection.knapsack import both_ends, breaking
+from schedopt.solvers.dssp.selection.knapsack import break_item, two_list_dp
 from schedopt.solvers.dssp.selection.knapsack import kernels as core_kernels
 from schedopt.solvers.dssp.selection.knapsack import search as core_module
-from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
+from schedopt.solvers.dssp.selection.knapsack.counting_bound import counting_bound
 from schedopt.solvers.dssp.selection.knapsack.items import Items
 from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 
@@ -49,10 +49,10 @@ FAMILIES = [
 def _sorted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sort all items, or treat some dozens as the many of which only those near are sorted."""
     if request.param == "near the break":
-        for module in (core_module, breaking):
+        for module in (core_module, break_item):
             monkeypatch.setattr(module, "MANY", 16)
-        monkeypatch.setattr(breaking, "SAMPLED", 8)
-        monkeypatch.setattr(breaking, "MARGIN", 1)
+        monkeypatch.setattr(break_item, "SAMPLED", 8)
+        monkeypatch.setattr(break_item, "MARGIN", 1)
         monkeypatch.setattr(core_module, "_WINDOW", 4)
 
 
@@ -187,8 +187,8 @@ def test_from_both_ends_it_agrees_with_the_programme_by_rewards(
     monkeypatch.setattr(core_module, "_FIRST_CHUNK", 1)
     monkeypatch.setattr(core_module, "_CHUNK", 1)
     monkeypatch.setattr(core_module, "_LONG", 0)
-    monkeypatch.setattr(both_ends, "FIRST", lists)
-    monkeypatch.setattr(both_ends, "DIVING", lists)
+    monkeypatch.setattr(two_list_dp, "FIRST", lists)
+    monkeypatch.setattr(two_list_dp, "DIVING", lists)
     rng, turned = np.random.default_rng(lists), 0
     for k in range(examples(160)):
         room = int(rng.integers(50, 3000))
@@ -202,7 +202,7 @@ def test_from_both_ends_it_agrees_with_the_programme_by_rewards(
         while not search.advance(0):
             assert value <= search.value <= search.bound <= bound
             value, bound = search.value, search.bound
-        turned += search._both_ends is not None
+        turned += search._two_list is not None
         assert search.value == search.bound == rewards[items.jobs(optimum(items))].sum()
         assert rewards[search.chosen()].sum() == search.value
         assert demands[search.chosen()].sum() <= room
@@ -263,7 +263,7 @@ def test_bound_by_the_number_of_items() -> None:
             items = Items.of(rewards, demands, room)
             for value in (best - 1, best * 0.8):
                 numbers = items.rewards, items.weights, items.room, value
-                bound, rounded = bound_by_count(*numbers), bound_by_count(*numbers, value + 1)
+                bound, rounded = counting_bound(*numbers), counting_bound(*numbers, value + 1)
                 assert bound >= best * (1 - 1e-12)
                 assert rounded >= best * (1 - 1e-12)
     rewards, demands = draw("strongly correlated", 400, 1000, 1)
@@ -271,7 +271,7 @@ def test_bound_by_the_number_of_items() -> None:
     items = Items.of(rewards, demands, room)
     best = solved(rewards, demands, room)
     assert items.relaxed > best + 1
-    scaled = bound_by_count(items.rewards, items.weights, items.room, best - 1)
+    scaled = counting_bound(items.rewards, items.weights, items.room, best - 1)
     assert best <= scaled * (1 + 1e-12) < best + 1
 
 

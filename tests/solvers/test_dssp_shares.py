@@ -13,12 +13,12 @@ from schedopt.formulations.dssp import Selection
 from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.dssp.group_fair import BOUNDED
-from schedopt.solvers.dssp.selection.binary import lagrangian
-from schedopt.solvers.dssp.selection.binary.arrays import FREE
-from schedopt.solvers.dssp.selection.shares import search as searching
-from schedopt.solvers.dssp.selection.shares.groups import Groups
-from schedopt.solvers.dssp.selection.shares.reading import shape_of
-from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.dssp.selection.branch_and_bound import lagrangian
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
+from schedopt.solvers.dssp.selection.group_caps import search as searching
+from schedopt.solvers.dssp.selection.group_caps.groups import Groups
+from schedopt.solvers.dssp.selection.group_caps.reading import group_caps_of
+from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS
 from schedopt.solvers.result import Limits
@@ -83,10 +83,10 @@ def test_lists_that_are_too_short_make_no_false_proof(
     open_ones = 0
     for seed in range(200):
         night, rules = drawn(seed, jobs=6)
-        shape = shape_of(Selection(night).add(*rules))
+        shape = group_caps_of(Selection(night).add(*rules))
         if shape is None:
             continue
-        search = SharesSearch(shape.groups)
+        search = GroupCapsSearch(shape.groups)
         search.advance(10.0)
         best = _best(seed)
         if best is None:
@@ -120,7 +120,7 @@ def large(teams: int, jobs: int, seed: int = 1) -> Groups:
 
 def test_what_it_proves_on_many_jobs_keeps_every_bound() -> None:
     groups = large(teams=200, jobs=20_000)
-    search = SharesSearch(groups)
+    search = GroupCapsSearch(groups)
     search.advance(60.0)
     assert search.proven
     chosen = np.isin(groups.positions, search.chosen())

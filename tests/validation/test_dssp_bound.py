@@ -20,8 +20,8 @@ from schedopt.formulations.constraints import FairShare
 from schedopt.formulations.dssp import Season, Selection
 from schedopt.instances.constraints import Constraint, Forbid, Seats
 from schedopt.instances.dssp import Instance, Job
-from schedopt.solvers.dssp.selection.binary.arrays import Arrays
-from schedopt.solvers.dssp.selection.binary.certificate import certify
+from schedopt.solvers.dssp.selection.branch_and_bound.certificate import certify
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Document, Limits, Result
 from schedopt.validation.dssp import blocks
@@ -256,7 +256,7 @@ def test_a_season_of_nights_is_re_proved(memory: dict[str, Any]) -> None:
     rule = FairShare(name="fair", by="team", **shares, **memory)
     result = solve(night, constraints=[rule], certificate=True)
     assert result.proven and result.bound_checked
-    rows = Arrays.of(Season(night).add(rule).program()).keys
+    rows = ProgramArrays.of(Season(night).add(rule).program()).keys
     assert set(result.certificate["rows"]) == set(rows)  # the checker knows each of them
     document = claim(result)
     assert check(night, document).bound == "re-proved"

@@ -21,7 +21,7 @@ from schedopt.instances.errors import InputError
 from schedopt.problems import problem
 from schedopt.problems.dssp.chances import chances, ran
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection import sampled
+from schedopt.solvers.dssp.selection.scenario_search import ROUNDS, ScenarioSearch
 from schedopt.solvers.result import Document, Limits
 from schedopt.validation.documents import check
 from schedopt.validation.dssp import risk
@@ -164,7 +164,7 @@ def test_prices_bound_every_selection(seed: int) -> None:
     best, sample = best_at_risk(model), model.sample
     assert schedopt.solve(model, solver="model").objective == pytest.approx(best)
     assert sample is not None
-    search = sampled.Search(model, sample, Limits(), now(), rounds=sampled.ROUNDS)
+    search = ScenarioSearch(model, sample, Limits(), now(), rounds=ROUNDS)
     search.run()
     assert search.bound >= best * (1 - 1e-12)
 

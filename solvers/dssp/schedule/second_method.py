@@ -20,7 +20,7 @@ from schedopt.formulations.dssp.rows import Choice, Row
 from schedopt.formulations.dssp.valleys import Task, in_turn
 from schedopt.solvers.deciding import concluded
 from schedopt.solvers.dssp.schedule import MOST_STARTS
-from schedopt.solvers.dssp.selection.binary.engine import Solver, asker
+from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, conflict_oracle
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Result
 
@@ -62,7 +62,7 @@ def solve(model: Schedule, task: EngineTask) -> Result[Scheduled]:
         solver=task.name,
         version=solver.engine.version(),
         solution=solution,
-        holds=asker(program, list(model.side()), limits, solver.began),
+        holds=conflict_oracle(program, list(model.side()), limits, solver.began),
     )
     own = msgspec.UNSET  # who decided the program is no engine of schedules
     return msgspec.structs.replace(result, found_by=own, proved_by=own)

@@ -17,7 +17,7 @@ from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
-from schedopt.solvers.dssp.selection.binary.arrays import Arrays
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
@@ -98,7 +98,7 @@ def certify(
     A lower bound from CP-SAT is believed.
     """
     from schedopt.formulations.dssp import Selection
-    from schedopt.solvers.dssp.selection.binary.certificate import certify as branched
+    from schedopt.solvers.dssp.selection.branch_and_bound.certificate import certify as branched
 
     night = bounding(model.instance)
     added = model.added if night is model.instance else ()
@@ -246,7 +246,7 @@ def _keeper(model: Schedule) -> Callable[[Mask], bool]:
     night = model.instance
     names, every = list(night.index), [True] * len(night.jobs)
     program = selection_program(Choice(names, night.rewards.tolist(), (), every, model.ruled))
-    rows = Arrays.of(program)
+    rows = ProgramArrays.of(program)
 
     def keeps(jobs: Mask) -> bool:
         chosen = np.zeros(len(program.columns), dtype=np.int8)

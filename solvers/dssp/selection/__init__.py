@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from schedopt.formulations.dssp.sample import Sample
     from schedopt.formulations.protocol import Knapsack
     from schedopt.solvers.dssp.selection.few_row_ip import FewRows
-    from schedopt.solvers.dssp.selection.shares.reading import Shape
+    from schedopt.solvers.dssp.selection.group_caps.reading import GroupCaps
     from schedopt.solvers.result import Limits
 
 FEW = 24
@@ -31,9 +31,9 @@ APART = 11_000
 SECOND = "scip" if SOLVERS["scip"].available else "tree"
 """What confirms HiGHS."""
 
-_BINARY = "schedopt.solvers.dssp.selection.binary"
+_BRANCHING = "schedopt.solvers.dssp.selection.branch_and_bound"
 _FEW_ROWS = "schedopt.solvers.dssp.selection.few_row_ip"
-_BRANCHED = f"{_BINARY}.certificate:certify"
+_BRANCHED = f"{_BRANCHING}.certificate:certify"
 _WHOLE = "the optimum, or that nothing keeps the rules, in whole numbers"
 
 
@@ -67,11 +67,11 @@ def ordered_or_many(model: Selection, limits: Limits) -> bool:
     return model.ordered or (many and writable(model, limits))
 
 
-def shares(model: Selection) -> Shape | None:
+def shares(model: Selection) -> GroupCaps | None:
     """Return the shares that the rows of a selection amount to, if they do."""
-    from schedopt.solvers.dssp.selection.shares.reading import shape_of
+    from schedopt.solvers.dssp.selection.group_caps.reading import group_caps_of
 
-    return None if model.ordered else shape_of(model)
+    return None if model.ordered else group_caps_of(model)
 
 
 def many(model: Selection, limits: Limits) -> bool:
@@ -124,7 +124,7 @@ def certain(engine: Engine) -> Engine:
 
 TREE = Engine(
     "tree",
-    solve=f"{_BINARY}.engine:tree",
+    solve=f"{_BRANCHING}.solving:tree",
     accepts=unchanged_reward,
     worth_trying=small,
     description=f"any declared rules; unasked up to {SMALL} open columns, for a second",
@@ -135,7 +135,7 @@ TREE = Engine(
 )
 HIGHS = Engine(
     "highs",
-    solve=f"{_BINARY}.engine:by_mip",
+    solve=f"{_BRANCHING}.solving:by_mip",
     accepts=one_objective,
     worth_trying=as_declared,
     description="any declared rules; by name also what was changed natively",
@@ -147,7 +147,7 @@ HIGHS = Engine(
 OTHERS = tuple(
     Engine(
         name,
-        solve=f"{_BINARY}.engine:by_mip",
+        solve=f"{_BRANCHING}.solving:by_mip",
         accepts=one_objective,
         worth_trying=never,
         description="any linear model, changed natively too; only by name",
@@ -172,7 +172,7 @@ MODEL = Engine(
 
 SAMPLED = Engine(
     "sampled",
-    solve="schedopt.solvers.dssp.selection.sampled:solve",
+    solve="schedopt.solvers.dssp.selection.scenario_search:solve",
     accepts=under_risk,
     description="any declared rules under --risk",
     proves="a bound, by prices of scenarios; the optimum, by branches in the order of service, of "
@@ -193,7 +193,7 @@ CERTAIN = (
     ),
     Engine(
         "shares",
-        solve="schedopt.solvers.dssp.selection.shares.engine:solve",
+        solve="schedopt.solvers.dssp.selection.group_caps.engine:solve",
         accepts=shares,
         worth_trying=many,
         description="caps and floors of one grouping, jobs required or forbidden; unasked from "
@@ -219,7 +219,7 @@ CERTAIN = (
     TREE,
     Engine(
         "crossing",
-        solve=f"{_BINARY}.lagrangian:solve",
+        solve=f"{_BRANCHING}.lagrangian:solve",
         accepts=unchanged_reward,
         worth_trying=large,
         description=f"any declared rules, unasked from {SMALL + 1} open columns on",

@@ -59,7 +59,7 @@ class _Knapsack:
 
     def _rounded(self, search: Core, stopped: Termination, message: str) -> Decided:
         """Find what fits with demands rounded up, and close the rest without rounding."""
-        from schedopt.solvers.dssp.selection.binary.engine import Solver
+        from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver
 
         rewards, demands, room, positions = self.knapsack
         weights, limit, _ = in_doubles(demands, room)
@@ -75,7 +75,7 @@ class _Knapsack:
         bound = Fraction(search.bound) * (1 + Fraction(not search.exact, 10**12)) * units
         if stopped != "optimal":
             return solver.decided(stopped, bound, message)
-        return solver.closed(
+        return solver.close_gap(
             bound, f"two selections are too close for {solver.engine.title} to tell apart"
         )
 

@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from schedopt.instances.decimals import LARGEST, Whole
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.knapsack.both_ends import BothEnds
-from schedopt.solvers.dssp.selection.knapsack.breaking import MANY, near_break
-from schedopt.solvers.dssp.selection.knapsack.counting import bound_by_count
-from schedopt.solvers.dssp.selection.knapsack.filling import filled
+from schedopt.solvers.dssp.selection.knapsack.break_item import MANY, items_near_break
+from schedopt.solvers.dssp.selection.knapsack.counting_bound import counting_bound
+from schedopt.solvers.dssp.selection.knapsack.dp_states import CoreMemoryError, DpStates
 from schedopt.solvers.dssp.selection.knapsack.items import (
     Floats,
     Items,
@@ -22,7 +21,8 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     undominated,
     valid,
 )
-from schedopt.solvers.dssp.selection.knapsack.lists import CoreMemoryError, Lists
+from schedopt.solvers.dssp.selection.knapsack.subset_sum import filled
+from schedopt.solvers.dssp.selection.knapsack.two_list_dp import TwoListSearch
 
 __all__ = ["Core", "CoreMemoryError"]
 
@@ -36,7 +36,7 @@ _COMPARED: Final = 3000  # items up to which all pairs are compared
 _LONG: Final = 1 << 20  # states from which on so few items are searched from both ends
 
 
-class Core(Lists):
+class Core(DpStates):
     """Maximise Σ R_j x_j subject to Σ w_j x_j <= room, x_j in {0, 1}.
 
     Items are sorted by ratio; the break item is the first that does not fit after all before it.
@@ -48,7 +48,7 @@ class Core(Lists):
     If this takes long, the number of items is bounded from both sides (what the lightest items
     allow, and what the most rewarding ones ask for), and the relaxation with that bound, by one
     multiplier, bounds the value: for rewards like demand + constant it is mostly met at once.
-    Where states become too many, the search begins anew from both ends (`BothEnds`).
+    Where states become too many, the search begins anew from both ends (`TwoListSearch`).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Core(Lists):
     """
 
     _proven: bool
-    _both_ends: BothEnds | None  # once the states are too many
+    _two_list: TwoListSearch | None  # once the states are too many
 
     def __init__(
         self, rewards: ArrayLike, demands: ArrayLike, room: float, *, memory: int = 2 << 30
@@ -164,8 +164,8 @@ class Core(Lists):
 
         end = now() + seconds
         while not self._proven:
-            if self._both_ends is not None:
-                self._go_on(self._both_ends)
+            if self._two_list is not None:
+                self._advance_two_lists(self._two_list)
             elif (code := self._search(self._chunk())) == kernels.PROVEN:
                 self._proven = True
             elif code == kernels.PAUSED and self._windowed:
@@ -173,7 +173,7 @@ class Core(Lists):
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
             elif self._cursor["length"][0] > _LONG and self._rewards.size <= _COMPARED:
-                self._turn_to_both_ends()
+                self._turn_to_two_lists()
             if now() >= end:
                 break
         return self._proven
@@ -205,7 +205,7 @@ class Core(Lists):
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         rewards, weights = self._items.rewards, self._items.weights
-        near, inside, broken, used, base = near_break(ratios, weights, room, rewards)
+        near, inside, broken, used, base = items_near_break(ratios, weights, room, rewards)
         first = max(0, broken - _NEAR)
         before = near[:first]
         inside[before] = True
@@ -230,7 +230,7 @@ class Core(Lists):
             self._start(wide, ratios, left, kept, first=found)
             self._look_further()
             known = self._base + float(self._cursor["value"][0])
-            self._least = bound_by_count(rewards, weights, room, known, known + self._step)
+            self._least = counting_bound(rewards, weights, room, known, known + self._step)
             if self._least < known + self._step or self._looked_through():
                 self._cursor["bound"] = self._cursor["value"]
                 return
@@ -275,7 +275,7 @@ class Core(Lists):
         """
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
-        self._order, self._room, self._inside, self._both_ends = order, room, inside, None
+        self._order, self._room, self._inside, self._two_list = order, room, inside, None
         self._chosen = None  # of the base that was
         if base is None:
             base = 0.0 if inside is None else float((self._items.rewards * inside).sum())
@@ -321,7 +321,7 @@ class Core(Lists):
             elif code == kernels.NODES_FULL:
                 self._grow_tree()
         except CoreMemoryError:
-            if not self._turn_to_both_ends():
+            if not self._turn_to_two_lists():
                 raise
         return code
 
@@ -385,7 +385,7 @@ class Core(Lists):
         """
         at = self._cursor
         value = float(at["value"][0])
-        bound = bound_by_count(
+        bound = counting_bound(
             self._rewards, self._weights, self._room, value, value + float(at["gain"][0])
         )
         at["bound"] = max(value, min(float(at["bound"][0]), bound))
@@ -394,14 +394,14 @@ class Core(Lists):
         if self._exact and few and at["bound"][0] >= value + at["gain"][0]:
             self._compare()
 
-    def _turn_to_both_ends(self) -> bool:
+    def _turn_to_two_lists(self) -> bool:
         """Begin anew from both ends of what is undecided; False where numbers are rounded."""
         if not self._exact:
             return False
         self._compare()
         at, broken = self._cursor, self._broken
         if not self._proven:
-            self._both_ends = BothEnds(
+            self._two_list = TwoListSearch(
                 (self._weights, self._rewards),
                 self._room,
                 float(at["value"][0]),
@@ -411,7 +411,7 @@ class Core(Lists):
             )
         return True
 
-    def _go_on(self, search: BothEnds) -> None:
+    def _advance_two_lists(self, search: TwoListSearch) -> None:
         """Take one step of the search from both ends, and take over what it finds."""
         at = self._cursor
         search.advance()

@@ -9,9 +9,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Integers, Values
-from schedopt.solvers.dssp.selection.binary.multipliers import Reason, ceiling, reduced
-from schedopt.solvers.dssp.selection.binary.tree import Blocks
+from schedopt.solvers.dssp.selection.branch_and_bound.branching import Blocks
+from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import Reason, ceiling, reduced
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    Integers,
+    ProgramArrays,
+    Values,
+)
 
 SECONDS = 0.5
 """Seconds that a knapsack may take; its bound by then is a valid cost too."""
@@ -19,10 +24,10 @@ TRUST = 1e-12
 """Relative rounding error of a knapsack's worth."""
 
 
-class Closer:
+class KnapsackRowCloser:
     """Closes branches of a program by the costs of its knapsacks."""
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: ProgramArrays) -> None:
         self.arrays = arrays
         sizes = np.diff(arrays.first)
         knapsacks = [

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.selection.group_caps.alternatives import Menu, menu
+from schedopt.solvers.dssp.selection.group_caps.capacity_price import capacity_prices
+from schedopt.solvers.dssp.selection.group_caps.groups import Groups
 from schedopt.solvers.dssp.selection.knapsack.items import Mask
-from schedopt.solvers.dssp.selection.shares.choices import Menu, menu
-from schedopt.solvers.dssp.selection.shares.groups import Groups
-from schedopt.solvers.dssp.selection.shares.prices import best_prices
 
 ROUNDS: Final = (
     (32, 1 << 8),
@@ -26,7 +26,7 @@ MEMORY: Final = 1 << 30
 """Bytes that the states of all choices may take."""
 
 
-class SharesSearch:
+class GroupCapsSearch:
     """Maximise the reward of `Groups`.
 
     The price of the capacity is sought first. At the best price, the worth of a selection falls
@@ -83,7 +83,7 @@ class SharesSearch:
         """Search; yield now and then."""
         groups = self._groups
         fits: float | None = None
-        for priced in best_prices(groups):
+        for priced in capacity_prices(groups):
             if priced.bound < self._bound:
                 self._bound = self._dual = priced.bound
                 self._price = priced.price
@@ -116,7 +116,7 @@ class SharesSearch:
 
     def _combined(self, made: Menu, most: int) -> Iterator[bool]:
         """Combine the choices of a menu, one after the other."""
-        from schedopt.solvers.dssp.selection.shares import kernels
+        from schedopt.solvers.dssp.selection.group_caps import kernels
 
         groups, price = self._groups, self._price
         room, slip = groups.room - made.weight, groups.slip(price)

@@ -37,7 +37,7 @@ class _Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Arrays:
+class ProgramArrays:
     """Rows over columns, stored one after another; no row is without an entry.
 
     `hopeless` is a row without columns that cannot be satisfied, with 1 for its upper bound, -1 for
@@ -55,13 +55,13 @@ class Arrays:
     coefficients: Integers
 
     @classmethod
-    def of(cls, program: Program, names: frozenset[str] | None = None) -> Arrays:
+    def of(cls, program: Program, names: frozenset[str] | None = None) -> ProgramArrays:
         """Hold a program, with all rows or with its own and those of some side constraints."""
         own = (row for row in program.rows if names is None or not row.name or row.name in names)
         return cls.of_rows(program.rewards, list(own))
 
     @classmethod
-    def of_rows(cls, rewards: Sequence[int], asked: Sequence[WholeRow]) -> Arrays:
+    def of_rows(cls, rewards: Sequence[int], asked: Sequence[WholeRow]) -> ProgramArrays:
         """Hold rewards and rows."""
         rows = [row for row in asked if row.columns]
         hopeless = None
@@ -75,14 +75,14 @@ class Arrays:
             for row in rows
         )
         return cls(
-            rewards=whole_array(rewards),
+            rewards=integer_array(rewards),
             hopeless=hopeless,
             keys=tuple(row.key for row in rows),
             lower=tuple(row.lower for row in rows),
             upper=tuple(row.upper for row in rows),
             first=np.concatenate(([0], np.cumsum(counts, dtype=np.intp))).astype(np.intp),
             columns=np.array([j for row in rows for j in row.columns], dtype=np.intp),
-            coefficients=whole_array(flat) if large else np.array(flat, dtype=np.int64),
+            coefficients=integer_array(flat) if large else np.array(flat, dtype=np.int64),
         )
 
     @cached_property
@@ -106,7 +106,7 @@ class Arrays:
         """The greatest common divisor of the rewards; 1 where all are 0."""
         return gcd(*self.rewards.tolist()) or 1
 
-    def without(self, values: Values) -> Arrays:
+    def without(self, values: Values) -> ProgramArrays:
         """Return the same program with the fixed columns worked into the bounds and left out.
 
         Columns keep their places; what is left over them is in lowest terms again. The rewards of
@@ -131,7 +131,7 @@ class Arrays:
                     None if high is None else (high - used) // common,
                 )
             )
-        return Arrays.of_rows(
+        return ProgramArrays.of_rows(
             [r * int(v == FREE) for r, v in zip(self.rewards.tolist(), values, strict=True)], rows
         )
 
@@ -207,13 +207,13 @@ class Arrays:
         return None
 
 
-def whole_array(numbers: Sequence[int]) -> Integers:
+def integer_array(numbers: Sequence[int]) -> Integers:
     """Return an array of Python's own whole numbers."""
     array = np.empty(len(numbers), dtype=object)
     array[:] = numbers
     return array
 
 
-def closed_columns(program: Program) -> Values:
+def initial_values(program: Program) -> Values:
     """Return the columns' values at the start: 0 where a column is not open."""
     return np.where(np.array(program.open, dtype=bool), FREE, 0).astype(np.int8)

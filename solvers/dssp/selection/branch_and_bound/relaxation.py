@@ -6,8 +6,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.binary.arrays import Arrays, Values
-from schedopt.solvers.dssp.selection.binary.scaled import Scaled
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays, Values
+from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.mip.passing import passed
 
 Floats = NDArray[np.float64]
@@ -36,9 +36,12 @@ class Relaxation:
     """
 
     def __init__(
-        self, arrays: Arrays, scaled: Scaled | None = None, seconds: float | None = None
+        self,
+        arrays: ProgramArrays,
+        scaled: ScaledProgram | None = None,
+        seconds: float | None = None,
     ) -> None:
-        self._scaled = scaled = scaled or Scaled.of(arrays)
+        self._scaled = scaled = scaled or ScaledProgram.of(arrays)
         self._columns = len(arrays.rewards)
         self._all = np.arange(self._columns, dtype=np.int32)
         self._engine = passed(

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.rows import Row
 from schedopt.formulations.program import Number, exact, finite
 from schedopt.instances.decimals import LARGEST, Whole
-from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
+from schedopt.solvers.dssp.selection.group_caps.groups import Groups, Places
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp.selection import Selection
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class GroupCaps:
     """A selection as the engine takes it."""
 
     groups: Groups  # the jobs still to decide on
@@ -34,7 +34,7 @@ class Shape:
         return Fraction(int(units) + self.worth, self.scale)
 
 
-def shape_of(model: Selection) -> Shape | None:
+def group_caps_of(model: Selection) -> GroupCaps | None:
     """Return a selection as shares; None where it is something else, or its numbers are too large.
 
     Jobs of one group are under the same bounds on their demand; single jobs may be required or
@@ -48,13 +48,13 @@ def shape_of(model: Selection) -> Shape | None:
         if numbers.dtype == object or int(numbers.sum()) >= LARGEST:
             return None
     room = demands.down(night.room(model.fill))
-    reader = _Reader(demands, model.open, min(room, int(demands.numbers.sum())))
+    reader = _RowReader(demands, model.open, min(room, int(demands.numbers.sum())))
     if not all(reader.read(row) for _, row in model.stated) or reader.broken:
         return None
     return reader.shape(rewards)
 
 
-class _Reader:
+class _RowReader:
     """Reads rows one after another."""
 
     def __init__(self, demands: Whole, open_: NDArray[np.bool_], room: int) -> None:
@@ -121,7 +121,7 @@ class _Reader:
         self._bounds[place] = low, high
         return True
 
-    def shape(self, rewards: Whole) -> Shape | None:
+    def shape(self, rewards: Whole) -> GroupCaps | None:
         """Return what has been read; None where the jobs that are required do not fit."""
         demands = np.asarray(self._demands.numbers, dtype=np.int64)
         worth = np.asarray(rewards.numbers, dtype=np.int64)
@@ -139,4 +139,4 @@ class _Reader:
             return None
         groups = Groups.of(demands, worth, owner, (low - used, high - used), room)
         total = int(worth[fixed].sum())
-        return Shape(groups, fixed, rewards.scale, total)
+        return GroupCaps(groups, fixed, rewards.scale, total)

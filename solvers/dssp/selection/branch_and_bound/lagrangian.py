@@ -17,10 +17,15 @@ import numpy as np
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.driving import plain_version
-from schedopt.solvers.dssp.selection.binary.arrays import FREE
-from schedopt.solvers.dssp.selection.binary.engine import Solver, by_mip, prepared
-from schedopt.solvers.dssp.selection.binary.multipliers import apply, ceiling, reduced, rounded
-from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation
+from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import (
+    apply,
+    ceiling,
+    reduced,
+    rounded,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Relaxation
+from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, by_mip, prepared
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.solvers.result import Result
@@ -41,7 +46,7 @@ BY_SCIP = 1000
 def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     """Bound, choose near the prices and fix; SCIP, where it is installed, or HiGHS goes on."""
     began, solver, run = now(), prepared(model, task, "highs"), Run(task.limits)
-    decided = solver.quick() or _near_prices(solver, run)
+    decided = solver.decide_at_once() or _near_prices(solver, run)
     few = (solver.start == FREE).sum() <= BY_SCIP and not solver.scaled.blurred.any()
     if few and SOLVERS["scip"].available:
         solver.engine = engine_of("scip")
@@ -68,9 +73,9 @@ def _near_prices(solver: Solver, run: Run) -> Decided:
     for size in CORES:
         core = np.where(start == FREE, gain > 0, start).astype(np.int8)
         core[nearest[:size]] = FREE
-        stopped = solver.choose(core, LONGEST if limit is None else PART * limit)
+        stopped = solver.solve_core(core, LONGEST if limit is None else PART * limit)
         solver.note(run)
-        if decided := solver.quick():
+        if decided := solver.decide_at_once():
             return decided
         if stopped == "interrupted":
             return solver.decided(stopped, solver.known)

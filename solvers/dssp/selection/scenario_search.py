@@ -15,8 +15,8 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import left
 from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.driving import plain_version
-from schedopt.solvers.dssp.selection.in_order import LARGE, InOrder
-from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
+from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
+from schedopt.solvers.dssp.selection.service_order_search import LARGE, ServiceOrderSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.kernels.subgradient import Ascent
 from schedopt.solvers.result import Limits, Result, Termination
@@ -43,8 +43,8 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
     sample = task.reading
     began, run = now(), Run(task.limits)
     few = int(model.open.sum()) * sample.count <= SMALL and not task.alone
-    search = Search(model, sample, task.limits, began, rounds=2 if few else ROUNDS)
-    search.told = run.note
+    search = ScenarioSearch(model, sample, task.limits, began, rounds=2 if few else ROUNDS)
+    search.notify = run.note
     failed: list[Exception] = []
 
     def work() -> None:
@@ -75,7 +75,7 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
     return result if ended or late or run.interrupted else Partial(result, bound)
 
 
-class Search:
+class ScenarioSearch:
     """Prices and knapsacks in turn."""
 
     def __init__(
@@ -84,13 +84,13 @@ class Search:
         self.rounds = rounds
         self.model, self.sample, self.limits, self.began = model, sample, limits, began
         self.program = model.program()
-        self.relaxation = Relaxation(model, sample, self.program)
+        self.relaxation = ScenarioRelaxation(model, sample, self.program)
         self.best: Mask | None = None
         self.value = -np.inf
         self.bound = np.inf
         self.prices = np.zeros(self.relaxation.size)
         self.weights = np.full(sample.count, 1 / sample.count)
-        self.told: Callable[[float | None, float | None], None] = lambda value, bound: None
+        self.notify: Callable[[float | None, float | None], None] = lambda value, bound: None
         self._halted = False
 
     def halt(self) -> None:
@@ -103,7 +103,7 @@ class Search:
         near = max(self.limits.gap, 1e-9) * abs(self.value)
         return self.best is not None and self.bound - self.value <= near
 
-    def _late(self, share: float = 1.0) -> bool:
+    def _out_of_time(self, share: float = 1.0) -> bool:
         """Tell whether a share of the time limit is over."""
         limit = self.limits.time_limit
         return self._halted or (limit is not None and now() - self.began >= share * limit)
@@ -111,34 +111,34 @@ class Search:
     def run(self) -> None:
         """Find a selection, then prices, then selections by these."""
         chance = self.sample.measure.kind == "chance"
-        candidates = self._chances if chance else self._means
-        self._fill()
-        self._plain_price()
-        self._price()
-        self._try(candidates(self.sample.rewards))
-        self._branch()
+        candidates = self._by_fill if chance else self._by_average_reward
+        self._greedy()
+        self._price_planned_rows()
+        self._ascend_prices()
+        self._exhaust(candidates(self.sample.rewards))
+        self._branch_in_service_order()
 
-    def _branch(self) -> None:
+    def _branch_in_service_order(self) -> None:
         """Decide jobs in the order in which they are served, where they are few enough."""
-        if self.closed or self._late() or not np.isfinite(self.bound):
+        if self.closed or self._out_of_time() or not np.isfinite(self.bound):
             return
         size = SMALL if self.limits.time_limit is None else LARGE
         if self.relaxation.fits.size * len(self.relaxation.crowded) > size:
             return
-        search = InOrder(self.sample, self.relaxation, self.prices, self.weights)
-        if search.pays:
+        search = ServiceOrderSearch(self.sample, self.relaxation, self.prices, self.weights)
+        if search.applicable:
             gap = max(self.limits.gap, SLIP)
-            found = search.run(lambda: self.value, self._offer, self._late, gap)
+            found = search.run(lambda: self.value, self._update_incumbent, self._out_of_time, gap)
             self.bound = min(self.bound, found + SLIP * abs(self.bound))
 
-    def _try(self, candidates: Iterator[None]) -> None:
+    def _exhaust(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
         if not self.closed:
             for _ in candidates:
-                if self.closed or self._late():
+                if self.closed or self._out_of_time():
                     return
 
-    def _fill(self) -> None:
+    def _greedy(self) -> None:
         """Offer a greedy choice: what floors ask for, then all that fits in the order of service.
 
         Under a chance those that have none then are left out.
@@ -155,13 +155,13 @@ class Search:
                     continue
                 if (used + asked <= np.maximum(relaxed.room, used) + SLIP).all():
                     chosen[order[k]], used = True, used + asked
-                if k % MANY == MANY - 1 and self._late():
+                if k % MANY == MANY - 1 and self._out_of_time():
                     break
         if self.sample.measure.kind == "chance":
             chosen &= self.sample.in_time(chosen).sum(axis=0) >= self.sample.least
-        self._offer(chosen)
+        self._update_incumbent(chosen)
 
-    def _plain_price(self) -> None:
+    def _price_planned_rows(self) -> None:
         """Price planned times as the fractional knapsack does, and take the bound of that."""
         relaxed, share = self.relaxation, self.weights @ self.sample.fits[:, self.relaxation.at]
         if self.sample.measure.kind == "chance":
@@ -180,7 +180,7 @@ class Search:
                 prices[i] = density[order[last]]
                 self.bound = min(self.bound, relaxed.bound(prices, self.weights).value + slip)
 
-    def _offer(self, chosen: Mask | None) -> bool:
+    def _update_incumbent(self, chosen: Mask | None) -> bool:
         """Keep a selection if it is the best; tell whether it is one at all."""
         if chosen is None:
             return False
@@ -190,7 +190,7 @@ class Search:
             if program.broken(program.completed(np.flatnonzero(chosen).tolist())) is not None:
                 return False
             self.best, self.value = chosen, value
-            self.told(value, self.bound if np.isfinite(self.bound) else None)
+            self.notify(value, self.bound if np.isfinite(self.bound) else None)
         return value is not None
 
     def _knapsack(self, rewards: Floats, fill: float, allowed: Mask) -> Mask | None:
@@ -217,18 +217,18 @@ class Search:
         chosen[list(self.model.columns(found))] = True
         return chosen
 
-    def _means(self, rewards: Floats) -> Iterator[None]:
+    def _by_average_reward(self, rewards: Floats) -> Iterator[None]:
         """Try selections for what each job earns on weighted average: at first if it is alone."""
         part = np.asarray(self.weights @ self.sample.fits, dtype=np.float64)
         for _ in range(self.rounds):
             chosen = self._knapsack(rewards * part, self.model.fill, self.model.open)
             if chosen is None:
                 return
-            self._offer(chosen)
+            self._update_incumbent(chosen)
             yield
-            part = (part + self._shares(chosen)) / 2
+            part = (part + self._service_rates(chosen)) / 2
 
-    def _shares(self, chosen: Mask) -> Floats:
+    def _service_rates(self, chosen: Mask) -> Floats:
         """Return in which part of the scenarios each job is in time, or would be if selected."""
         found = self.sample.fits.copy()
         for row in self.sample.rows:
@@ -237,7 +237,7 @@ class Search:
             found[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
         return np.asarray(self.weights @ found, dtype=np.float64)
 
-    def _chances(self, rewards: Floats) -> Iterator[None]:
+    def _by_fill(self, rewards: Floats) -> Iterator[None]:
         """Look for how far the machine can be filled, by planned times."""
         allowed = self.model.open.copy()
         allowed[self.relaxation.at] = self.relaxation.possible
@@ -245,7 +245,7 @@ class Search:
         fill = high
         for _ in range(2 * self.rounds):
             chosen = self._knapsack(rewards, fill, allowed)
-            if self._offer(chosen):
+            if self._update_incumbent(chosen):
                 low = fill
             else:
                 high = fill
@@ -254,7 +254,7 @@ class Search:
                 break
             fill = (low + high) / 2
 
-    def _price(self) -> None:
+    def _ascend_prices(self) -> None:
         """Move prices, and the weights of scenarios, until the bound hardly falls."""
         relaxed, sample = self.relaxation, self.sample
         most = float(sample.rewards.sum())
@@ -273,7 +273,7 @@ class Search:
             better = value < self.bound * (1 - 1e-7)
             if value < self.bound:
                 self.bound, best = value, (prices, weights)
-            if self.closed or self._late(PRICED) or steps.length < 1e-4:
+            if self.closed or self._out_of_time(PRICED) or steps.length < 1e-4:
                 break
             if not steps.goes_on(better):
                 prices, weights = best
@@ -294,4 +294,4 @@ class Search:
                     part = steps.length * (value - goal) / square
                     weights = relaxed.capped(weights - 0.3 * part * away)
         self.prices, self.weights = best
-        self.told(self.value if self.best is not None else None, self.bound)
+        self.notify(self.value if self.best is not None else None, self.bound)

@@ -24,9 +24,14 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds
 from schedopt.solvers.deciding import Decided, concluded, left
 from schedopt.solvers.dssp.selection import SMALL
-from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values, closed_columns
-from schedopt.solvers.dssp.selection.binary.scaled import Scaled
-from schedopt.solvers.dssp.selection.binary.tree import Tree, clock
+from schedopt.solvers.dssp.selection.branch_and_bound.branching import BranchAndBound, deadline
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    ProgramArrays,
+    Values,
+    initial_values,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip import Answer, Engine, MatrixRun
 from schedopt.solvers.mip.named import engine_of
@@ -48,7 +53,7 @@ def tree(model: Selection | Season, task: EngineTask) -> Result[Any] | Partial:
     solver = prepared(model, task, "highs")
     limit, version = task.limits.time_limit, f"Python {platform.python_version()}"
     seconds = (PATIENCE if limit is None else limit) if task.alone else MOMENT
-    decided = solver.quick() or solver.searched(seconds)
+    decided = solver.decide_at_once() or solver.branch(seconds)
     if decided is not None:
         decided = replace(decided, proved_by=decided.proved_by or "tree")
         return _result(model, solver, decided, "tree", version)
@@ -64,7 +69,7 @@ def by_mip(model: Selection | Season, task: EngineTask) -> Result[Any]:
     if model.changed:
         return mip.solve(engine_of(task.name), model, task.limits)
     solver = prepared(model, task, task.name)
-    decided, engine = solver.quick() or solver.by_engine(), solver.engine
+    decided, engine = solver.decide_at_once() or solver.solve_by_mip(), solver.engine
     result = _result(model, solver, decided, engine.name, engine.version())
     by = result.proved_by or engine.name
     return msgspec.structs.replace(
@@ -90,7 +95,7 @@ def _result(
     model: Selection | Season, solver: Solver, decided: Decided, name: str, version: str
 ) -> Result[Any]:
     """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
-    holds = asker(solver.program, list(model.side()), solver.limits, solver.began)
+    holds = conflict_oracle(solver.program, list(model.side()), solver.limits, solver.began)
     options = {"threads": solver.limits.threads}
     return concluded(
         model, solver.noted, decided, solver=name, version=version, options=options, holds=holds
@@ -135,8 +140,8 @@ class Solver:
         self.program, self.limits, self.satisfy = program, limits, satisfy
         self.known = None if known is None else known * program.scale
         self.began = now()
-        self.whole = Arrays.of(program, names)
-        self.start = closed_columns(program)
+        self.whole = ProgramArrays.of(program, names)
+        self.start = initial_values(program)
         self._fixed, self.possible = self.whole.propagate(self.start)
         self.possible = self.possible and not self.whole.hopeless
         self.refuting: frozenset[str] | None = None
@@ -148,7 +153,7 @@ class Solver:
     def _state(self) -> None:
         """Write what is left open for the engine and for the exact search."""
         self.arrays = self.whole.without(self.start)
-        self.scaled = Scaled.of(self.arrays)
+        self.scaled = ScaledProgram.of(self.arrays)
         offset = float(self.worth(self.start) / self.unit)
         unit = float(self.unit)
         matrix = self.scaled.matrix(self.arrays, self.start, unit=unit, offset=offset)
@@ -173,7 +178,7 @@ class Solver:
         """Keep a selection of columns, found by an engine, if it keeps the rows and is the best."""
         values = np.zeros(len(self.program.columns), dtype=np.int8)
         values[list(chosen)] = 1
-        if self.whole.hopeless or values[closed_columns(self.program) == 0].any():
+        if self.whole.hopeless or values[initial_values(self.program) == 0].any():
             return False
         if self.whole.cut_off(values) is not None:
             return False
@@ -183,12 +188,12 @@ class Solver:
 
     def run(self) -> Decided:
         """Solve: at once, by branching where there are few columns, or by the engine."""
-        decided = self.quick()
+        decided = self.decide_at_once()
         if decided is None and (self.start == FREE).sum() <= SMALL:
-            decided = self.searched(MOMENT)
-        return decided or self.by_engine()
+            decided = self.branch(MOMENT)
+        return decided or self.solve_by_mip()
 
-    def quick(self) -> Decided | None:
+    def decide_at_once(self) -> Decided | None:
         """Return what single rows, or a bound that is known, decide; None where they do not."""
         if not self.possible:
             return Decided("infeasible", None, None, proven=True)
@@ -198,14 +203,14 @@ class Solver:
             return self._proven(self.best)
         return None
 
-    def by_engine(self) -> Decided:
+    def solve_by_mip(self) -> Decided:
         """Run the engine, and look at what it found."""
         start = None
         if self.best is not None:
             free = np.flatnonzero(self.start == FREE).astype(np.int32)
             start = (free, self.best[free].astype(float))
         presolve = self.presolve and not self.scaled.blurred.any()
-        return self._judged(
+        return self._verify(
             self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
         )
 
@@ -221,10 +226,10 @@ class Solver:
         if run.limits.watch:
             run.limits.watch(now() - run.began, value, bound)
 
-    def choose(self, values: Values, seconds: float) -> Termination:
+    def solve_core(self, values: Values, seconds: float) -> Termination:
         """Let the engine choose among free columns alone, for so long; tell why it stopped."""
         arrays, free = self.whole.without(values), np.flatnonzero(values == FREE).astype(np.int32)
-        matrix = Scaled.of(arrays).matrix(arrays, values, unit=float(self.unit))
+        matrix = ScaledProgram.of(arrays).matrix(arrays, values, unit=float(self.unit))
         limits = replace(self.limits, time_limit=seconds, watch=None)
         start = None if self.best is None else (free, self.best[free].astype(float))
         answer = self.engine.run(MatrixRun(limits, matrix=matrix), limits, start, True)
@@ -233,7 +238,7 @@ class Solver:
             self.offer(np.flatnonzero(point).tolist(), self.engine.name)
         return answer.stopped
 
-    def _judged(self, answer: Answer) -> Decided:
+    def _verify(self, answer: Answer) -> Decided:
         """Judge the engine's answer in integers."""
         stopped = answer.stopped
         right = True
@@ -243,7 +248,7 @@ class Solver:
         if self.satisfy and self.best is not None:
             return self._proven(self.best)
         if stopped == "infeasible" and self.best is None:
-            return self.closed(None, f"{self.engine.title} finds that nothing keeps the rules")
+            return self.close_gap(None, f"{self.engine.title} finds that nothing keeps the rules")
         ended = stopped in ("optimal", "infeasible", "error")
         bound = self._bound(answer) if stopped != "infeasible" else None
         if self.known is not None:
@@ -255,8 +260,8 @@ class Solver:
             sharp = right and self.scaled.sharp_rewards
             if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
                 few = (self.start == FREE).sum() <= SMALL
-                decided = self.searched(MOMENT) if few else None
-                if decided or self._agreed(worth):
+                decided = self.branch(MOMENT) if few else None
+                if decided or self._confirm(worth):
                     return decided or self._proven(self.best)
                 right = False
             bound = max(bound, Fraction(worth))
@@ -264,7 +269,7 @@ class Solver:
         if not ended:
             return self.decided(stopped, bound)
         what = "two rewards" if right else "the two sides of a row"
-        return self.closed(bound, f"{what} are too close for {self.engine.title} to tell apart")
+        return self.close_gap(bound, f"{what} are too close for {self.engine.title} to tell apart")
 
     def near(self, bound: Fraction) -> bool:
         """Tell whether the incumbent is within the requested gap of a bound, in units."""
@@ -272,7 +277,7 @@ class Solver:
         near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)
         return self.limits.gap > 0 and self.best is not None and near
 
-    def _agreed(self, worth: int) -> bool:
+    def _confirm(self, worth: int) -> bool:
         """Tell whether to believe an optimum: with blurred rows only if found twice.
 
         With and without its presolve HiGHS was seen to be wrong of such rows, never with both.
@@ -286,7 +291,7 @@ class Solver:
             return False
         return bound < worth + self.scaled.step * Fraction(999, 1000)
 
-    def closed(self, bound: Fraction | None, why: str) -> Decided:
+    def close_gap(self, bound: Fraction | None, why: str) -> Decided:
         """Decide by the exact search what the engine leaves open or may get wrong.
 
         Parameters
@@ -298,18 +303,20 @@ class Solver:
         """
         limit = left(self.limits, self.began).time_limit
         patience = PATIENCE if limit is None else limit
-        decided = self.searched(patience)
+        decided = self.branch(patience)
         if decided:
             return replace(decided, bound=decided.bound or self.real(bound))
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
         return self.decided("completed" if limit is None else "time-limit", bound, message)
 
-    def searched(self, seconds: float) -> Decided | None:
+    def branch(self, seconds: float) -> Decided | None:
         """Search without rounding; None where it does not end in time."""
         limit = left(self.limits, self.began).time_limit
-        stop = clock(seconds if limit is None else min(seconds, limit))
+        stop = deadline(seconds if limit is None else min(seconds, limit))
         known = None if self.best is None else self.worth(self.best) - self.worth(self.start)
-        tree = Tree(self.arrays, self.start, known, self.satisfy, stop=stop, scaled=self.scaled)
+        tree = BranchAndBound(
+            self.arrays, self.start, known, self.satisfy, stop=stop, scaled=self.scaled
+        )
         interrupted = False
         try:
             tree.run()
@@ -321,11 +328,11 @@ class Solver:
             return self.decided("interrupted", None) if interrupted else None
         self.proved_by = "tree"
         if self.best is None:
-            self.refuting = self._named(tree)
+            self.refuting = self._rules_used(tree)
             return Decided("infeasible", None, None, proven=True, proved_by="tree")
         return self._proven(self.best)
 
-    def _named(self, tree: Tree) -> frozenset[str]:
+    def _rules_used(self, tree: BranchAndBound) -> frozenset[str]:
         """Return the side constraints whose rows a search without solutions needed."""
         used = {self.whole.keys[i] for i, _ in self._fixed}
         if tree.arrays.hopeless:
@@ -374,7 +381,7 @@ class Solver:
         return self.program.worth(np.flatnonzero(values == 1).tolist())
 
 
-def asker(program: Program, names: Sequence[str], limits: Limits, began: float) -> Holds:
+def conflict_oracle(program: Program, names: Sequence[str], limits: Limits, began: float) -> Holds:
     """Return a function that tells whether some of the side constraints can hold together."""
     kept: list[frozenset[str]] = []  # what a known selection keeps, each
     refuted: list[frozenset[str]] = []  # what is known to have no selection, each

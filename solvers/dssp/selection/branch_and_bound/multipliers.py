@@ -15,7 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Integers, Values
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    Integers,
+    ProgramArrays,
+    Values,
+)
 
 SPARE = 5
 """Extra bits beyond those that keep rounding errors below a unit of reward."""
@@ -29,7 +34,7 @@ class Reason:
     multipliers: tuple[tuple[int, int], ...]
 
 
-def reduced(arrays: Arrays, reason: Reason) -> tuple[Integers, int]:
+def reduced(arrays: ProgramArrays, reason: Reason) -> tuple[Integers, int]:
     """Return w·R_j less the multiplied rows, shape (columns,), and the sum of y_i·bound_i."""
     left = arrays.rewards * reason.weight
     constant = 0
@@ -50,7 +55,7 @@ def ceiling(values: Values, left: Integers, constant: int) -> int:
     return most
 
 
-def apply(arrays: Arrays, values: Values, reason: Reason, target: int | None) -> bool:
+def apply(arrays: ProgramArrays, values: Values, reason: Reason, target: int | None) -> bool:
     """Fix in place what a reason rules out; tell whether it closes the branch.
 
     `target` is what the reward must come to at least; with None any selection will do.
@@ -68,7 +73,9 @@ def apply(arrays: Arrays, values: Values, reason: Reason, target: int | None) ->
     return False
 
 
-def rounded(arrays: Arrays, weights: Sequence[tuple[int, float]], *, reward: bool = True) -> Reason:
+def rounded(
+    arrays: ProgramArrays, weights: Sequence[tuple[int, float]], *, reward: bool = True
+) -> Reason:
     """Return whole multipliers that are as good as those of a linear relaxation.
 
     Multipliers are in rewards for a unit of the row; those on a side without a bound are left out.

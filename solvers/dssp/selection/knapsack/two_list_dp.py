@@ -33,7 +33,7 @@ Listed = tuple[Floats, Floats]
 """What some items weigh and are worth, both rising."""
 
 
-class BothEnds:
+class TwoListSearch:
     """Maximise Σ R_j x_j, as far as it exceeds a value, over sets that fit.
 
     Weights and rewards are whole numbers whose sums are exact; `value`: what is known, which

@@ -15,7 +15,7 @@ class CoreMemoryError(MemoryError):
     """The states of a `Core` do not fit into the memory that it may use."""
 
 
-class Lists:
+class DpStates:
     """What a search keeps: a cursor, two lists of states, and a tree."""
 
     _cursor: NDArray[Any]

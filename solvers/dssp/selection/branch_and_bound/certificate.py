@@ -18,9 +18,17 @@ import numpy as np
 
 from schedopt.formulations.program import Program, WholeRow, whole_rewards, whole_row
 from schedopt.instances.decimals import as_written
-from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, closed_columns
-from schedopt.solvers.dssp.selection.binary.blocks import Closer
-from schedopt.solvers.dssp.selection.binary.tree import Node, Tree, clock
+from schedopt.solvers.dssp.selection.branch_and_bound.branching import (
+    BranchAndBound,
+    Node,
+    deadline,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.knapsack_rows import KnapsackRowCloser
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    ProgramArrays,
+    initial_values,
+)
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Limits, Result
 
@@ -52,7 +60,7 @@ def certify(
         raise NoCertificateError("the model was changed natively" if model.changed else "no bound")
     program = model.program()
     seconds = LONGEST if limits.time_limit is None else limits.time_limit
-    watch = seconds, clock(seconds)
+    watch = seconds, deadline(seconds)
     more = _counts(program) if model.name == "selection" else ()
     found = _branchings(program, more, _claimed(model, program, result), watch)
     certificate: Certificate = {"kind": "branchings", **found}
@@ -95,14 +103,14 @@ def _branchings(
     ``watch`` is the seconds that there are for all, and what tells whether they are over.
     """
     seconds, stop = watch
-    whole = Arrays.of_rows(program.rewards, [*program.rows, *more])
-    start = closed_columns(program)
+    whole = ProgramArrays.of_rows(program.rewards, [*program.rows, *more])
+    start = initial_values(program)
     if whole.hopeless or not whole.propagate(start)[1]:
         return {"rows": list(whole.keys), "nodes": [{}]}
     arrays = whole.without(start)
     value = claimed - program.worth(np.flatnonzero(start == 1).tolist())
-    closer = Closer(arrays) if (start == FREE).sum() > FEW else None
-    tree = Tree(arrays, start, value, closer=closer)
+    closer = KnapsackRowCloser(arrays) if (start == FREE).sum() > FEW else None
+    tree = BranchAndBound(arrays, start, value, closer=closer)
     tree.stop = lambda: stop() or len(tree.nodes) > MOST_NODES
     tree.run()
     if not tree.done:

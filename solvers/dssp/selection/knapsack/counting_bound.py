@@ -4,11 +4,11 @@ from math import fsum, inf
 
 import numpy as np
 
-from schedopt.solvers.dssp.selection.knapsack.breaking import near_break
+from schedopt.solvers.dssp.selection.knapsack.break_item import items_near_break
 from schedopt.solvers.dssp.selection.knapsack.items import Floats
 
 
-def bound_by_count(
+def counting_bound(
     rewards: Floats, weights: Floats, room: float, value: float, enough: float = -inf
 ) -> float:
     """Bound solutions better than `value` by how many items they can have, rounded up.
@@ -60,7 +60,7 @@ def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]
 
 def _count(keys: Floats, sizes: Floats, room: float) -> int:
     """Return how many items fit by falling key."""
-    return near_break(keys, sizes, room).taken
+    return items_near_break(keys, sizes, room).taken
 
 
 def _relaxation(
@@ -71,7 +71,7 @@ def _relaxation(
     Where ``least``, what a better solution gains, is far more than rounding, sums are rounded.
     """
     left = rewards - multiplier
-    near = near_break(left / weights, weights, room)
+    near = items_near_break(left / weights, weights, room)
     count, price = float(near.taken), 0.0
     first = near.places[near.broken] if near.broken < near.places.size else None
     if multiplier > 0 and (first is None or left[first] <= 0):

@@ -27,7 +27,7 @@ PRICED = 8
 """Rows of the capacity that are priced in scenarios; without the others the bound is weaker."""
 
 
-class Bound(NamedTuple):
+class ScenarioBound(NamedTuple):
     """A bound from prices, and what they rest on.
 
     Attributes
@@ -45,7 +45,7 @@ class Bound(NamedTuple):
     priced: Floats
 
 
-class Relaxation:
+class ScenarioRelaxation:
     """The relaxation of a sample average program by prices, over the open jobs."""
 
     def __init__(self, model: Selection, sample: Sample, program: Program) -> None:
@@ -71,7 +71,7 @@ class Relaxation:
         """How many prices there are."""
         return len(self.room) + len(self.asked) * self.sample.count
 
-    def bound(self, prices: Floats, weights: Floats) -> Bound:
+    def bound(self, prices: Floats, weights: Floats) -> ScenarioBound:
         """Return the bound of some prices: of planned rows, then of each scenario of each row.
 
         These are for a scenario of weight 1.
@@ -93,9 +93,9 @@ class Relaxation:
         value = fixed + float(priced.sum()) + float(worth[on].sum())
         unit = np.where(weights > 0, weights, 1.0)
         earned = (np.where(taken, gain, 0.0).sum(axis=1) + priced.sum(axis=0)) / unit
-        return Bound(value, earned, self.room - self.rows @ on, _flat(left_over))
+        return ScenarioBound(value, earned, self.room - self.rows @ on, _flat(left_over))
 
-    def _chance(self, priced: Floats, cost: Floats, fixed: float) -> Bound:
+    def _chance(self, priced: Floats, cost: Floats, fixed: float) -> ScenarioBound:
         """Return the bound where each row may be broken in some scenarios, the worst of them."""
         spared = self.sample.count - self.sample.least
         charges = [price[:, None] * asked for price, asked in zip(priced, self.asked, strict=True)]
@@ -124,7 +124,7 @@ class Relaxation:
             for stays, asked in zip(kept, self.asked, strict=True)
         ]
         earned = np.zeros(self.sample.count)
-        return Bound(value, earned, self.room - self.rows @ on, _flat(rest))
+        return ScenarioBound(value, earned, self.room - self.rows @ on, _flat(rest))
 
     def worst(self, earned: Floats) -> Floats:
         """Return the weights of scenarios under which some rewards come to the least."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.sample import Floats, Integers, Mask, Sample
-from schedopt.solvers.dssp.selection.relaxed_sample import Relaxation
+from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
 
 LARGE = 100_000
 """Most jobs, times scenarios and rows, for which this is tried under a time limit."""
@@ -45,11 +45,11 @@ class Branches(NamedTuple):
         return Branches._make(part[which] for part in self)
 
 
-class InOrder:
+class ServiceOrderSearch:
     """The search; ``best`` is the value to exceed, and what is left open is never worth more."""
 
     def __init__(
-        self, sample: Sample, relaxed: Relaxation, prices: Floats, weights: Floats
+        self, sample: Sample, relaxed: ScenarioRelaxation, prices: Floats, weights: Floats
     ) -> None:
         self.sample, self.relaxed, self.weights = sample, relaxed, weights
         order = sample.order[sample.open[sample.order]].astype(np.int64)
@@ -68,7 +68,7 @@ class InOrder:
         after = np.cumsum(np.minimum(0, self.rows)[:, ::-1], axis=1)[:, ::-1]
         self.least = np.concatenate((after, np.zeros((len(after), 1))), axis=1)
         self.possible = relaxed.possible[place]
-        self._price(prices, place)
+        self._ascend_prices(prices, place)
         with np.errstate(divide="ignore", invalid="ignore"):
             counts = self.possible if self.chance else self.fits
             density = np.where(counts, self.rewards / self.asked[0], 0) if crowded else self.fits
@@ -80,11 +80,11 @@ class InOrder:
         return self.sample.measure.kind == "chance"
 
     @property
-    def pays(self) -> bool:
+    def applicable(self) -> bool:
         """Whether sums fit 64 bits, and there is a row to count on."""
         return self.sound and self.asked.size > 0
 
-    def _price(self, prices: Floats, place: NDArray[np.intp]) -> None:
+    def _ascend_prices(self, prices: Floats, place: NDArray[np.intp]) -> None:
         """Remember the price of what is left, and what jobs are worth beyond what they ask for."""
         relaxed, count = self.relaxed, self.sample.count
         self.planned, rest = prices[: len(self.room)], prices[len(self.room) :]

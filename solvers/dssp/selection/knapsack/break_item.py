@@ -15,7 +15,7 @@ SAMPLED, MARGIN = 1024, 64
 """Items that tell about where the break is, and by how many places among them they may be off."""
 
 
-class Near(NamedTuple):
+class NearBreak(NamedTuple):
     """Items near the break item, the first that does not fit after all of larger keys."""
 
     places: NDArray[np.intp]  # by falling key, ties as they stand
@@ -30,13 +30,15 @@ class Near(NamedTuple):
         return int(np.count_nonzero(self.before)) + self.broken
 
 
-def near_break(keys: Floats, sizes: Floats, room: float, rewards: Floats | None = None) -> Near:
+def items_near_break(
+    keys: Floats, sizes: Floats, room: float, rewards: Floats | None = None
+) -> NearBreak:
     """Return the items near the break where items of whole sizes are taken by falling key."""
     from schedopt.solvers.dssp.selection.knapsack.kernels import sift
 
     if keys.size <= MANY:
         places = np.argsort(-keys, kind="stable")
-        return _found(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
+        return _locate(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
     margin, step = MARGIN, keys.size // SAMPLED
     before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
     some = keys[::step]
@@ -52,17 +54,19 @@ def near_break(keys: Floats, sizes: Floats, room: float, rewards: Floats | None 
         places = between[:found]
         if low < high:
             places = places[np.argsort(-keys[places], kind="stable")]
-        near = _found(places, before, sums, sizes, room)
+        near = _locate(places, before, sums, sizes, room)
         if (sums[0] <= room or high == inf) and (near.broken < found or low == -inf):
             return near
         margin *= 4
 
 
-def _found(
+def _locate(
     places: NDArray[np.intp], before: Mask, sums: Sequence[float], sizes: Floats, room: float
-) -> Near:
+) -> NearBreak:
     """Return where among some places the break is; `sums`: what those before weigh and bring."""
     filled = sizes[places].cumsum()
     filled += sums[0]
     broken = int(filled.searchsorted(room, side="right"))
-    return Near(places, before, broken, float(filled[broken - 1]) if broken else sums[0], sums[1])
+    return NearBreak(
+        places, before, broken, float(filled[broken - 1]) if broken else sums[0], sums[1]
+    )

@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from schedopt.solvers.dssp.selection.shares.groups import Groups
+from schedopt.solvers.dssp.selection.group_caps.groups import Groups
 
 STATES = 512
 """States that a group's search keeps while prices are looked for."""
@@ -37,9 +37,9 @@ class Priced:
     missing: bool  # whether some group was not searched to its end, so that the bound is loose
 
 
-def best_prices(groups: Groups) -> Iterator[Priced]:
+def capacity_prices(groups: Groups) -> Iterator[Priced]:
     """Yield prices closer and closer to the best; the best is that with the least bound."""
-    free = priced(groups, 0.0)
+    free = bound_at(groups, 0.0)
     yield free
     if free.weight <= groups.room or free.bound == inf:
         return
@@ -48,7 +48,7 @@ def best_prices(groups: Groups) -> Iterator[Priced]:
     price, reach = float(np.partition(groups.ratios, middle)[middle]), 0.002
     steepest = STEEPEST * float(groups.ratios.max())
     for _ in range(STEPS):
-        tried = priced(groups, price)
+        tried = bound_at(groups, price)
         yield tried
         if tried.bound == inf:
             return
@@ -74,9 +74,9 @@ def best_prices(groups: Groups) -> Iterator[Priced]:
                 return
 
 
-def priced(groups: Groups, price: float) -> Priced:
+def bound_at(groups: Groups, price: float) -> Priced:
     """Return what is best in each group at a price."""
-    from schedopt.solvers.dssp.selection.shares import kernels
+    from schedopt.solvers.dssp.selection.group_caps import kernels
 
     slip = groups.slip(price)
     weights, rewards, missing = kernels.best_of_groups(

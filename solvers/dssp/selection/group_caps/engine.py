@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from schedopt.solvers.clock import now
 from schedopt.solvers.deciding import Decided, concluded, left, outwards
 from schedopt.solvers.driving import drive, version
-from schedopt.solvers.dssp.selection.binary.engine import tree
-from schedopt.solvers.dssp.selection.shares.reading import Shape
-from schedopt.solvers.dssp.selection.shares.search import SharesSearch
+from schedopt.solvers.dssp.selection.branch_and_bound.solving import tree
+from schedopt.solvers.dssp.selection.group_caps.reading import GroupCaps
+from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, gap
 from schedopt.solvers.running import Run
@@ -50,10 +50,10 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
 
 def _searched(
     model: Selection, task: EngineTask, limits: Limits
-) -> tuple[float, _InRewards, Result[Selected]]:
+) -> tuple[float, _RewardView, Result[Selected]]:
     """Search within limits; return when that began, the search, and its result."""
     began, shape, run = now(), task.reading, Run(limits)
-    search = _InRewards(shape, SharesSearch(shape.groups))
+    search = _RewardView(shape, GroupCapsSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
     given_up = left(task.limits, began).time_limit
     beyond = now() + (BEYOND if given_up is None else min(BEYOND, given_up))
@@ -68,11 +68,11 @@ def _searched(
 
 
 @dataclass(frozen=True, eq=False)
-class _InRewards:
+class _RewardView:
     """A search whose numbers are rewards, including those of the fixed jobs."""
 
-    shape: Shape
-    search: SharesSearch
+    shape: GroupCaps
+    search: GroupCapsSearch
 
     @property
     def value(self) -> float | None:

@@ -7,17 +7,21 @@ from itertools import count
 import numpy as np
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.dssp.selection.binary.arrays import FREE, Arrays, Values
-from schedopt.solvers.dssp.selection.binary.multipliers import Reason, apply, rounded
-from schedopt.solvers.dssp.selection.binary.relaxation import Relaxation, Relaxed
-from schedopt.solvers.dssp.selection.binary.scaled import Scaled
+from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import Reason, apply, rounded
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    FREE,
+    ProgramArrays,
+    Values,
+)
+from schedopt.solvers.dssp.selection.branch_and_bound.relaxation import Relaxation, Relaxed
+from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
 
 ROUNDS = 3
 """Relaxations at a node: each may fix columns, then the rest is relaxed again."""
 
 
 Blocks = tuple[tuple[int, int], ...]
-Closer = Callable[[Values, Reason, int], Blocks]
+BranchCloser = Callable[[Values, Reason, int], Blocks]
 """Takes columns, a reason and the target; returns rows that close the branch, if any."""
 
 
@@ -36,7 +40,7 @@ class Node:
 
 
 @dataclass
-class Tree:
+class BranchAndBound:
     """A search for a best selection of columns, and the proof that there is no better.
 
     It starts from `start`, what each column is at the root, and `value`, the reward of a known
@@ -46,13 +50,13 @@ class Tree:
     nothing better exists; `used` are the rows that conclusions rest on.
     """
 
-    arrays: Arrays
+    arrays: ProgramArrays
     start: Values
     value: int | None = None
     satisfy: bool = False
     stop: Callable[[], bool] = field(default=lambda: False)
-    closer: Closer | None = None
-    scaled: Scaled | None = None
+    closer: BranchCloser | None = None
+    scaled: ScaledProgram | None = None
     best: Values | None = None
     nodes: list[Node] = field(default_factory=list)
     done: bool = False
@@ -70,7 +74,7 @@ class Tree:
             if self.stop():
                 return False
             values = waiting.pop()
-            column = self._look_at(values, relaxation)
+            column = self._process_node(values, relaxation)
             if column is None:
                 if self.satisfy and self.best is not None:
                     break
@@ -87,39 +91,39 @@ class Tree:
         """What a better selection must be worth at least; None where any will do."""
         return None if self.value is None or self.satisfy else self.value + self._step
 
-    def _look_at(self, values: Values, relaxation: Relaxation) -> int | None:
+    def _process_node(self, values: Values, relaxation: Relaxation) -> int | None:
         """Draw all conclusions at a node; return the column to branch on, if any."""
         reasons: list[Reason] = []
         self._blocks = ()
-        column = self._concluded(values, relaxation, reasons)
+        column = self._draw_conclusions(values, relaxation, reasons)
         self.used.update(i for reason in reasons for i, _ in reason.multipliers)
         self.nodes.append(Node(tuple(reasons), column, self._blocks))
         return column
 
-    def _concluded(
+    def _draw_conclusions(
         self, values: Values, relaxation: Relaxation, reasons: list[Reason]
     ) -> int | None:
         if self.arrays.hopeless:
             return None
         relaxed: Relaxed | None = None
         for turn in count():
-            if self._rows_close(values, reasons):
+            if self._propagate_rows(values, reasons):
                 return None
             free = int((values == FREE).sum())
             if free == 0:
-                self._take(values)
+                self._update_incumbent(values)
                 return None
             relaxed = relaxation.solve(values) if turn < ROUNDS else relaxed
             if relaxed is None or turn == ROUNDS:
                 break
-            if self._relaxation_closes(values, relaxed, reasons):
+            if self._bound_by_relaxation(values, relaxed, reasons):
                 return None
             left = int((values == FREE).sum())
             if free // 2 < left:
                 break
-        return _split(values, relaxed)
+        return _branching_column(values, relaxed)
 
-    def _rows_close(self, values: Values, reasons: list[Reason]) -> bool:
+    def _propagate_rows(self, values: Values, reasons: list[Reason]) -> bool:
         """Fix what single rows decide; tell whether one of them closes the branch."""
         used, possible = self.arrays.propagate(values)
         self.used.update(i for i, _ in used)
@@ -131,13 +135,13 @@ class Tree:
             reasons.append(Reason(0, (broken,)))
         return True
 
-    def _relaxation_closes(self, values: Values, relaxed: Relaxed, reasons: list[Reason]) -> bool:
+    def _bound_by_relaxation(self, values: Values, relaxed: Relaxed, reasons: list[Reason]) -> bool:
         """Fix what the relaxation's multipliers rule out; tell whether they close the branch."""
         if relaxed.feasible:
             near = (relaxed.values > 0.5).astype(np.int8)  # the relaxation's point, rounded
             tried = np.where(values == FREE, near, values).astype(np.int8)
             if self.arrays.cut_off(tried) is None:
-                self._take(tried)
+                self._update_incumbent(tried)
             if self.satisfy and self.best is not None:
                 return True
             if self.target is None:
@@ -161,14 +165,14 @@ class Tree:
                 reasons.append(candidates[0])
         return bool(self._blocks)
 
-    def _take(self, values: Values) -> None:
+    def _update_incumbent(self, values: Values) -> None:
         """Keep a selection that keeps all rows, if it is better."""
         worth = sum(self.arrays.rewards[values == 1].tolist())
         if self.value is None or worth > self.value or (self.satisfy and self.best is None):
             self.best, self.value = values.copy(), worth
 
 
-def _split(values: Values, relaxed: Relaxed | None) -> int:
+def _branching_column(values: Values, relaxed: Relaxed | None) -> int:
     """Return the free column that is most fractional in the relaxation."""
     free = np.flatnonzero(values == FREE)
     if relaxed is None or not relaxed.feasible:
@@ -176,7 +180,7 @@ def _split(values: Values, relaxed: Relaxed | None) -> int:
     return int(free[np.argmin(np.abs(relaxed.values[free] - 0.5))])
 
 
-def clock(seconds: float) -> Callable[[], bool]:
+def deadline(seconds: float) -> Callable[[], bool]:
     """Return a function that tells whether so many seconds are over."""
     end = now() + seconds
     return lambda: now() >= end

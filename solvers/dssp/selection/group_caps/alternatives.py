@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from schedopt.solvers.dssp.selection.group_caps.groups import Groups, Places
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
-from schedopt.solvers.dssp.selection.shares.groups import Groups, Places
 
 AT_ONCE = 10_000
 """Items turned into choices between two looks at the clock."""
@@ -65,7 +65,7 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     """
     slip = groups.slip(price)
     gains = groups.rewards - price * groups.weights
-    alone = _unbound(groups, gains, loss + slip)
+    alone = _unconstrained_groups(groups, gains, loss + slip)
     base = (gains > 0) & alone[groups.owner]
     near = np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss + slip))
     choices: list[Choice] = []
@@ -94,7 +94,7 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     )
 
 
-def _unbound(groups: Groups, gains: Floats, loss: float) -> Mask:
+def _unconstrained_groups(groups: Groups, gains: Floats, loss: float) -> Mask:
     """Return the groups whose bounds hold whatever is chosen among the relevant items."""
     count = len(groups.low)
     most = np.bincount(groups.owner, groups.weights * (gains >= -loss), minlength=count)
@@ -117,7 +117,7 @@ def _of_group(
     groups: Groups, g: int, price: float, loss: float, most: int
 ) -> tuple[Choice | None, float]:
     """Return a group's choice, and how much worse than its best what it omits is."""
-    from schedopt.solvers.dssp.selection.shares import kernels
+    from schedopt.solvers.dssp.selection.group_caps import kernels
 
     a, b = groups.first[g], groups.first[g + 1]
     items = groups.weights[a:b], groups.rewards[a:b], groups.ratios[a:b]

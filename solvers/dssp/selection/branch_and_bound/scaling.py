@@ -19,7 +19,11 @@ from math import frexp, ldexp
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.binary.arrays import Arrays, Integers, Values
+from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
+    Integers,
+    ProgramArrays,
+    Values,
+)
 from schedopt.solvers.mip.matrix import Matrix
 
 Floats = NDArray[np.float64]
@@ -45,7 +49,7 @@ SHARP_REWARD = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class ScaledProgram:
     """A program's numbers in floating point.
 
     Bounds are infinite where there are none; `blurred` marks the rows that HiGHS may confuse with
@@ -62,23 +66,23 @@ class Scaled:
     step: int
 
     @classmethod
-    def of(cls, arrays: Arrays) -> Scaled:
+    def of(cls, arrays: ProgramArrays) -> ScaledProgram:
         """Scale a program."""
         reach = [arrays.reach(i) for i in range(len(arrays.keys))]
-        scales = [power(most) for most in reach]
-        cost_scale = power(sum(map(abs, arrays.rewards.tolist())))
+        scales = [scale_for(most) for most in reach]
+        cost_scale = scale_for(sum(map(abs, arrays.rewards.tolist())))
         flat = np.repeat(scales, np.diff(arrays.first)).tolist()
         numbers = zip(arrays.coefficients.tolist(), flat, strict=True)
         return cls(
-            cost=np.array([times(r, cost_scale) for r in arrays.rewards.tolist()], dtype=float),
+            cost=np.array([scaled(r, cost_scale) for r in arrays.rewards.tolist()], dtype=float),
             cost_scale=cost_scale,
             row_scales=np.array(scales, dtype=float),
-            lower=_bounds(arrays.lower, reach, scales, -np.inf),
-            upper=_bounds(arrays.upper, reach, scales, np.inf),
-            values=np.array([times(c, scale) for c, scale in numbers], dtype=float),
+            lower=_scaled_bounds(arrays.lower, reach, scales, -np.inf),
+            upper=_scaled_bounds(arrays.upper, reach, scales, np.inf),
+            values=np.array([scaled(c, scale) for c, scale in numbers], dtype=float),
             blurred=np.array(
                 [
-                    scale < SHARP or alike(arrays.coefficients[arrays.row(i)])
+                    scale < SHARP or nearly_multiples(arrays.coefficients[arrays.row(i)])
                     for i, scale in enumerate(scales)
                 ],
                 dtype=bool,
@@ -94,7 +98,7 @@ class Scaled:
         return exact and least >= max(SHARP_REWARD, 4e-7 * len(self.cost))
 
     def matrix(
-        self, arrays: Arrays, values: Values, *, unit: float = 1.0, offset: float = 0.0
+        self, arrays: ProgramArrays, values: Values, *, unit: float = 1.0, offset: float = 0.0
     ) -> Matrix:
         """Return the program for HiGHS, its blurred rows' bounds moved outwards.
 
@@ -120,12 +124,12 @@ class Scaled:
         )
 
 
-def power(total: int) -> float:
+def scale_for(total: int) -> float:
     """Return the power of two that brings a sum to about 2^20; 1 where it is less already."""
     return ldexp(1.0, max(-1000, min(0, TOP - total.bit_length())))
 
 
-def alike(coefficients: Integers) -> bool:
+def nearly_multiples(coefficients: Integers) -> bool:
     """Tell whether a row's coefficients are nearly, but not exactly, multiples of one number.
 
     That is so where a tenth of them have ratios to one of the others that are simple fractions but
@@ -148,7 +152,7 @@ def alike(coefficients: Integers) -> bool:
     return False
 
 
-def times(number: int, scale: float) -> float:
+def scaled(number: int, scale: float) -> float:
     """Return a whole number of any size times a power of two that is at most 1, rounded."""
     try:
         return number / (1 << 1 - frexp(scale)[1])
@@ -156,13 +160,13 @@ def times(number: int, scale: float) -> float:
         return HUGE if number > 0 else -HUGE
 
 
-def _bounds(
+def _scaled_bounds(
     bounds: tuple[int | None, ...], reach: list[int], scales: list[float], none: float
 ) -> Floats:
     """Scale bounds; one beyond what its row can reach is as good as one just beyond."""
     return np.array(
         [
-            none if bound is None else times(max(-most - 1, min(most + 1, bound)), scale)
+            none if bound is None else scaled(max(-most - 1, min(most + 1, bound)), scale)
             for bound, most, scale in zip(bounds, reach, scales, strict=True)
         ],
         dtype=float,
