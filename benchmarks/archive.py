@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import numpy as np
 
-from schedopt.archive.entries import Entry, entries
+from schedopt.archive.entries import Entry, asking, entries
 from schedopt.archive.judging import Judgement, submit
 from schedopt.instances.archived import folder_of, groups, instance_path
 from schedopt.instances.files import dump, encode, load, write_bytes
@@ -46,7 +46,7 @@ def again(group: str, entry: Entry) -> Judgement:
     result = solve(
         load(path),
         formulation=entry.formulation,
-        options=entry.options,
+        options=asking(entry.problem, entry.formulation, entry.options),
         time_limit=SECONDS,
         threads=1,
         certificate=True,

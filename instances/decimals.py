@@ -30,7 +30,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[Any]  # whole numbers: of 64 bits if their sum fits, else Python's own
 SAFE = 10.0**15  # integers below this, divided by a power of ten, round-trip through a double
 LARGEST = 2**52  # whole numbers up to this, and sums up to twice it, are exact in double precision
-FEW = 32  # most numbers for which Python's own arithmetic is faster than numpy
 
 
 @lru_cache(4096)
@@ -76,9 +75,11 @@ class Whole(Sequence[Fraction]):
     @classmethod
     def of(cls, numbers: Floats) -> Whole:
         """Return decimals in their largest common unit, or one a little smaller."""
-        if len(numbers) <= FEW and (small := _integers(numbers.tolist())) is not None:
-            return cls(np.array(small, dtype=np.int64), 1)
-        if (summed := whole_total(numbers)) is not None and summed < SAFE and numbers.min() >= 0:
+        if (
+            (summed := whole_total(numbers)) is not None
+            and summed < SAFE
+            and numbers.min(initial=0) >= 0
+        ):
             return cls(numbers.astype(np.int64), 1)
         scale = scale_of(numbers)
         if scale:
@@ -145,11 +146,8 @@ def lowest(numbers: Sequence[Fraction | int]) -> tuple[list[int], Fraction]:
 
 def total(numbers: Iterable[float]) -> Fraction:
     """Return the exact sum of decimals."""
-    given = list(numbers)
-    if len(given) <= FEW and (small := _integers(given)) is not None:
-        return Fraction(sum(small))
-    whole = Whole.of(np.array(given, dtype=np.float64))
-    return Fraction(int(whole.numbers.sum()) if len(whole.numbers) else 0, whole.scale)
+    whole = Whole.of(np.fromiter(numbers, dtype=np.float64))
+    return Fraction(whole.total, whole.scale)
 
 
 def whole_total(numbers: Floats) -> int | None:
@@ -167,23 +165,6 @@ def rounded_total(numbers: Floats, *, whole: bool = False) -> float:
         return float(np.add.reduce(numbers))
     total = whole_total(numbers)
     return fsum(numbers.tolist()) if total is None else float(total)
-
-
-def few_sums(parts: Sequence[Sequence[float]]) -> Whole | None:
-    """Return the sum of each of a few parts of integers; None where exactness is not certain."""
-    sums = []
-    for part in parts:
-        whole = _integers(part)
-        if whole is None or len(whole) > FEW:
-            return None
-        sums.append(sum(whole))
-    return Whole(np.array(sums, dtype=np.int64), 1)
-
-
-def _integers(numbers: Sequence[float]) -> list[int] | None:
-    """Return numbers as integers, None where one of them is not whole or not below `SAFE`."""
-    whole = [int(number) for number in numbers if -SAFE < number < SAFE]
-    return whole if whole == list(numbers) else None
 
 
 EXPECTED = "a number that a double holds as it is written, as it does any of up to 15 digits"

@@ -6,7 +6,6 @@ same of everything but the name are one: of a rule's thousand jobs numbers are r
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,14 +76,14 @@ def _check(jobs: Jobs, i: int, column: str, amount: bool) -> None:
 
 
 def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
-    from schedopt.instances.tables import delimiter_of, read_csv
+    from schedopt.instances.tables import read_csv
 
     data = data.removeprefix(b"\xef\xbb\xbf")
     text = decoded(data)
     if text.lstrip().startswith("{"):
         return _of_rows(_lines(text), columns)
     if len(data) >= LARGE and installed("polars"):
-        jobs = _of_large(data, delimiter_of(text[: text.find("\n")]), columns)
+        jobs = _of_large(data, columns)
         if jobs is not None:
             return jobs
     table = read_csv(data)
@@ -94,13 +93,14 @@ def _of_text(data: bytes, columns: Sequence[str]) -> Jobs:
     return Jobs([row[name] for _, row in table.rows], *_kinds(numbers.T.copy()))
 
 
-def _of_large(data: bytes, delimiter: str, columns: Sequence[str]) -> Jobs | None:
+def _of_large(data: bytes, columns: Sequence[str]) -> Jobs | None:
     """Read a CSV by polars; None where a cell is no number, to be read and named one by one."""
     import polars as pl
 
+    from schedopt.instances.tables import read_frame
+
     try:
-        table = pl.read_csv(BytesIO(data), separator=delimiter, infer_schema=False)
-        table = table.rename({title: title.strip() for title in table.columns})
+        table = read_frame(data)
         _positions(table.columns, columns)
         cells = pl.col(*columns).str.strip_chars().replace("", None)
         numbers = table.select(cells.cast(pl.Float64).fill_null(0.0))

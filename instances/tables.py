@@ -281,6 +281,25 @@ def _lines(text: str, *, strip: bool = True) -> Iterator[tuple[int, list[str]]]:
         started = reader.line_num + 1
 
 
+def read_frame(data: bytes) -> pl.DataFrame:
+    """Read a CSV of any delimiter, perhaps of millions of rows, as a frame of texts."""
+    need("polars")
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    head = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
+    delimiter = delimiter_of(head)
+    check_rows(data.count(b"\n"), 16 * (head.count(delimiter) + 1))
+    try:
+        table = pl.read_csv(
+            BytesIO(data), separator=delimiter, infer_schema=False, encoding="utf8-lossy"
+        )
+        return table.rename({title: title.strip() for title in table.columns})
+    except PolarsError as error:
+        read_csv(data)  # which names the line
+        raise InputError("a table in CSV", found=str(error).splitlines()[0]) from None
+
+
 def read_parquet(data: bytes, cell: int = 8) -> pl.DataFrame:
     """Read a table of cells of so many bytes; `InputError` if it is damaged or too large."""
     need("polars")

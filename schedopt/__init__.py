@@ -137,7 +137,7 @@ _HOMES = {
 """Modules of the names that are neither verbs nor side constraints."""
 
 _GONE = {
-    "compare": "schedopt.analysis.pairs.paired",
+    "compare": "schedopt.analysis.pairs.compare_contenders",
     "warm": "schedopt.verbs.doctor.doctor(warm=True)",
     "write": "schedopt.verbs.model_files.write",
 }

@@ -95,6 +95,7 @@ def digest(names: Names) -> str:
         _reach(names, reached)
         found = hashlib.sha256()
         for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
+            found.update(own["__name__"].encode())  # which numba imports as it loads a kernel
             found.update(_text(own["__file__"]))
             found.update(repr(sorted(_constants(own).items())).encode())
         known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]

@@ -146,7 +146,7 @@ def test_no_file_is_too_long_to_read() -> None:
 
 LONG_FOR_A_REASON = {
     "policies.msfq.kernels.advance": "one event loop, compiled as a whole: calls cost speed",
-    "validation.reproduce.cycle_kernels.cycles": "one compiled loop through the phases of a cycle",
+    "validation.reproduce.cycle_kernels.simulate_cycles": "one compiled loop",
 }
 """Functions of over 60 lines, signatures and docstrings apart, and why they are one."""
 

@@ -16,12 +16,12 @@ from schedopt.formulations.hesrpt.epochs import (
     Epochs,
     Order,
     Rules,
+    epochs_of,
     in_force,
-    lay_out,
     positions,
     smiths_order,
 )
-from schedopt.formulations.hesrpt.replay import as_planned
+from schedopt.formulations.hesrpt.replay import planned_allocation
 from schedopt.instances.constraints import Constraint, check_added, label
 from schedopt.instances.errors import InputError
 from schedopt.instances.extras import installed, need
@@ -134,7 +134,7 @@ class Allocation:
     @cached_property
     def epochs(self) -> Epochs:
         """The epochs of the order: who is in the system in each, and what ends it."""
-        return lay_out(self.instance, self.last_first, self.arrived)
+        return epochs_of(self.instance, self.last_first, self.arrived)
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
@@ -385,11 +385,6 @@ class Allocation:
         known = {variable.id for variable in program.variables()}
         return {self._d.id, self._a.id} <= known
 
-    def plain(self) -> bool:
-        """Tell whether only work and servers bind: then prices solve it."""
-        late = bool(self.instance.arrivals.any())
-        return not (self.rules.names or self.changed or late)
-
     def ordered(self, order: Sequence[int], arrived: Mapping[str, int] | None = None) -> Allocation:
         """Return the program of another order (positions, from the last), with the same rules."""
         names = [self.instance.jobs[j].name for j in reversed([int(i) for i in order])]
@@ -419,4 +414,4 @@ class Allocation:
         rules = self.rules
         if self.changed:
             rules = rules.only(self._native.whole(self.side()))
-        return as_planned(self.instance, self.epochs, durations, used, rules)
+        return planned_allocation(self.instance, self.epochs, durations, used, rules)

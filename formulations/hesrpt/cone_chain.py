@@ -9,7 +9,7 @@ Tower = list[tuple[int, int, int]]
 """Triples (z, x, y) that state z² <= x·y; each is `A`, `D`, `WORK` or an auxiliary."""
 
 
-def tower(p: float) -> Tower:
+def cone_chain(p: float) -> Tower:
     """Return the cones that state work <= a^p d^(1-p), 0 < p <= 1; none for p = 1, where work <= a.
 
     With p = num/q and 2^L >= q, work^(2^L) <= a^num · d^(q-num) · work^(2^L-q) is halved again and

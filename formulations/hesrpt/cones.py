@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.cone_chain import WORK, tower
+from schedopt.formulations.hesrpt.cone_chain import WORK, cone_chain
 
 Floats = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ def power_work(
     p: float, a: cp.Expression, d: cp.Expression, work: cp.Expression
 ) -> list[cp.Constraint]:
     """Return work <= a^p d^(1-p), entry by entry, as a tower of second-order cones."""
-    floors = tower(p)
+    floors = cone_chain(p)
     if not floors:
         return [work <= a]
     more = max(z for z, _, _ in floors) - WORK

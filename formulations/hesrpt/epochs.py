@@ -72,7 +72,7 @@ class Epochs(NamedTuple):
     ends: list[tuple[str, int]]
 
 
-def lay_out(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -> Epochs:
+def epochs_of(instance: Instance, last_first: Order, arrived: Mapping[str, int]) -> Epochs:
     """Return the epochs of an order, given from the last job to complete to the first.
 
     ``arrived`` says after how many completions each job arrives, 0 where it does not.
@@ -179,10 +179,6 @@ class Rules:
         some.names = [name for name in self.names if name in names]
         some.bounds = [bound for bound in self.bounds if bound.name in names]
         return some
-
-    def in_force(self, present: Sequence[int]) -> Iterator[Bound]:
-        """Yield the bounds on those of their jobs that are in the system, if there are any."""
-        return in_force(self.bounds, present)
 
 
 def without_floors(rules: Rules) -> Rules:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules
+from schedopt.formulations.hesrpt.epochs import Bound, Epochs, Rules, in_force
 from schedopt.instances.hesrpt import Allocated, Instance, allocated
 
 Bools = NDArray[np.bool_]
@@ -21,7 +21,7 @@ COINCIDENT = 1e-5
 keep the side constraints."""
 
 
-def as_planned(
+def planned_allocation(
     instance: Instance, epochs: Epochs, durations: Floats, used: Floats, rules: Rules
 ) -> Allocated:
     """Let jobs complete when their epochs end, in the given order, all epochs a little longer.
@@ -30,7 +30,7 @@ def as_planned(
     be another order, and others might then break a side constraint. ``durations`` is of shape (E,),
     ``used`` (share times time) of shape (E, M).
     """
-    long = _lasting(instance, epochs, durations)
+    long = _lasting_epochs(instance, epochs, durations)
     durations = np.where(long, durations, 0.0)
     lasts = np.flatnonzero(long)
     shares = used[lasts] / np.maximum(durations[lasts, None], 1e-300)
@@ -41,7 +41,7 @@ def as_planned(
     if rules.names:
         kept = np.array(
             [
-                _mend(shares[row], list(rules.in_force(epochs.present[e])))
+                _repair(shares[row], list(in_force(rules.bounds, epochs.present[e])))
                 or durations[e] > COINCIDENT * durations.sum()
                 for row, e in enumerate(lasts.tolist())
             ]
@@ -49,12 +49,12 @@ def as_planned(
         lasts, shares, here = lasts[kept], shares[kept], here[kept]
     else:
         for j in range(len(instance.jobs)):
-            shares[:, j] = _raised(instance, j, durations[lasts], shares[:, j], here[:, j])
+            shares[:, j] = _least_shares(instance, j, durations[lasts], shares[:, j], here[:, j])
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
     if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
         return _one_by_one(instance, epochs)
-    lengths = _sufficient(instance, epochs, lasts, durations[lasts], rates * here)
+    lengths = _sufficient_lengths(instance, epochs, lasts, durations[lasts], rates * here)
     completion, now = np.zeros(len(everyone)), 0.0
     lasting: list[tuple[float, float, list[int], Floats]] = []
     at = {int(e): row for row, e in enumerate(lasts)}
@@ -71,7 +71,7 @@ def as_planned(
     return allocated(instance, completion, lasting, order=first_first)
 
 
-def _lasting(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
+def _lasting_epochs(instance: Instance, epochs: Epochs, durations: Floats) -> Bools:
     """Return which epochs have shares above rounding errors.
 
     Time before an arrival passes, however little it is: there one epoch lasts in any case.
@@ -92,7 +92,7 @@ def _before_arrivals(instance: Instance, epochs: Epochs) -> Iterator[tuple[slice
             first, start = e + 1, float(instance.arrivals[job])
 
 
-def _sufficient(
+def _sufficient_lengths(
     instance: Instance, epochs: Epochs, long: Jobs, durations: Floats, rates: Floats
 ) -> Floats:
     """Return how long epochs must last so that each job is done when its own ends.
@@ -117,7 +117,7 @@ def _sufficient(
     return durations
 
 
-def _mend(shares: Floats, bounds: list[Bound]) -> bool:
+def _repair(shares: Floats, bounds: list[Bound]) -> bool:
     """Repair in place what a solver's tolerance leaves wrong; tell whether all bounds hold."""
     floors = np.zeros(len(shares))
     for bound in bounds:
@@ -149,7 +149,9 @@ def _mend(shares: Floats, bounds: list[Bound]) -> bool:
     )
 
 
-def _raised(instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools) -> Floats:
+def _least_shares(
+    instance: Instance, job: int, durations: Floats, shares: Floats, here: Bools
+) -> Floats:
     """Return a job's shares, none below the least level at which all of its work is done.
 
     Shares so small that a solver does not see them can be all that a job needs.

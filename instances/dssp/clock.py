@@ -11,20 +11,17 @@ one is put back or forward in the night.
 Tasks have a short notation: ``12x0.5h; 1x2h`` is a stage of twelve tasks, then one of one. A
 semicolon ends a stage. A stage is one or more parts joined by ``+`` or a comma: ``12x0.5h`` is
 twelve tasks of half an hour, ``2h`` is one task of two hours. ``×`` and ``*`` do for ``x``.
-``±30%`` at the end, as in ``12x0.5h; 1x2h ±30%``, is by how much run times may differ from these;
-``12x20m..50m`` is twelve tasks of 20 to 50 minutes each, planned with 35.
 """
 
 import re
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
 from fractions import Fraction
-from itertools import chain
 from math import isfinite
 from zoneinfo import ZoneInfo
 
 from schedopt.instances.decimals import EXPECTED as HELD
-from schedopt.instances.decimals import as_written, expect_held, total
+from schedopt.instances.decimals import as_written, expect_held
 from schedopt.instances.dssp.jobs import History, Lognormal, Stages
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.times import (
@@ -81,10 +78,10 @@ class Clock:
         value = self.point(text, column)
         return value if value or not _TIME.fullmatch(text) else self._units(Fraction(DAY))
 
-    def tasks(self, text: str, column: str) -> tuple[Stages, float | None]:
-        """Return the stages of a cell such as ``12x0.5h; 1x2h``, and their spread."""
+    def tasks(self, text: str, column: str) -> Stages:
+        """Return the stages of a cell such as ``12x0.5h; 1x2h``."""
         del column
-        return planned_of(text, self)
+        return stages_of(text, self)
 
     def spread(self, text: str, column: str) -> float | Lognormal | History:
         """Return by which run times differ from planned ones: a number, or a distribution."""
@@ -202,46 +199,7 @@ def _stamp(text: str) -> datetime:
 MOST_TASKS = 1_000_000  # tasks of one job: more are a slip of the finger
 EXPECTED = "stages such as 12x0.5h; 1x2h (or, with a column 'task_time', how many tasks there are)"
 SPREAD = "a number from 0 to below 1, or such as lognormal 0.5, or ratios such as 0.9;1.1;1.6"
-_SPREAD = re.compile(r"(.+?)\s*(?:±|\+/-|\+-)\s*(\d+(?:\.\d+)?)\s*%\s*;?\s*", re.ASCII)
-_RANGE = re.compile(r"([^;+,xX×*]*)\.\.([^;+,]*)", re.ASCII)
 _TASKS = re.compile(r"(\d+)\s*[xX×*]\s*(.+)", re.ASCII)
-
-
-def spread_of(text: str) -> tuple[str, float | None]:
-    """Return tasks without ``±30%`` at their end, and how much run times differ by that."""
-    found = _SPREAD.fullmatch(text)
-    if found is None:
-        return text, None
-    if not (part := float(found[2]) / 100) < 1:
-        raise InputError("less than ±100%", found=shown(text))
-    return found[1], part
-
-
-def planned_of(text: str, clock: Clock) -> tuple[Stages, float | None]:
-    """Return a job's stages, the middle of ranges, and the one spread of all its tasks."""
-    text, spread = spread_of(text)
-    if not _RANGE.search(text):
-        return stages_of(text, clock), spread
-    if spread is not None:
-        raise InputError("a range or ±, not both", found=shown(text))
-    low = stages_of(_RANGE.sub(_least, text), clock)
-    high = stages_of(_RANGE.sub(r"\2", text), clock)
-    if any(a > b or b > 0 == a for a, b in zip(chain(*low), chain(*high), strict=True)):
-        raise InputError("ranges from above 0 to as much or more", found=shown(text))
-    least, most = total(chain(*low)), total(chain(*high))
-    stages = tuple(
-        tuple(float((as_written(a) + as_written(b)) / 2) for a, b in zip(*pair, strict=True))
-        for pair in zip(low, high, strict=True)
-    )
-    return stages, float((most - least) / (most + least))
-
-
-def _least(found: re.Match[str]) -> str:
-    """Return the lower end of a range, in the unit of the upper one where it has none."""
-    unit = (
-        "" if NUMBER.fullmatch(found[1].strip()) is None else found[2].strip().lstrip("0123456789.")
-    )
-    return found[1].strip() + unit
 
 
 def stages_of(text: str, clock: Clock) -> Stages:

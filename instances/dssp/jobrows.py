@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -10,13 +10,11 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.declarations import of_checked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
-from schedopt.instances.dssp.jobs import REWARDS, History, Job, Lognormal, Stages
+from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
 from schedopt.instances.errors import InputError, listing, placed, shown, suggestion
 from schedopt.instances.tables import Column, Row, Table
 from schedopt.instances.times import LENGTH, NUMBER, comma
 
-Spread = float | Lognormal | History | None
-RECENT = 200  # rows of a history that count: the last ones
 SAID = 5  # most omitted rows that are named one by one
 BY_WORD = "priority:"  # before what words of a column of priorities are worth
 WORDS = f"{BY_WORD}urgent=8,high=4,normal=2,low=1"
@@ -31,8 +29,6 @@ AFTER, POOLS = Column("after", "names"), Column("pools", "names")
 MAX_PROCESSORS = Column("max_processors", "whole", least=1)
 PROCESSORS = Column("processors", "whole", least=1)
 SPREAD = Column("spread", "spread")
-ESTIMATE = Column("estimate", "length", needed=True)
-ACTUAL = Column("actual", "length", needed=True)
 
 
 def worths_of(reward: str) -> dict[str, float]:
@@ -55,10 +51,8 @@ def _listed(jobs: list[str]) -> str:
 class JobReader:
     """Reads rows into jobs, and keeps notes on them."""
 
-    def __init__(
-        self, columns: Columns, clock: Clock, *, higher: bool = False, past: Past | None = None
-    ) -> None:
-        self.columns, self.clock, self.higher, self.past = columns, clock, higher, past
+    def __init__(self, columns: Columns, clock: Clock, *, higher: bool = False) -> None:
+        self.columns, self.clock, self.higher = columns, clock, higher
         self.top = 0.0  # the highest priority, where higher is more important
         self.worths = worths_of(columns.reward or "")
         self.use: dict[str, dict[str, int]] = {}  # of each kind of seats, what tasks of jobs hold
@@ -123,16 +117,25 @@ class JobReader:
         if name in self._seen:
             raise row.wrong("name", f"a name of its own: {self._seen[name]} has it already")
         self._seen[name] = row.place
-        stages, between = self._stages(row)
+        stages = self._stages(row)
         groups = {by: row.text(by) for by in self.columns.groupings if row.text(by)}
-        spread: Spread = row.value(SPREAD) if row.text("spread") else between
-        if spread is None and self.past is not None:
-            spread = self.past.spread(name, groups)
         demand, path = row.value(DEMAND), row.value(PATH)
         if stages is None and (demand is None or path is None):
             raise row.wrong("demand" if demand is None else "critical_path", LENGTH)
         reward = None if self.columns.reward else row.value(REWARD)
         priority = self._priority(row)
+        fields = {
+            "after": row.value(AFTER) or (),
+            "pools": row.value(POOLS),
+            "max_processors": row.value(MAX_PROCESSORS),
+            "processors": row.value(PROCESSORS) or 1,
+            "spread": row.value(SPREAD),
+            "holds": {
+                resource: amount
+                for resource, column in self._holds.items()
+                if (amount := row.value(column))
+            },
+        }
         with placed(row.place):
             job = of_checked(
                 Job,
@@ -143,16 +146,7 @@ class JobReader:
                 stages=stages,
                 demand=demand,
                 critical_path=path,
-                after=row.value(AFTER) or (),
-                pools=row.value(POOLS),
-                max_processors=row.value(MAX_PROCESSORS),
-                processors=row.value(PROCESSORS) or 1,
-                spread=spread,
-                holds={
-                    resource: amount
-                    for resource, column in self._holds.items()
-                    if (amount := row.value(column))
-                },
+                **fields,
             )
             if self.worths:
                 job = replace(job, reward=self.worths[row.text("priority")])
@@ -192,44 +186,16 @@ class JobReader:
             self.backward.append(f"{shown(job.name)} ({row.place})")
         return replace(job, deadline=deadline)
 
-    def _stages(self, row: Row) -> tuple[Stages | None, float | None]:
-        """Return a job's stages, and its spread as its tasks tell it."""
-        length = row.value(TASK_TIME)
+    def _stages(self, row: Row) -> Stages | None:
+        length, stages = row.value(TASK_TIME), None
         if length is None:
-            stages, spread = row.value(TASKS) or (None, None)
+            stages = row.value(TASKS)
         elif "tasks" in self.columns.fields and not row.text("tasks"):
             raise row.wrong("tasks", "how many tasks there are")
         else:
             count = row.value(TASK_COUNT) if "tasks" in self.columns.fields else 1
-            stages, spread = ((length,) * min(count, MOST_TASKS + 1),), None
+            stages = ((length,) * min(count, MOST_TASKS + 1),)
         self._tasks += sum(map(len, stages or ()))
         if self._tasks > MOST_TASKS:
             raise row.wrong("tasks", f"at most {MOST_TASKS:,} tasks in a table")
-        return stages, spread
-
-
-class Past:
-    """A table of estimated and actual run times.
-
-    A job goes by the rows that have its groups, and its name if there is such a column; by all rows
-    where none has.
-    """
-
-    def __init__(self, table: Table, clock: Clock, groupings: Sequence[str]) -> None:
-        self.titles = [title for title in ("name", *groupings) if title in table.titles]
-        self.all: list[float] = []
-        self.of: dict[tuple[str, ...], list[float]] = {}
-        for row in table.declared((ESTIMATE, ACTUAL), "histories", clock, others=True):
-            estimate, actual = row.value(ESTIMATE), row.value(ACTUAL)
-            if not 1e-6 <= (ratio := round(actual / (estimate or 1e300), 6)) <= 1000:
-                raise row.wrong("actual", "a time from a millionth to 1,000 times the estimate")
-            self.all.append(ratio)
-            self.of.setdefault(tuple(map(row.text, self.titles)), []).append(ratio)
-        if not self.all:
-            raise InputError("a row or more", found="none", place=table.head)
-
-    def spread(self, name: str, groups: Mapping[str, str]) -> History:
-        """Return the last 200 ratios of actual to estimated run time that apply to a job."""
-        own = {"name": name, **groups}
-        ratios = self.of.get(tuple(own.get(title, "") for title in self.titles), self.all)
-        return History(ratios=tuple(ratios[-RECENT:]))
+        return stages

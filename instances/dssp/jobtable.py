@@ -35,9 +35,8 @@ from typing import Any
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp.clock import TONIGHT, Clock, start_of
 from schedopt.instances.dssp.columns import HOLDS, POOL, SEATS, Columns
-from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, JobReader, Past
+from schedopt.instances.dssp.jobrows import BY_WORD, WORDS, JobReader
 from schedopt.instances.dssp.jobs import REWARDS
-from schedopt.instances.dssp.machine import Down
 from schedopt.instances.dssp.records import PROCESSORS, Instance
 from schedopt.instances.errors import InputError, expect, placed, shown
 from schedopt.instances.files import stem
@@ -61,9 +60,7 @@ OPTIONS = OptionsWith(
         ),
         "unit": one_of("s", SPELLED, "one of s, m, h, d"),
         "capacity": text("times with processors, such as 20:00=400,08:00=120"),
-        "down": text("spans with processors, such as 02:00..04:00=100, or =POOL:100 of a pool"),
         "end": text("a time after which nothing runs, such as 08:00"),
-        "history": text("a table with columns estimate and actual, such as past.csv"),
         "reward": Option(
             None,
             f"one of {', '.join(REWARDS)}, or such as {WORDS}",
@@ -102,9 +99,7 @@ def convert(
     reward: str | None = None,
     groups: str | None = None,
     capacity: str | None = None,
-    down: str | None = None,
     end: str | None = None,
-    history: str | None = None,
     priority: str = "lower",
     tell: Tell | None = None,
     **held: float | str,
@@ -136,14 +131,8 @@ def convert(
         are not named like a field.
     capacity : str, optional
         Times from which on there are so many processors, such as ``20:00=400,08:00=120``.
-    down : str, optional
-        Processors that others have for a time, such as ``02:00..04:00=100``, or, of a pool,
-        ``02:00..04:00=gpu:20``.
     end : str, optional
         A time after which nothing runs.
-    history : str, optional
-        A table of columns ``estimate`` and ``actual``, perhaps with ``name`` and groupings: how
-        long jobs took. Jobs whose run times are not said to spread do so as those in it.
     priority : {"lower", "higher"}
         Which priorities are more important. Where higher ones are, they are counted down from the
         highest, since in an instance lower ones are.
@@ -160,7 +149,7 @@ def convert(
     """
     sizes = {key.removeprefix(POOL): n for key, n in held.items() if key.startswith(POOL)}
     clock, due = _clock(start, unit, deadline, processors or sizes or None)
-    machine = _machine(clock, capacity, sizes, down, end)
+    machine = _machine(clock, capacity, sizes, end)
     file = path if isinstance(path, str | Path) else None
     with placed(file=file or "the frame"):
         table = Table.read(path)
@@ -169,9 +158,7 @@ def convert(
             raise InputError("a row for each job, below the titles", found="none")
         if priority == "higher" and "priority" not in columns.fields:
             raise InputError("a column 'priority', which is higher where it is more important")
-        with placed(file=history or file or "the frame"):
-            past = Past(Table.read(history), clock, columns.groupings) if history else None
-        reading = JobReader(columns, clock, higher=priority == "higher", past=past)
+        reading = JobReader(columns, clock, higher=priority == "higher")
         jobs = tuple(reading.jobs(table))
         instance = Instance(
             name=name or (stem(file) if file else "jobs"),
@@ -231,7 +218,6 @@ def _machine(
     clock: Clock,
     capacity: str | None,
     sizes: Mapping[str, float | str],
-    down: str | None,
     end: str | None,
 ) -> dict[str, Any]:
     """Return an instance's fields of the machine, as options say them."""
@@ -240,7 +226,6 @@ def _machine(
     return {
         "changes": _counts(clock, capacity or "", "option capacity"),
         "pools": {name: _size(clock, n, f"option {POOL}{name}") for name, n in sizes.items()},
-        "down": tuple(_down(clock, down)) if down else (),
         "end": last,
     }
 
@@ -272,19 +257,6 @@ def _size(clock: Clock, given: float | str, place: str) -> int | tuple[tuple[flo
         return _counts(clock, given, place)
     expect(given == int(given) >= 1, "a whole number >= 1", given, place)
     return int(given)
-
-
-def _down(clock: Clock, given: str) -> Iterator[Down]:
-    for i, part in enumerate(given.split(",")):
-        span, _, away = part.rpartition("=")
-        start, dots, end = span.partition("..")
-        pool, _, count = away.rpartition(":")
-        if not dots or not count.strip().isdigit():
-            expected = "start..end = a whole number, or = pool:number"
-            raise InputError(expected, found=shown(part), place="option down")
-        with placed(f"option down[{i}]"):
-            first, last = (clock.point(text.strip(), "option down") for text in (start, end))
-            yield Down(start=first, end=last, processors=int(count), pool=pool.strip() or None)
 
 
 def _zoned(clock: Clock) -> str | None:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.decimals import FEW, Whole, as_written, few_sums
+from schedopt.instances.decimals import Whole, as_written
 
 if TYPE_CHECKING:
     from schedopt.instances.dssp.jobs import Job
@@ -154,8 +154,6 @@ def guaranteed(paths: Whole, inside: NDArray[np.bool_], processors: int, deadlin
 
 
 def _sums(parts: Sequence[tuple[float, ...]]) -> Whole:
-    if len(parts) <= FEW and (small := few_sums(parts)) is not None:
-        return small
     flat = np.fromiter(chain(*parts), dtype=np.float64)
     starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
     return Whole.of(flat).sums(starts)

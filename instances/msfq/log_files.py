@@ -12,11 +12,11 @@ import numpy as np
 
 from schedopt.instances.csv_text import guarded_columns, unguarded_columns
 from schedopt.instances.decimals import EXPECTED as HELD
-from schedopt.instances.decimals import lost_cell, may_lose
+from schedopt.instances.decimals import lost_cell
 from schedopt.instances.errors import InputError, expect, joined, placed, shown, suggestion
-from schedopt.instances.files import MOST_TABLE, check_rows, read_bytes, replaced
+from schedopt.instances.files import MOST_TABLE, read_bytes, replaced
 from schedopt.instances.msfq.logs import GROUPINGS, Floats, Jobs, Labels, Names, Needs, defects
-from schedopt.instances.tables import read_csv, read_parquet
+from schedopt.instances.tables import delimiter_of, read_frame, read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,27 +108,14 @@ def _whole(name: str, values: Floats) -> pl.Series:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    """Read a table as it is; cells of a CSV that should be numbers may still be texts."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
+    """Read a table as it is; those of a CSV are texts."""
     data = read_bytes(path, MOST_TABLE)
     if not path.name.lower().removesuffix(".gz").endswith(".csv"):
         return read_parquet(data)
-    head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip().split(",")
-    titles = [title.strip().strip('"').strip() for title in head]
-    _check_columns(titles)
-    check_rows(data.count(b"\n"), 8 * len(titles))
-    number = pl.String if may_lose(data) else pl.Float64
-    kinds = {key: pl.String if key in TEXTS else number for key in titles}
-    for schema in (kinds, dict.fromkeys(titles, pl.String)):  # as texts, to find what is no number
-        try:
-            table = pl.read_csv(io.BytesIO(data), new_columns=titles, schema=schema)
-            return unguarded_columns(table, [key for key in titles if key in TEXTS])
-        except PolarsError as error:
-            failure = str(error).splitlines()[0]
-    read_csv(data)  # which names the line
-    raise InputError("a table in CSV", found=failure)
+    head = data.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    _check_columns([title.strip().strip('"').strip() for title in head.split(delimiter_of(head))])
+    table = read_frame(data)
+    return unguarded_columns(table, [key for key in table.columns if key in TEXTS])
 
 
 def _check_columns(columns: Sequence[str]) -> None:

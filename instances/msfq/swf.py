@@ -37,7 +37,7 @@ def convert(
 ) -> Instance:
     """Make an instance of a log: a class for each need, or with ``as=jobs`` every job.
 
-    As jobs it may also be a dump of ``sacct -P`` or a CSV. Options are those of `classes`, or of
+    As jobs it may also be a CSV. Options are those of `classes`, or of
     `instances.msfq.log_converters.convert`; errors are those of either. ``tell`` is called with
     lines on what became of the log.
     """

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances import swf
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.files import check_rows, read_bytes
+from schedopt.instances.msfq.log_converters import swf
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.tables import Column, read_csv
 

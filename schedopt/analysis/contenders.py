@@ -39,7 +39,7 @@ def from_bound(row: Row) -> bool:
     return row.reference_formulation in record_of(row.problem).from_bounds
 
 
-def grouped(rows: Iterable[Row], by: Literal["problem", "file"]) -> dict[str, list[Row]]:
+def group_rows(rows: Iterable[Row], by: Literal["problem", "file"]) -> dict[str, list[Row]]:
     """Return the rows of each problem, or of each instance's file, in their order."""
     found: dict[str, list[Row]] = {}
     for row in rows:
@@ -82,7 +82,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     best: Mapping[str, float]  # the best score on each file. Its files are the problem's instances
 
 
-def scored(
+def score_rows(
     problem: str,
     rows: Sequence[Row],
     who: Mapping[str, str],
@@ -110,12 +110,12 @@ def scored(
     return Scores(problem=problem, sign=sign, of=of, runs=runs, best=best)
 
 
-def all_scores(rows: Iterable[Row]) -> list[tuple[Scores, list[Row], dict[str, str]]]:
+def scores_by_problem(rows: Iterable[Row]) -> list[tuple[Scores, list[Row], dict[str, str]]]:
     """Return each problem's scores, with its rows and the contender of each row by its key."""
     rows = list(rows)
     who = contenders(rows)
     found = []
-    for problem, mine in grouped(rows, "problem").items():
+    for problem, mine in group_rows(rows, "problem").items():
         names = {row.key: who[row.key] for row in mine}
-        found.append((scored(problem, mine, names), mine, names))
+        found.append((score_rows(problem, mine, names), mine, names))
     return found

@@ -5,7 +5,7 @@ from statistics import quantiles
 
 import msgspec
 
-from schedopt.analysis.contenders import contenders, grouped
+from schedopt.analysis.contenders import contenders, group_rows
 from schedopt.sweep.rows import Row
 
 FEWEST = 20  # resampled instances that an interval takes
@@ -41,7 +41,7 @@ def measured(rows: Iterable[Row]) -> list[Measured]:
     rows = list(rows)
     names = contenders(rows)
     sound = (row for row in rows if row.measures and row.objective is not None)
-    return [_measured(mine, names) for mine in grouped(sound, "file").values()]
+    return [_measured(mine, names) for mine in group_rows(sound, "file").values()]
 
 
 def _measured(rows: Sequence[Row], names: dict[str, str]) -> Measured:

@@ -1,13 +1,12 @@
 """Comparisons of two contenders, instance by instance."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean, median
 
 import msgspec
 
-from schedopt.analysis.averages import LEVEL, RESAMPLES, interval
-from schedopt.analysis.contenders import Scores, better, contenders, counts, grouped, scored
+from schedopt.analysis.averages import interval
+from schedopt.analysis.contenders import Scores, better, contenders, counts, group_rows, score_rows
 from schedopt.instances.errors import InputError, listing, shown, suggestion
 from schedopt.sweep.rows import Row
 
@@ -31,11 +30,10 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     worse: int
     mean: float  # of a's advantage, as the median
     median: float
-    # The bootstrap interval of the mean, over instances, or over replications where these are
+    # The 95% bootstrap interval of the mean, over instances, or over replications where these are
     # compared: see `schedopt.analysis.averages`.
     low: float
     high: float
-    level: float  # the coverage that the interval aims at
     replications: int = 0  # of the one instance that both share, where these are what is compared
     left_out: int = 0  # runs with one seed on one instance of which one of the two has no number
 
@@ -47,15 +45,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
         return self.instances, "instance"
 
 
-def paired(
-    rows: Iterable[Row],
-    a: str,
-    b: str,
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[Pair]:
+def compare_contenders(rows: Iterable[Row], a: str, b: str) -> list[Pair]:
     """Compare two contenders instance by instance; `InputError` if no instance has both."""
     rows = list(rows)
     who = contenders(rows)
@@ -64,15 +54,14 @@ def paired(
         if name not in known:
             hint = suggestion(name, known) or listing(known)
             raise InputError(f"a policy in the rows{hint}", found=shown(name))
-    bootstrap = partial(interval, level=level, resamples=resamples, seed=seed)
-    found = [pair for both in _by_problem(rows, who) for pair in _pair(both, a, b, bootstrap)]
+    found = [pair for both in _by_problem(rows, who) for pair in _pair(both, a, b)]
     if not found:
         raise InputError(f"an instance on which both {a} and {b} count", found="none")
-    return [msgspec.structs.replace(pair, level=level) for pair in found]
+    return found
 
 
 def against(rows: Iterable[Row], a: str) -> list[Pair]:
-    """Compare one contender with every other, for each problem, as `paired` does."""
+    """Compare one contender with every other, for each problem, as `compare_contenders` does."""
     rows = list(rows)
     return [
         pair
@@ -85,8 +74,8 @@ def against(rows: Iterable[Row], a: str) -> list[Pair]:
 
 def _by_problem(rows: Iterable[Row], who: dict[str, str]) -> Iterator[tuple[Scores, Scores]]:
     """Yield each problem's scores: where runs count, and where they answer another question."""
-    for problem, mine in grouped(rows, "problem").items():
-        yield scored(problem, mine, who), scored(problem, mine, who, counts=_other)
+    for problem, mine in group_rows(rows, "problem").items():
+        yield score_rows(problem, mine, who), score_rows(problem, mine, who, counts=_other)
 
 
 def _other(row: Row) -> bool:
@@ -116,9 +105,7 @@ def _shared(both: tuple[Scores, Scores], a: str, b: str) -> tuple[list[list[Inte
     return found, left
 
 
-def _pair(
-    both: tuple[Scores, Scores], a: str, b: str, bootstrap: Callable[..., Interval] = interval
-) -> Iterator[Pair]:
+def _pair(both: tuple[Scores, Scores], a: str, b: str) -> Iterator[Pair]:
     """Yield the pair of two contenders, where some instance has a score of both."""
     found, left = _shared(both, a, b)
     if not found:
@@ -128,7 +115,7 @@ def _pair(
         shared = found[0]
     sign = both[0].sign
     gains = [sign * (x - y) / (max(abs(x), abs(y)) or 1.0) + 0.0 for x, y in shared]
-    low, high = bootstrap([(gain,) for gain in gains])
+    low, high = interval([(gain,) for gain in gains])
     ahead = sum(better(x, y, sign) for x, y in shared)
     behind = sum(better(y, x, sign) for x, y in shared)
     yield Pair(
@@ -144,6 +131,5 @@ def _pair(
         median=median(gains),
         low=low,
         high=high,
-        level=LEVEL,
         left_out=left,
     )

@@ -5,7 +5,7 @@ from math import inf, isfinite
 
 import msgspec
 
-from schedopt.analysis.contenders import SAME, all_scores, better
+from schedopt.analysis.contenders import SAME, better, scores_by_problem
 from schedopt.sweep.rows import Row
 
 TAUS = (1.0, 1.001, 1.01, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0)
@@ -51,7 +51,7 @@ def profiles(rows: Iterable[Row]) -> list[Profile]:
                 sorted(ratio(value, scores.best[file], scores.sign) for file, value in of.items())
             ),
         )
-        for scores, _, _ in all_scores(rows)
+        for scores, _, _ in scores_by_problem(rows)
         if scores.best
         for name, of in scores.of.items()
     ]

@@ -11,11 +11,11 @@ from schedopt.analysis.averages import FEW, interval
 from schedopt.analysis.contenders import (
     SAME,
     Scores,
-    all_scores,
     better,
     from_bound,
-    grouped,
+    group_rows,
     reference_seconds,
+    scores_by_problem,
 )
 from schedopt.sweep.rows import Row
 
@@ -67,7 +67,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 def overview(rows: Iterable[Row]) -> list[Overview]:
     """Return what the rows of each problem are about, in the order of the rows."""
     found = []
-    for problem, mine in grouped(rows, "problem").items():
+    for problem, mine in group_rows(rows, "problem").items():
         files = {row.file for row in mine}
         unproven = {row.file for row in mine if not row.reference_proven}
         found.append(
@@ -87,7 +87,7 @@ def overview(rows: Iterable[Row]) -> list[Overview]:
 def summary(rows: Iterable[Row]) -> list[Standing]:
     """Summarize rows by problem and contender, in the order of the rows."""
     found = []
-    for scores, mine, names in all_scores(rows):
+    for scores, mine, names in scores_by_problem(rows):
         for name in scores.of:
             own = [row for row in mine if names[row.key] == name]
             found.append(_standing(scores, name, own))
@@ -100,7 +100,7 @@ def _standing(scores: Scores, name: str, rows: Sequence[Row]) -> Standing:
     values = [gap for gap, _ in gaps]
     differences = [row.difference for row in rows if row.difference is not None]
     worst = max(gaps, key=lambda pair: pair[0])[1] if gaps else None
-    by_file = grouped((row for _, row in gaps), "file")
+    by_file = group_rows((row for _, row in gaps), "file")
     of_files = [[row.gap or 0.0 for row in mine] for mine in by_file.values()]
     if len(of_files) == 1:  # then runs are replications of it, each with a stream of its own
         of_files = [[gap] for gap in of_files[0]]
@@ -146,7 +146,7 @@ def simulated(row: Row) -> bool:
     return (row.sampled or bool(row.confidence)) and not row.measures
 
 
-def ranked(standings: Iterable[Standing]) -> list[Standing]:
+def rank(standings: Iterable[Standing]) -> list[Standing]:
     """Return standings, the best first: by instances with a score, mean gap, then wins."""
     return sorted(
         standings,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from schedopt.analysis.averages import FEW
-from schedopt.analysis.contenders import from_bound, grouped
-from schedopt.analysis.summary import Overview, Standing, overview, ranked, summary
+from schedopt.analysis.contenders import from_bound, group_rows
+from schedopt.analysis.summary import Overview, Standing, overview, rank, summary
 from schedopt.formats import between, counted, percent
 from schedopt.policies.registry import registered
 from schedopt.problems import problem
@@ -13,13 +13,13 @@ from schedopt.sweep.rows import Row
 MOST_NAMES = 4  # policies that one sentence names
 
 
-def in_words(rows: Iterable[Row]) -> dict[str, list[str]]:
+def as_sentences(rows: Iterable[Row]) -> dict[str, list[str]]:
     """Return for each problem a paragraph, sentence by sentence."""
     rows = list(rows)
-    by_problem, standings = grouped(rows, "problem"), summary(rows)
+    by_problem, standings = group_rows(rows, "problem"), summary(rows)
     found = {}
     for what in overview(rows):
-        own = ranked(standing for standing in standings if standing.problem == what.problem)
+        own = rank(standing for standing in standings if standing.problem == what.problem)
         mine = by_problem[what.problem]
         found[what.problem] = [*_leaders(own, mine), _references(what), *_cautions(own, what, mine)]
     return found
@@ -47,10 +47,6 @@ def _leaders(own: Sequence[Standing], rows: Sequence[Row]) -> Iterator[str]:
     following = [of for of in own if of not in tied and of.mean is not None]
     if following:
         yield f"Next is {following[0].contender}: {_loss(following[0], rows)}."
-
-
-def _same_standing(one: Standing, other: Standing) -> bool:
-    return (one.scored, one.mean, one.wins) == (other.scored, other.mean, other.wins)
 
 
 def _loss(of: Standing, rows: Sequence[Row]) -> str:

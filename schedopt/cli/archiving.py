@@ -32,7 +32,7 @@ def list_(*, json: bool = False) -> None:
     from schedopt.verbs.archive import list_groups
 
     found = list_groups()
-    show_or_print(found, json, listings.groups)
+    show_or_print(found, json, listings.archive_groups)
 
 
 @verb("schedopt archive show epoch-planted-16x4", of=archive)
@@ -47,7 +47,7 @@ def show(name: str, *, json: bool = False) -> None:
     from schedopt.verbs.archive import describe
 
     found = describe(name)
-    show_or_print(found, json, listings.known)
+    show_or_print(found, json, listings.archive_entries)
 
 
 @verb("schedopt archive verify hesrpt-unequal-8", of=archive)
@@ -66,7 +66,7 @@ def verify(names: list[str] | None = None, *, json: bool = False) -> None:
 
     with bar("entries") as progress:
         found = list(verify_entries(names or (), progress))
-    show_or_print(found, json, listings.verdicts)
+    show_or_print(found, json, listings.archive_verdicts)
     raise typer.Exit(FAILED if any(verdict.wrong for verdict in found) else FOUND)
 
 

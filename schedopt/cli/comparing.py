@@ -56,7 +56,7 @@ def bench(
     ----------
     paths : Instance files, and folders of them.
     generate : Such as dssp/uncorrelated,seeds=1-20,jobs=100; repeatable.
-    policy : Names with commas between, or PROBLEM=NAMES; repeatable. All by default.
+    policy : Names with commas between; repeatable. All by default.
     jobs : Processes; 1 by default.
     cluster : A Dask scheduler, such as tcp://host:8786.
     seed : A seed, or several as 1-5; repeatable.
@@ -81,7 +81,10 @@ def bench(
     writable(output, FORMATS, read)
     delivering.expect_drawable(report, read if output is None else [*read, output])
     given["constraints"] = [rule for file in files for rule in constraints_of_any(file)]
-    given["policies"] = _policies(policy)
+    listed = [name.strip() for text in policy or () for name in text.split(",")]
+    given["policies"] = [name for name in listed if name]
+    if policy and not given["policies"]:
+        raise InputError("names with commas between", found=repr(policy[0]), place="--policy")
     given["seeds"] = [one for text in seed or ("0",) for one in seeds_of(text)]
     given |= {"generated": generate or (), "grace": grace, "output": output}
     failures: list[str] = []
@@ -119,21 +122,6 @@ def _say_some(lines: list[str], most: int) -> None:
         say(f"and {len(lines) - most:,} more that failed")
 
 
-def _policies(given: list[str] | None) -> list[str] | dict[str, list[str]]:
-    """Split ``--policy``: names, or names of a problem."""
-    named: dict[str, list[str]] = {}
-    plain: list[str] = []
-    for text in given or ():
-        problem, equals, names = text.rpartition("=")
-        listed = [name.strip() for name in names.split(",") if name.strip()]
-        if not listed:
-            raise InputError("names with commas between", found=repr(text), place="--policy")
-        (named.setdefault(problem, []) if equals else plain).extend(listed)
-    if named and plain:
-        raise InputError("PROBLEM=NAMES in all of them, or in none", place="--policy")
-    return named or plain
-
-
 @verb("schedopt summary rows.parquet --compare greedy,core --profiles")
 def summary(
     file: Path,
@@ -156,7 +144,7 @@ def summary(
     latex : Print tables for LaTeX (booktabs), and nothing else.
     csv : Print one table as CSV, and nothing else.
     """
-    from schedopt.analysis.pairs import paired
+    from schedopt.analysis.pairs import compare_contenders
     from schedopt.analysis.profiles import profiles as profiled
     from schedopt.analysis.summary import summary as summarize
     from schedopt.cli.streams import print_bytes
@@ -168,7 +156,7 @@ def summary(
     rows = read_rows(file)
     if not rows:
         raise InputError("rows of a bench", found="none", file=str(file))
-    pairs = [pair for text in compare or () for pair in paired(rows, *_two(text))]
+    pairs = [pair for text in compare or () for pair in compare_contenders(rows, *_two(text))]
     found: dict[str, Any] = {"summary": summarize(rows)}
     if profiles:
         found["profiles"] = profiled(rows)

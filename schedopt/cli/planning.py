@@ -23,7 +23,6 @@ def plan(
     from_: str | None = None,
     until: str | None = None,
     capacity: list[str] | None = None,
-    down: list[str] | None = None,
     seats: list[str] | None = None,
     resource: list[str] | None = None,
     pool: list[str] | None = None,
@@ -34,7 +33,6 @@ def plan(
     priority: str | None = None,
     groups: str | None = None,
     unit: str | None = None,
-    history: str | None = None,
     farm: Path | None = None,
     save_farm: Path | None = None,
     risk: str | None = None,
@@ -61,7 +59,6 @@ def plan(
     from_ : When the night starts.
     until : When jobs are due, after which nothing runs.
     capacity : TIME=N: from then on there are N processors; repeatable.
-    down : TIME..TIME=N: so many are away meanwhile (=POOL:N of a pool); repeatable.
     seats : NAME=N: how many seats there are of what a column seats:NAME counts; repeatable.
     resource : NAME=N, or NAME=TIME=N,...: how much there is of a column holds:NAME; repeatable.
     pool : NAME=N, or NAME=TIME=N,...: processors of a pool; repeatable.
@@ -71,7 +68,6 @@ def plan(
     priority : Which are more important: lower (the default) or higher.
     groups : Columns that are groupings, with commas between.
     unit : What plain numbers are in: s, m, h or d.
-    history : A table with columns estimate and actual, for --risk.
     farm : A JSON file of what is the same every night; flags go before it.
     save_farm : Write that file from the flags.
     risk : Choose under risk: mean, cvar:Q or chance:Q.
@@ -86,9 +82,9 @@ def plan(
     files = [file for file in (farm, *(constraints or ())) if file]
     outputs = _writable(output or [], save_farm, report, [table, *files], template)
     given = {"processors": processors, "from_": from_, "until": until, "capacity": capacity}
-    given |= {"down": down, "seats": seats, "resources": resource, "pools": pool, "cap": cap}
+    given |= {"seats": seats, "resources": resource, "pools": pool, "cap": cap}
     given |= {"floor": floor, "reward": reward, "priority": priority, "groups": groups}
-    given |= {"unit": unit, "history": history, "template": template}
+    given |= {"unit": unit, "template": template}
     with live(table.name) as watch:
         made = run(
             table,

@@ -324,7 +324,7 @@ def start_times(
     level : How probable it is to be that a start lies in its interval.
     model : Of run times: history, or requested.
     seed : Of the scenarios that are drawn.
-    waiting : A dump of sacct -P or squeue: who waits and runs at that time.
+    waiting : A dump of squeue: who waits and runs at that time.
     output : A .csv to write.
     """
     from schedopt import tables as column

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from schedopt.formats import counted
-from schedopt.pictures.style import colours, entitle, label, lines, panels, sheet
+from schedopt.pictures.style import colours, label, lines, panels, set_title, single_panel
 
 if TYPE_CHECKING:  # which would load all that solves
     from schedopt.analysis.profiles import Profile
@@ -86,7 +86,7 @@ def variations(rows: Sequence[Variation]) -> Figure:
     axes[-1].set_xlabel(label(along))
     if all(isinstance(row.values[along], int) for row in rows):
         axes[-1].xaxis.get_major_locator().set_params(integer=True)
-    entitle(figure, label(rows[0].instance))
+    set_title(figure, label(rows[0].instance))
     return figure
 
 
@@ -106,7 +106,7 @@ def _lines(axes: Axes, lines: Mapping[str, Sequence[tuple[object, float]]], what
 
 def curves(outcome: Outcome, title: str) -> Figure:
     """Draw an outcome's curves; predicted ones are dashed in the colour of the actual ones."""
-    figure, axes = sheet((9, 5))
+    figure, axes = single_panel((9, 5))
     look = colours(dict.fromkeys(name.split(",")[0] for name in outcome.curves))
     for name, (x, y) in outcome.curves.items():
         colour = look[name.split(",")[0]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from schedopt.pictures.style import BLUE, keys, label, sheet
+from schedopt.pictures.style import BLUE, keys, label, single_panel
 
 if TYPE_CHECKING:
     from schedopt.instances.protocol import AnyInstance
@@ -34,7 +34,7 @@ def objectives(results: Sequence[Result], what: str = "objective") -> Figure:
 
 def bars(title: str, values: Mapping[str, float], what: str) -> Figure:
     """Draw values by name as horizontal bars, the first on top."""
-    figure, axes = sheet((8, 1.4 + 0.4 * len(values)))
+    figure, axes = single_panel((8, 1.4 + 0.4 * len(values)))
     places = range(len(values))
     axes.barh(places, list(values.values()), color=BLUE)
     axes.set_yticks(places, [label(name) for name in values])

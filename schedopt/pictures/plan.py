@@ -11,7 +11,16 @@ from matplotlib.figure import Figure
 from schedopt.formats import counted
 from schedopt.instances.errors import InputError
 from schedopt.instances.times import UNITS, Dates
-from schedopt.pictures.style import COLOURS, PALE, RED, by_clock, colours, label, sheet, time_unit
+from schedopt.pictures.style import (
+    COLOURS,
+    PALE,
+    RED,
+    colours,
+    label,
+    label_clock_times,
+    single_panel,
+    time_unit,
+)
 from schedopt.problems.summary import CLOCKED, FIXED
 
 if TYPE_CHECKING:
@@ -49,7 +58,7 @@ def plan(table: pl.DataFrame, deadline: float | None = None) -> Figure:
     out = table.filter(~pl.col("run")).sort("reward", descending=True, maintain_order=True)
     shown, named = timed.head(MOST), out.head(OUT)
     lines = len(shown) + len(named)
-    figure, axes = sheet((9, 1.4 + 0.26 * lines))
+    figure, axes = single_panel((9, 1.4 + 0.26 * lines))
     fixed = (*FIXED, *CLOCKED, *(("night",) if several else ()))
     by = next((title for title in table.columns[4:-4] if title not in fixed), None)
     groups = [str(group or "none") for group in table[by].to_list()] if by else []
@@ -79,7 +88,7 @@ def plan(table: pl.DataFrame, deadline: float | None = None) -> Figure:
     since = "time from the night's start" if several else "time"
     axes.set_xlabel(f"{since}, {word}" if word else since)
     if (dates := _dates(timed)) is not None:
-        by_clock(axes, dates, unit)
+        label_clock_times(axes, dates, unit)
     more = f" (the first {MOST}; {len(timed) - MOST:,} more)" if len(timed) > MOST else ""
     late = len(timed.filter(pl.col("late") > 0))
     run = f"{counted(len(timed), 'job')} run{more}"

@@ -32,13 +32,13 @@ PALE = "#DDDDDD"
 _GIVEN: ContextVar[Axes | None] = ContextVar("axes", default=None)
 
 
-def given() -> Axes | None:
+def callers_axes() -> Axes | None:
     """Return the axes that a caller wants a picture in."""
     return _GIVEN.get()
 
 
 @contextmanager
-def onto(axes: Axes | None) -> Iterator[None]:
+def draw_into(axes: Axes | None) -> Iterator[None]:
     """Draw into axes of a caller's own."""
     before = _GIVEN.set(axes)
     try:
@@ -54,7 +54,7 @@ def panels(
     import numpy as np
     from matplotlib.figure import Figure
 
-    if (axes := given()) is None:
+    if (axes := callers_axes()) is None:
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False, **how)
     if rows * columns > 1:
@@ -63,15 +63,15 @@ def panels(
     return cast("Figure", axes.figure), np.array([[axes]])
 
 
-def sheet(size: tuple[float, float]) -> tuple[Figure, Axes]:
+def single_panel(size: tuple[float, float]) -> tuple[Figure, Axes]:
     """Return a figure and its only axes, or a caller's own."""
     figure, ((axes,),) = panels(size)
     return figure, axes
 
 
-def entitle(figure: Figure, what: str) -> None:
+def set_title(figure: Figure, what: str) -> None:
     """Write a title over a figure, or over a caller's axes."""
-    if (axes := given()) is None:
+    if (axes := callers_axes()) is None:
         figure.suptitle(what, fontsize=10)
     else:
         axes.set_title(what, fontsize=10)
@@ -82,7 +82,7 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def without_font_warnings() -> Iterator[None]:
     """Give no warning of characters that the font lacks: they are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -162,7 +162,7 @@ STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440)
 MARKS = 7  # hours that are written at an axis at most, or one or two more
 
 
-def by_clock(axes: Axes, dates: Dates, unit: float) -> None:
+def label_clock_times(axes: Axes, dates: Dates, unit: float) -> None:
     """Write hours of the day at an axis of times, which are in units of so much of the file's."""
     first, last = (dates.at(end * unit) for end in axes.get_xlim())
     minutes = (last - first).total_seconds() / 60

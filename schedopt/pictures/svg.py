@@ -21,10 +21,10 @@ def svg(figure: Figure, caption: str) -> str:
     """Return a figure as markup to embed in a page, the same bytes each time."""
     import matplotlib
 
-    from schedopt.pictures.style import quietly
+    from schedopt.pictures.style import without_font_warnings
 
     buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), quietly():
+    with matplotlib.rc_context({"svg.hashsalt": "schedopt"}), without_font_warnings():
         figure.savefig(buffer, format="svg", dpi=110, transparent=True, metadata={"Date": None})
     drawing = buffer.getvalue().decode()
     drawing = drawing[drawing.index("<svg") :]

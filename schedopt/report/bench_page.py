@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 
 from schedopt import __version__
-from schedopt.analysis.contenders import all_scores, contenders, grouped
+from schedopt.analysis.contenders import contenders, group_rows, scores_by_problem
 from schedopt.analysis.pairs import against
 from schedopt.analysis.profiles import ratio
-from schedopt.analysis.summary import Standing, overview, ranked, summary
+from schedopt.analysis.summary import Standing, overview, rank, summary
 from schedopt.analysis.tables import measured_tables
-from schedopt.analysis.words import in_words
+from schedopt.analysis.words import as_sentences
 from schedopt.formats import counted
 from schedopt.instances.encoding import to_json
 from schedopt.instances.files import write_bytes
@@ -47,7 +47,7 @@ OF_REFERENCE = ("bound", "proven", "formulation", "solver", "seconds")
 
 def data(rows: Sequence[Row], standings: Sequence[Standing]) -> dict[str, Any]:
     """Return what the script reads; a row's policy is its contender."""
-    cases = grouped(rows, "file")
+    cases = group_rows(rows, "file")
     place = {file: i for i, file in enumerate(cases)}
     return {
         "columns": (*FIELDS, "note", "case"),
@@ -76,7 +76,7 @@ def problems(
 ) -> dict[str, Any]:
     """Return each problem's policies: how they are drawn, how they stand, and their ratios."""
     found: dict[str, Any] = {}
-    for scores, _, _ in all_scores(rows):
+    for scores, _, _ in scores_by_problem(rows):
         found[scores.problem] = {
             "title": problem(scores.problem).title,
             "instances": [place[file] for file in scores.best],
@@ -124,15 +124,15 @@ def write(rows: Sequence[Row], path: str | Path, *, failures: Sequence[str] = ()
 
 def page(rows: Sequence[Row], failures: Sequence[str] = ()) -> str:
     """Return the page."""
-    rows = by_contender(rows)
-    standings, cases = summary(rows), list(grouped(rows, "file"))
+    rows = named_by_contender(rows)
+    standings, cases = summary(rows), list(group_rows(rows, "file"))
     plotly, plotly_packed = _plotly()
     return Template(asset("bench.html")).substitute(
         policy=content_policy(script(SCRIPTS), plotly),
         style=asset("page.css"),
         version=escape(__version__),
         count=f"{counted(len(rows), 'run')} on {counted(len(cases), 'instance')}",
-        words=sections.words(in_words(rows)) if rows else "",
+        words=sections.words(as_sentences(rows)) if rows else "",
         problems="\n".join(
             [sections.measured(list(measured_tables(rows))), *_sections(rows, standings)]
         ),
@@ -144,14 +144,14 @@ def page(rows: Sequence[Row], failures: Sequence[str] = ()) -> str:
 
 
 def _sections(rows: Sequence[Row], standings: Sequence[Standing]) -> Iterator[str]:
-    by_problem = grouped(rows, "problem")
+    by_problem = group_rows(rows, "problem")
     for what in overview(rows):
         found = [standing for standing in standings if standing.problem == what.problem]
-        pairs = against(by_problem[what.problem], ranked(found)[0].contender)
+        pairs = against(by_problem[what.problem], rank(found)[0].contender)
         yield sections.problem_section(what, problem(what.problem).sense, found, pairs)
 
 
-def by_contender(rows: Sequence[Row]) -> list[Row]:
+def named_by_contender(rows: Sequence[Row]) -> list[Row]:
     """Return rows whose policy is their contender: the policy with its options."""
     names = contenders(rows)
     return [msgspec.structs.replace(row, policy=names[row.key]) for row in rows]

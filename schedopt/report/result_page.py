@@ -18,7 +18,7 @@ from schedopt.pictures.svg import svg
 from schedopt.problems import problem_of
 from schedopt.problems.summary import CAUTION, Explanation, Section, explained
 from schedopt.report.assets import asset, content_policy, expect_html, script
-from schedopt.report.sections import defined, terms
+from schedopt.report.sections import definition_list, glossary
 from schedopt.solvers.result import Result
 from schedopt.sweep.variations import Variation
 from schedopt.tables import Table, plain, to_html
@@ -78,8 +78,8 @@ def page(
     record = problem_of(instance)
     parts = [
         *record.sections(instance, result, run),
-        *prices(result),
-        *what_if(rows),
+        *explanation_sections(result),
+        *what_if_sections(rows),
     ]
     return Template(asset("result.html")).substitute(
         policy=content_policy(script(SCRIPTS)),
@@ -112,7 +112,7 @@ def _facts(instance: AnyInstance, result: Result, run: Result | None) -> str:
         ("violations", "; ".join(result.violations)),
         ("note", str(result.message or "")),
     ]
-    return _part("In short", defined(line for line in lines if line[1]), FACTS)
+    return _part("In short", definition_list(line for line in lines if line[1]), FACTS)
 
 
 def _section(part: Section) -> str:
@@ -122,7 +122,7 @@ def _section(part: Section) -> str:
 
 
 def _part(title: str, body: str, meanings: Mapping[str, str]) -> str:
-    name, words = plain(title), terms("What the words mean", meanings)
+    name, words = plain(title), glossary("What the words mean", meanings)
     return f'<section aria-label="{name}"><h2>{name}</h2>{body}{words}</section>'
 
 
@@ -143,7 +143,7 @@ def _table(shown: Table, meanings: Mapping[str, str]) -> str:
     )
 
 
-def prices(result: Result) -> Iterator[Section]:
+def explanation_sections(result: Result) -> Iterator[Section]:
     """Yield why each job is left out and what each rule costs, where that was asked for."""
     if not result.explanation:
         return
@@ -153,7 +153,7 @@ def prices(result: Result) -> Iterator[Section]:
     yield Section("Why, and at what price", words=words, tables=tables, terms=PRICES)
 
 
-def what_if(rows: Sequence[Variation]) -> Iterator[Section]:
+def what_if_sections(rows: Sequence[Variation]) -> Iterator[Section]:
     """Yield the curves of a what-if, and a row for each combination of values."""
     if not rows:
         return

@@ -6,7 +6,7 @@ from html import escape
 from schedopt.analysis import tables
 from schedopt.analysis.averages import FEW
 from schedopt.analysis.pairs import Pair
-from schedopt.analysis.summary import Overview, Standing, ranked
+from schedopt.analysis.summary import Overview, Standing, rank
 from schedopt.formats import counted
 from schedopt.problems import problem
 from schedopt.tables import Table, plain, to_html
@@ -99,7 +99,7 @@ def problem_section(
         if overview.instances > 1
         else ""
     )
-    standing = tables.standing_table(ranked(standings))
+    standing = tables.standing_table(rank(standings))
     summary = to_html(standing, DEFINITIONS, kind="summary sortable")
     return f"""<section class="problem" data-problem="{name}" aria-label="{name}">
 <h2>{name}: {title}</h2>
@@ -107,7 +107,7 @@ def problem_section(
 <div class="scroll">{summary}</div>
 <p class="under"><button type="button" class="download" data-what="summary">Download as CSV</button>
 <span class="quiet">of all runs, whatever the filters</span></p>
-{terms("What the columns mean", DEFINITIONS)}
+{glossary("What the columns mean", DEFINITIONS)}
 <div class="charts">
 {profile}<figure><figcaption>Gaps<small>{GAPS}</small></figcaption>
 <div class="chart" data-chart="gaps"></div></figure>
@@ -115,14 +115,14 @@ def problem_section(
 {_pairs(pairs)}</section>"""
 
 
-def terms(title: str, meanings: Mapping[str, str]) -> str:
+def glossary(title: str, meanings: Mapping[str, str]) -> str:
     """Return what words mean, to be opened; nothing where there are none."""
     if not meanings:
         return ""
-    return f"<details><summary>{title}</summary>{defined(meanings.items())}</details>"
+    return f"<details><summary>{title}</summary>{definition_list(meanings.items())}</details>"
 
 
-def defined(pairs: Iterable[tuple[str, str]]) -> str:
+def definition_list(pairs: Iterable[tuple[str, str]]) -> str:
     """Return a list of definitions."""
     return f"<dl>{''.join(f'<dt>{plain(a)}</dt><dd>{plain(b)}</dd>' for a, b in pairs)}</dl>"
 

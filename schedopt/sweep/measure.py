@@ -148,11 +148,11 @@ class _References:
         return msgspec.structs.replace(found, solution_status="feasible", bound=None, gap=None)
 
     def _answer(self, i: int, question: Question, begin: Begin) -> Result:
+        begin(i, Phase.WARMING)
+        warm(self.record.name)
         step = self._task.step(i, Phase.REFERENCE)
         if step in self._task.lost:
             return self.none("error", f"no reference: {self._task.lost[step][0]}")
-        begin(i, Phase.WARMING)
-        warm(self.record.name)
         begin(i, Phase.REFERENCE)
         try:
             return self._on_record(question) or _solved(question, self._task)

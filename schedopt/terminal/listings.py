@@ -40,7 +40,7 @@ def contents(sections: Mapping[str, Sequence[Told]]) -> None:
             for key, value in entry.items():
                 if key not in ("problem", "name") and value:
                     words = value if isinstance(value, list) else [str(value)]
-                    shown.append("".join(f"      {line}\n" for line in _said(words, key)))
+                    shown.append("".join(f"      {line}\n" for line in _wrapped(words, key)))
     out.print(shown, end="", soft_wrap=True)
 
 
@@ -64,7 +64,7 @@ def overview(sections: Mapping[str, Sequence[Told]]) -> None:
     say("`schedopt list SECTION` says what each is, `schedopt explain NAME` all of one")
 
 
-def _said(words: Sequence[str], key: str) -> Iterator[str]:
+def _wrapped(words: Sequence[str], key: str) -> Iterator[str]:
     """Yield an entry's wrapped lines for one key; a summary's need no heading."""
     for word in words:
         said = word if key in ("summary", "takes") else f"{key.removesuffix('s')}: {word}"
@@ -146,7 +146,7 @@ def _fields(title: str, fields: Sequence[Told]) -> None:
     for field in fields:
         grid.add_row(
             text(f"  {field['name']}", "cyan"),
-            text(_when(field)),
+            text(_requirement(field)),
             text("; ".join(filter(None, (field["takes"], field.get("says", ""))))),
         )
     out.print(grid)
@@ -162,7 +162,7 @@ def _engines(engines: Sequence[Told]) -> None:
     show(Table.of("", map(column.text, heads), rows))
 
 
-def _when(field: Told) -> str:
+def _requirement(field: Told) -> str:
     """Return whether a field is required, or its default."""
     if field.get("required"):
         return "required"
@@ -174,7 +174,7 @@ def _json(value: Any) -> str:
     return "" if value is None else dumps(value, ensure_ascii=False)
 
 
-def groups(found: Sequence[Told]) -> None:
+def archive_groups(found: Sequence[Told]) -> None:
     """Show the groups."""
     columns = (
         *map(column.text, ("group", "what")),
@@ -189,7 +189,7 @@ def groups(found: Sequence[Told]) -> None:
     say(f"{every} instances: {proven} proven{sure}, {still} open")
 
 
-def known(found: Told) -> None:
+def archive_entries(found: Told) -> None:
     """Show what is known of a group or of an instance."""
     if "entries" not in found:
         for key, value in found.items():
@@ -216,7 +216,7 @@ def known(found: Told) -> None:
     show(Table.of("", columns, rows))
 
 
-def verdicts(found: Sequence[Verdict]) -> None:
+def archive_verdicts(found: Sequence[Verdict]) -> None:
     """Show what became of each entry that does not hold, and how many hold."""
     for verdict in found:
         for line in verdict.wrong:

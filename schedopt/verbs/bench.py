@@ -53,10 +53,10 @@ def bench(
     paths: str | Path | AnyInstance | Iterable[str | Path | AnyInstance] = (),
     *,
     generated: Sequence[Source | str] = (),
-    policies: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+    policies: Sequence[str] = (),
     seeds: Sequence[int] = (0,),
     options: Options | None = None,
-    constraints: Sequence[Constraint] | Mapping[str, Sequence[Constraint]] = (),
+    constraints: Sequence[Constraint] = (),
     time_limit: float | None = None,
     certificate: bool = False,
     grace: float | None = None,
@@ -74,15 +74,14 @@ def bench(
         Instance files, and folders of them; or instances themselves, each of a name of its own.
     generated : sequence of str or Source
         Instances that are made as they are needed, such as ``dssp/uncorrelated,seeds=1-20``.
-    policies : sequence of str, or mapping of str to sequences, optional
-        Names, of whichever problem they are; or for each problem. All of the problem by default.
+    policies : sequence of str
+        Names, of whichever problem they are; all where there are none.
     seeds : sequence of int
         For policies that draw random numbers; the others run once, with the first.
     options : mapping, optional
-        Policies and the formulation take those that they know. A list is several values, each to
-        be tried; under a problem's name, options for that problem alone.
-    constraints : sequence of Constraint, or mapping of str to sequences
-        Side constraints beyond the instances' own, for all of them or by problem.
+        Policies and the formulation take those that they know.
+    constraints : sequence of Constraint
+        Side constraints beyond the instances' own.
     time_limit : float, optional
         Seconds for each reference; where it is not proven by then, its bound says how far it is.
     certificate : bool
@@ -105,7 +104,7 @@ def bench(
     Returns
     -------
     RowTable
-        A list of rows, by instance as given, then policy, then options, then seed, whoever
+        A list of rows, by instance as given, then policy, then seed, whoever
         computed them.
 
     Raises
@@ -125,10 +124,10 @@ def bench(
     for file in files_of_policies:
         from_file.load(file)
     sweep = Sweep(
-        policies=policies or None,
+        policies=policies,
         seeds=tuple(seeds),
         options=options or {},
-        constraints=constraints,
+        constraints=tuple(constraints),
         time_limit=time_limit,
         certificate=certificate,
         policy_files=files_of_policies,
@@ -193,22 +192,14 @@ def _expect_numbers(jobs: int, seeds: Sequence[int], seconds: Mapping[str, float
             raise InputError("seconds, 0 or more", found=shown(value), place=name)
 
 
-def plan_task(
-    source: Source, sweep: Sweep, of: Mapping[str, ProblemPlan], told: SourceFacts | None = None
-) -> Task:
-    """Return what a sweep does with one instance; it is read if what it tells is not given."""
-    problem, digest, beside = told or source.about()
-    mine = of[problem]
-    if sweep.policies is None:  # all of them: all that are for such an instance
-        sort = "beside" if beside else "alone"
-        suited = tuple(policy for policy in mine.policies if policy.suits in ("", sort))
-        mine = replace(mine, policies=suited)
+def _plan_task(source: Source, facts: SourceFacts, sweep: Sweep, of: ProblemPlan) -> Task:
+    """Return what a sweep does with one instance."""
     return Task(
         source=source,
-        problem=problem,
-        digest=digest,
-        runs=tuple(runs(source.label, (problem, digest, beside), sweep, mine)),
-        constraints=mine.constraints,
+        problem=facts[0],
+        digest=facts[1],
+        runs=tuple(runs(source.label, facts, sweep, of)),
+        constraints=sweep.constraints,
         time_limit=sweep.time_limit,
         certificate=sweep.certificate,
         seed=sweep.seeds[0],
@@ -229,10 +220,8 @@ def _plan_tasks(sources: Iterable[Source], sweep: Sweep) -> tuple[list[Task], li
             usable.append((source, source.about(), replace(sweep, seeds=seeds)))
         except InputError as error:
             failures.append(str(error))
-    counts = Counter(told[0] for _, told, _ in usable)
+    counts = Counter(facts[0] for _, facts, _ in usable)
     of = problem_plans(sweep, counts)
-    for problem, mine in of.items():
-        count = counts[problem]
-        for setting in mine.settings:
-            expect_separate_files(mine.policies, setting, count)
-    return [plan_task(source, mine, of, told) for source, told, mine in usable], failures
+    for problem, own in of.items():
+        expect_separate_files(own.policies, own.options, counts[problem])
+    return [_plan_task(*each, of[each[1][0]]) for each in usable], failures

@@ -140,9 +140,9 @@ def plan(
     tell : callable, optional
         Called with lines on what became of the table.
     **given
-        ``processors``, ``from_``, ``until``, ``capacity``, ``down``, ``seats``, ``resources``,
-        ``pools``, ``cap``, ``floor``, ``reward``, ``unit``, ``groups``, ``priority``, ``history``
-        and ``template``, each as its flag: of several things a mapping, such as
+        ``processors``, ``from_``, ``until``, ``capacity``, ``seats``, ``resources``,
+        ``pools``, ``cap``, ``floor``, ``reward``, ``unit``, ``groups``, ``priority`` and
+        ``template``, each as its flag: of several things a mapping, such as
         ``seats={"houdini": 8}``.
 
     Returns

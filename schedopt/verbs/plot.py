@@ -46,9 +46,9 @@ def plot(what: Any, *, instance: AnyInstance | str | Path | None = None, ax: Any
     """
     if ax is None:
         return _draw(what, instance)
-    from schedopt.pictures.style import onto
+    from schedopt.pictures.style import draw_into
 
-    with onto(ax):
+    with draw_into(ax):
         figure = _draw(what, instance)
     if figure is not ax.figure:
         raise InputError("none: the picture takes a figure of its own", found="axes", place="ax")
@@ -178,10 +178,10 @@ def save(figure: Any, path: str | Path) -> None:
         raise InputError(f"a name ending in {', '.join(FORMATS)}", found=shown(path.name))
     kind = "svg" if suffix == ".html" else suffix[1:]
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same picture, same bytes
-    from schedopt.pictures.style import quietly
+    from schedopt.pictures.style import without_font_warnings
 
     buffer = BytesIO()
-    with quietly():
+    with without_font_warnings():
         figure.savefig(buffer, format=kind, dpi=150, metadata=dated.get(kind))
     data = buffer.getvalue()
     write_bytes(path, _page(path.stem, data) if suffix == ".html" else data)

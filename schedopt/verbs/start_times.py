@@ -48,7 +48,7 @@ def start_times(
     seed : int
         Of the scenarios that are drawn.
     waiting : path, optional
-        A dump of `sacct -P` or `squeue` of that time: who waits, and who runs since when, instead
+        A dump of `squeue` of that time: who waits, and who runs since when, instead
         of what the policy makes of the log.
 
     Returns

@@ -16,12 +16,12 @@ _SOLVE = "schedopt.solvers.epoch.solving"
 _CERTIFY = "schedopt.solvers.epoch.certificate:certificate"
 
 
-def packed(model: Partition | Rectangles) -> Items | None:
+def readable_items(model: Partition | Rectangles) -> Items | None:
     """Return the items to pack, None for a changed model or rules of a user's own kind."""
     return None if model.changed else items(model.instance, model.rules.values())
 
 
-def few_pieces(model: Rectangles) -> bool:
+def is_small_model(model: Rectangles) -> bool:
     """Tell whether the model is small enough to be built, and as it was declared."""
     return len(model.widths) * len(model.instance.jobs) <= MOST_PIECES and not model.changed
 
@@ -30,7 +30,7 @@ PARTITION = (
     Engine(
         "epochs",
         solve=f"{_SOLVE}:partition",
-        accepts=packed,
+        accepts=readable_items,
         description="together and apart",
         proves="the fewest epochs, in whole numbers, or that nothing keeps the rules",
         certificate="nodes, leaders, apart, distances or multipliers",
@@ -53,7 +53,7 @@ RECTANGLES = (
     Engine(
         "epochs",
         solve=f"{_SOLVE}:rectangles",
-        accepts=packed,
+        accepts=readable_items,
         description="together and apart; it searches up to 100 jobs, or bundles of them",
         proves="the least overhead, in whole numbers, or that nothing keeps the rules",
         certificate="widths",
@@ -63,7 +63,7 @@ RECTANGLES = (
     Engine(
         "cp-sat",
         solve=f"{_SOLVE}:rectangles_by_cpsat",
-        accepts=few_pieces,
+        accepts=is_small_model,
         description=f"up to {MOST_PIECES:,} pairs of a job and a width, from a start and a bound",
         proves="the least overhead on the grid that the widths are on",
         confirmed_by="epochs",

@@ -65,7 +65,7 @@ def blocks(descending: Sequence[int], nodes: int) -> tuple[list[int], list[int]]
     return counts[::-1], distance.tolist()
 
 
-def dealt(order: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
+def deal_jobs(order: Sequence[int], counts: Sequence[int]) -> list[list[int]]:
     """Deal out jobs to epochs of given sizes, in order."""
     ends = list(accumulate(counts))
     return [list(order[end - count : end]) for count, end in zip(counts, ends, strict=True)]
@@ -97,7 +97,7 @@ def leaders(descending: Sequence[int], nodes: int, inequity: int) -> list[int]:
     return [size for size, many in least.items() for _ in range(many)]
 
 
-def narrowest(model: Rectangles) -> int:
+def least_width_overhead(model: Rectangles) -> int:
     """Return a lower bound on the overhead of any schedule of rectangles.
 
     Each job has the narrowest width that it can have in any schedule, or that the largest job has

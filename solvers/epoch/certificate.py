@@ -7,7 +7,7 @@ from schedopt.formulations.epoch.partition import Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
 from schedopt.instances.constraints import Apart
 from schedopt.instances.epoch.widths import steps
-from schedopt.solvers.epoch.bounding import blocks, leaders, narrowest
+from schedopt.solvers.epoch.bounding import blocks, leaders, least_width_overhead
 from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.result import Limits, Result
 
@@ -31,7 +31,7 @@ def certificate(
     if result.bound is None:
         return None
     if isinstance(model, Rectangles):
-        if result.bound > narrowest(model):
+        if result.bound > least_width_overhead(model):
             return None
         instance = model.instance
         dropped = steps(instance.nodes, len(instance.jobs), int(instance.minima.min()))

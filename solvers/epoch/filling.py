@@ -30,7 +30,7 @@ State = tuple[int, Running, tuple[int, ...], int]
 """An instant, what runs, the remaining items of each kind, and the next choices."""
 
 
-class Filling:
+class RectangleSearch:
     """A search forward in time for rectangles of least overhead.
 
     It takes any widths of the model, however fine a grid they ask for. Jobs of a bundle start and
@@ -132,7 +132,7 @@ class Filling:
                 continue
             after = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
             self._started.append((kind, width, now, end))
-            added = _added(running, (end, nodes, kind if self._clashes[kind] else -1))
+            added = _with_piece(running, (end, nodes, kind if self._clashes[kind] else -1))
             yield from self._filled((now, added, after, choice), spent, to_come)
             self._started.pop()
         if len(self._failed) < MOST_REMEMBERED:
@@ -155,7 +155,7 @@ class Filling:
         )
 
 
-def _added(running: Running, piece: tuple[int, int, int]) -> Running:
+def _with_piece(running: Running, piece: tuple[int, int, int]) -> Running:
     """Return what runs with one more piece; equal pieces with one end are merged."""
     end, nodes, kind = piece
     for at, (until, some, which) in enumerate(running):

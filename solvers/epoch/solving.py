@@ -14,9 +14,15 @@ from schedopt.solvers.conflict import with_conflict
 from schedopt.solvers.deciding import left
 from schedopt.solvers.driving import STEP, Search, drive, version
 from schedopt.solvers.engine import EngineTask, Partial
-from schedopt.solvers.epoch import few_pieces
-from schedopt.solvers.epoch.bounding import blocks, dealt, least_of, least_overhead, narrowest
-from schedopt.solvers.epoch.filling import Filling
+from schedopt.solvers.epoch import is_small_model
+from schedopt.solvers.epoch.bounding import (
+    blocks,
+    deal_jobs,
+    least_of,
+    least_overhead,
+    least_width_overhead,
+)
+from schedopt.solvers.epoch.filling import RectangleSearch
 from schedopt.solvers.epoch.items import Items, first_fit, items
 from schedopt.solvers.result import Result, Termination
 from schedopt.solvers.running import Run, make_result
@@ -38,7 +44,7 @@ TRIVIAL = "nothing had to be searched"
 
 def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Partial:
     """Search for a partition: a bound and a start, then bin completion and multipliers."""
-    work, packed = _Work(model, task), task.reading
+    work, packed = _SearchRun(model, task), task.reading
 
     def possible(some: Items) -> bool:
         from schedopt.solvers.epoch.search import Completion
@@ -54,7 +60,7 @@ def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Parti
 
     if packed.impossible():
         return work.infeasible(possible)
-    known, least = _known(model, packed, task.heuristic())
+    known, least = _trivial_partition(model, packed, task.heuristic())
     bound = float(packed.nodes * least)
     if known is not None and len(known) <= least:
         return work.ended("optimal", record(known), bound, TRIVIAL)
@@ -73,22 +79,22 @@ def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Parti
 
 def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Partial:
     """Search for rectangles: a bound and a start, then filling for three quarters of the time."""
-    work, packed = _Work(model, task), task.reading
+    work, packed = _SearchRun(model, task), task.reading
 
     def possible(some: Items) -> bool:
-        if not Filling.fits(some):  # without bundles there may be too many items
+        if not RectangleSearch.fits(some):  # without bundles there may be too many items
             raise TimeoutError("too many jobs to search")
-        return work.finds(Filling(model, some))
+        return work.finds(RectangleSearch(model, some))
 
-    start, bound = task.heuristic(), float(narrowest(model))
+    start, bound = task.heuristic(), float(least_width_overhead(model))
     if start is not None and start.overhead <= bound:
         return work.ended("optimal", start, bound, TRIVIAL)
-    waits = not task.alone and few_pieces(model)  # for CP-SAT
-    if not Filling.fits(packed):
+    waits = not task.alone and is_small_model(model)  # for CP-SAT
+    if not RectangleSearch.fits(packed):
         message = "too many jobs to search for rectangles"
         result = work.ended("completed", start, bound, message)
         return Partial(result, bound) if waits else result
-    search = Filling(model, packed, start)
+    search = RectangleSearch(model, packed, start)
     stopped, message = work.driven(search, SHARE if waits else None)
     options = {"units": search.units if search.units < 1 << 53 else None, "exact": True}
     if stopped == "optimal" and search.solution is None:
@@ -110,7 +116,7 @@ def partition_by_cpsat(model: Partition, task: EngineTask) -> Result[Partitioned
         start, bound = task.heuristic(), least_overhead(model.instance)
         packed = items(model.instance, model.rules.values())
         if packed is not None:
-            known, least = _known(model, packed, start)
+            known, least = _trivial_partition(model, packed, start)
             start = None if known is None else partitioned(model.instance, known)
             bound = float(packed.nodes * least)
     told = None if bound is None else float(bound)
@@ -131,7 +137,7 @@ def rectangles_by_cpsat(model: Rectangles, task: EngineTask) -> Result[Scheduled
 
     start, bound = task.incumbent, task.bound
     if not task.confirming and bound is None:
-        start, bound = task.heuristic(), narrowest(model)
+        start, bound = task.heuristic(), least_width_overhead(model)
     told, copy = None if bound is None else float(bound), None
     if start is None or start.overhead != told:
         copy = cpsat.copied(model)
@@ -140,7 +146,7 @@ def rectangles_by_cpsat(model: Rectangles, task: EngineTask) -> Result[Scheduled
 
 
 @dataclass
-class _Work:
+class _SearchRun:
     """A search of our own for a formulation, from beginning to end."""
 
     model: Partition | Rectangles
@@ -210,7 +216,9 @@ class _Work:
         )
 
 
-def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[Epochs | None, int]:
+def _trivial_partition(
+    model: Partition, packed: Items, start: Partitioned | None
+) -> tuple[Epochs | None, int]:
     """Return the best partition found without search, and a lower bound on the number of epochs."""
     instance = model.instance
     minima = instance.minima[instance.descending].tolist()
@@ -221,5 +229,5 @@ def _known(model: Partition, packed: Items, start: Partitioned | None) -> tuple[
         if not packed.impossible():
             known.append(first_fit(packed))
     elif not model.rules:
-        known.append(dealt(instance.descending, blocks(minima, packed.nodes)[0]))
+        known.append(deal_jobs(instance.descending, blocks(minima, packed.nodes)[0]))
     return min(known, key=len, default=None), least_of(packed, minima)

@@ -16,11 +16,13 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.lagrangian import (
     Bound,
     Columns,
+    Floats,
     Integers,
+    Relaxed,
     bound_of,
+    relax,
 )
 from schedopt.solvers.few_row_ip.meet_in_the_middle import best_change
-from schedopt.solvers.few_row_ip.relaxation import Floats, Relaxed, relax
 
 NEAR = 1_500
 """Columns near their price that are searched together; more than twice as many are narrowed

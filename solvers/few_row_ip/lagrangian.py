@@ -1,4 +1,4 @@
-"""Bounds for few rows over many columns in integers, valid at any prices.
+"""Prices of few rows over many columns, by HiGHS; and bounds in integers, valid at any prices.
 
 For prices y >= 0 no x within 0 <= x <= most that keeps rows·x <= room is worth more than
 room·y + Σ max(0, most_j·(cost_j - rows_j·y)). With prices that are whole multiples of 1/scale that
@@ -11,12 +11,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import frexp
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.arithmetic import summed
-from schedopt.solvers.few_row_ip.relaxation import Floats
+
+Floats = NDArray[np.float64]
+OPTIONS = {"presolve": "off", "solver": "simplex"}
+
+
+class Relaxed(NamedTuple):
+    """The solution of a relaxation, or a proof that nothing is feasible."""
+
+    prices: Floats  # at least 0; a ray that proves infeasibility where nothing is feasible, (rows,)
+    values: Floats  # (columns,)
+    feasible: bool
+
+
+def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: float) -> Relaxed:
+    """Solve a relaxation; where HiGHS does not know in so many seconds, all prices are 0."""
+    import highspy
+
+    from schedopt.solvers.mip.passing import passed
+
+    m, n = rows.shape
+    if not m:
+        return Relaxed(np.zeros(0), np.where(cost > 0, most, 0.0), True)
+    size = np.maximum(np.abs(rows).max(axis=1, initial=0), np.abs(room))
+    size[size == 0] = 1.0
+    top = float(np.abs(cost).max(initial=0)) or 1.0
+    engine = passed(
+        -cost / top,
+        (np.full(m, -highspy.kHighsInf), room / size),
+        (np.zeros(n), most),
+        (np.arange(n) * m, np.tile(np.arange(m), n), (rows / size[:, None]).T.ravel()),
+        by_rows=False,
+        options=OPTIONS | {"time_limit": seconds},
+    )
+    engine.run()
+    status = engine.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        _, has, ray = engine.getDualRay()
+        prices = np.abs(np.asarray(ray)) / size if has else np.zeros(m)
+        return Relaxed(prices, np.zeros(n), False)
+    solution = engine.getSolution()
+    if status != highspy.HighsModelStatus.kOptimal:
+        return Relaxed(np.zeros(m), np.zeros(n), True)
+    prices = np.maximum(-np.asarray(solution.row_dual), 0.0) * top / size
+    return Relaxed(prices, np.asarray(solution.col_value), True)
+
 
 Integers = NDArray[np.int64]
 BITS = 61

@@ -15,8 +15,7 @@ from schedopt.solvers.clock import now
 from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrowed
 from schedopt.solvers.few_row_ip.dominance import useful
 from schedopt.solvers.few_row_ip.greedy import filled
-from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Integers
-from schedopt.solvers.few_row_ip.relaxation import Floats
+from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

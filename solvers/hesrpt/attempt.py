@@ -17,7 +17,7 @@ from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.hesrpt.cone_programs import feasible, solve_program
 from schedopt.solvers.hesrpt.feasibility import (
     always_satisfiable,
-    possible,
+    is_possible,
     possible_timelines,
     satisfiable,
 )
@@ -70,7 +70,7 @@ class Attempt:
         self._bounded_by: str | None = None
         self._of_its_order = -inf
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Return the seconds that are left."""
         if self.limits.time_limit is None:
             return None
@@ -78,14 +78,14 @@ class Attempt:
 
     def out_of_time(self, spare: float = 0.0) -> bool:
         """Tell whether no more than the reserved time is left."""
-        left = self.left()
+        left = self.seconds_left()
         return left is not None and left <= spare
 
-    def ended(self) -> Termination:
+    def end_status(self) -> Termination:
         """Return the status of a search that has come to its end."""
         return "time-limit" if self.out_of_time() else "completed"
 
-    def near_enough(self, value: float = inf) -> bool:
+    def is_closed(self, value: float = inf) -> bool:
         """Tell whether the gap is within the requested one, if the incumbent had that value."""
         value = min(value, self.value)
         distance = gap(value, snap_bound(value, self.bound))
@@ -103,7 +103,7 @@ class Attempt:
             self.value, self.solution, self._found_by = value, solution, by
             self._of_its_order = of_its_order
 
-    def raise_to(self, bound: float, by: str) -> None:
+    def raise_bound(self, bound: float, by: str) -> None:
         """Keep a bound if it is the tightest so far."""
         if bound > self.bound:
             self.bound, self._bounded_by = bound, by
@@ -117,7 +117,7 @@ class Attempt:
         if self.limits.watch:
             self.limits.watch(now() - self.run.began, shown, bound)
 
-    def drive(self, search: Search, spare: float = 0.0) -> bool:
+    def run_search(self, search: Search, spare: float = 0.0) -> bool:
         """Advance a search to its end, a small gap, or the time limit; tell whether it has ended.
 
         `spare` is the time in seconds that writing the solution takes: it is left, up to half of
@@ -126,17 +126,17 @@ class Attempt:
         known = self.value
         try:
             while True:
-                left = self.left()
+                left = self.seconds_left()
                 done = search.advance(STEP if left is None else max(min(STEP, left), 0.0))
-                self.raise_to(search.bound, search.name)
+                self.raise_bound(search.bound, search.name)
                 self.note(search.value)
-                if done or self.near_enough(search.value) or self.out_of_time():
+                if done or self.is_closed(search.value) or self.out_of_time():
                     return done
                 half = 0.5 * (self.limits.time_limit or 0.0)
                 if search.value < inf and self.out_of_time(min(spare, half)):
                     return False
         finally:
-            left = self.left()
+            left = self.seconds_left()
             if search.value < known and (left is None or spare <= max(left, 0.0) + BEYOND):
                 self.take(search.solution(), search.name)
 
@@ -145,10 +145,10 @@ class Attempt:
         if not installed("clarabel"):
             raise TimeoutError(str(missing("clarabel")))  # what prices prove is kept
         program = self.model.ordered(order, arrived)
-        if program.rules.bounds and not possible(program, program.rules.names):
+        if program.rules.bounds and not is_possible(program, program.rules.names):
             return inf
         known = inf if self.solution is None else self.value
-        solved = solve_program(program, self.left(), known)
+        solved = solve_program(program, self.seconds_left(), known)
         own = -inf if solved.bound is None else solved.bound
         if solved.solution is not None:
             self.take(solved.solution, "clarabel", own)
@@ -164,7 +164,7 @@ class Attempt:
         that a search claims, since what it closed need not cost more than that.
         """
         least = rest
-        self.raise_to(others, self.name)
+        self.raise_bound(others, self.name)
         try:
             for tried, (bound, timeline) in enumerate(leaves):
                 if bound >= self.value * (1 - NEAR):
@@ -179,8 +179,8 @@ class Attempt:
             self.message, least = str(reason), min(least, others)
         if least == inf and self.solution is None:
             return "infeasible"
-        self.raise_to(min(least, self.value), self.name)
-        return self.ended()
+        self.raise_bound(min(least, self.value), self.name)
+        return self.end_status()
 
     def result(self, stopped: Termination) -> Result[Allocated]:
         """Return the result, not yet checked."""

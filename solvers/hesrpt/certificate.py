@@ -18,6 +18,7 @@ from schedopt.solvers.hesrpt.dominance import MOST_JOBS, MOST_SETS, completes_af
 from schedopt.solvers.hesrpt.lagrangian import RentBound
 from schedopt.solvers.hesrpt.lagrangian_kernels import (
     Path,
+    Renter,
     cost_until,
     least_cost,
     least_cost_between,
@@ -91,7 +92,7 @@ class _Maker:
                 rules.take(rule, label(rule, position))
         return rules
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left."""
         return max(self.until - now(), 0.0)
 
@@ -110,10 +111,10 @@ class _Maker:
         if not self.worth(prices) * (1.0 - SLACK) >= self.goal:
             program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
             program.rules = self.rules
-            solved = solve_program(program, self.left())
+            solved = solve_program(program, self.seconds_left())
             prices = np.zeros(0) if solved.prices is None else solved.prices
         fine = len(prices) and self.goal <= self.worth(prices) * (1.0 - SLACK) < inf
-        return prices if fine and self.left() else None
+        return prices if fine and self.seconds_left() else None
 
     def of_order(self, order: Ints) -> Certificate | None:
         """Return prices for the given order."""
@@ -148,7 +149,7 @@ class _Maker:
         goal = self.goal * (1.0 + ABOVE)
         while diagram.paths > LEFT and not diagram.stalled:
             for _ in diagram.advance(goal):
-                if not self.left():
+                if not self.seconds_left():
                     return None
         if diagram.paths > MOST_ORDERS:
             return None
@@ -174,11 +175,11 @@ class _Maker:
             return None
         search = LagrangianSearch(self.instance, rules)
         while not done and search.rents.bound < self.goal:
-            done = search.advance(min(self.left(), STEP))
-            if not self.left():
+            done = search.advance(min(self.seconds_left(), STEP))
+            if not self.seconds_left():
                 return None
         rent_bound = search.rents
-        jobs = _alone(rent_bound, self.left) if rent_bound.bound >= self.goal else None
+        jobs = _job_proofs(rent_bound, self.seconds_left) if rent_bound.bound >= self.goal else None
         if jobs is None:
             return None
         times, rents = rent_bound.times.tolist(), rent_bound.rents[0].tolist()
@@ -221,7 +222,7 @@ BELOW = 1e-12
 DOUBLINGS = 60
 
 
-def _alone(rent_bound: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
+def _job_proofs(rent_bound: RentBound, left: Callable[[], float]) -> list[dict[str, object]] | None:
     """Return each job's least cost under rents, with prices; None where time runs out."""
     paths, jobs = (
         [rent_bound.path(row) for row in range(len(rent_bound.servers))],
@@ -240,17 +241,17 @@ class _Job:
 
     def __init__(self, rent_bound: RentBound, path: Path, j: int) -> None:
         size, cost = float(rent_bound.sizes[j]), float(rent_bound.costs[j])
-        self.what = (rent_bound.curves, path, j, size, cost)
+        self.one = Renter(rent_bound.curves, path, j, size, cost)
         self.stack, self.out = rent_bound.room
         self.cells = rent_bound.rents.shape[1]
 
     def proof(self) -> dict[str, object] | None:
         """Return the job's least cost, with prices by span of cells that prove it."""
-        c, path, j, size, cost = self.what
-        least = least_cost(*self.what, float(path.times[-1]), 0.0, self.stack, self.out)
+        one, c = self.one, self.one.c
+        least = least_cost(one, float(one.path.times[-1]), 0.0, self.stack, self.out)
         goal = least * (1.0 - LOWER)
-        top = cost / speed(c, j, float(c.mosts[j]))
-        last = price_until(c, path, j, size, self.cells, top)
+        top = one.cost / speed(c, one.job, float(c.mosts[one.job]))
+        last = price_until(one, self.cells, top)
         spans, until, prices = [(0, self.cells, inf, last)], list[int](), list[float]()
         while spans:
             a, b, high, low = spans.pop()
@@ -262,7 +263,7 @@ class _Job:
                 return None
             else:
                 half = (a + b) // 2
-                middle = price_until(c, path, j, size, half, top)
+                middle = price_until(one, half, top)
                 spans += [(half, b, middle, low), (a, half, high, middle)]
         beyond = min(last, top * (1.0 - BELOW))
         return {"cost": goal * (1.0 - LOWER), "until": until, "prices": prices, "beyond": beyond}
@@ -271,11 +272,11 @@ class _Job:
         """Return a price that proves a job's cost if it completes in a span."""
         high, low = ends
         if low < inf:
-            value = least_cost_between(*self.what, a, b, high, max(low, 1e-300), goal, self.out)
+            value = least_cost_between(self.one, a, b, high, max(low, 1e-300), goal, self.out)
             return float(self.out[2]) if value >= goal else None
-        price = goal / self.what[3]  # it cannot be done by then
+        price = goal / self.one.size  # it cannot be done by then
         for _ in range(DOUBLINGS):
-            if min(float(cost_until(*self.what, price, end)[0]) for end in (a, b)) >= goal:
+            if min(float(cost_until(self.one, price, end)[0]) for end in (a, b)) >= goal:
                 return price
             price *= 2.0
         return None

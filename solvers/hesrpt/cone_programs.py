@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.cone_chain import tower
-from schedopt.formulations.hesrpt.epochs import Bound, bounds_of
+from schedopt.formulations.hesrpt.cone_chain import cone_chain
+from schedopt.formulations.hesrpt.epochs import Bound, bounds_of, in_force
 from schedopt.instances.hesrpt import Allocated, Amdahl, Power, points
 from schedopt.solvers import clarabel
 from schedopt.solvers.hesrpt.earning_kernels import gains, most_earned
@@ -176,7 +176,7 @@ class _Rows:
         self.asked: list[tuple[int, Bound, float]] = []
         rows, columns, values = list[int](), list[int](), list[float]()
         for e, jobs in enumerate(self.program.epochs.present if rules.bounds else ()):
-            for bound in rules.in_force(jobs):
+            for bound in in_force(rules.bounds, jobs):
                 for sign, share, asks in (
                     (1.0, bound.at_least, bound.at_least > 0),
                     (-1.0, bound.at_most, bound.at_most < 1),
@@ -223,7 +223,7 @@ class _Rows:
 
     def _tower(self, p: float, terms: list[list[tuple[Ints, Any]]]) -> None:
         """State work <= a^p d^(1-p) of terms for a, d and work; in units in which all are alike."""
-        floors = tower(p)
+        floors = cone_chain(p)
         for z, _, _ in floors:
             if z == len(terms):
                 terms.append([(self.cones.new(len(terms[0][0][0])), 1.0)])

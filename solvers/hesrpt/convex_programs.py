@@ -42,7 +42,7 @@ def _best_order(attempt: Attempt) -> Termination:
     model = attempt.model
     given = model.last_first.tolist() if model.given else None
     search = order_search(model.instance, model.rules, given)
-    attempt.drive(search)
+    attempt.run_search(search)
     played, attempt.solution = attempt.solution, None  # a program's is wanted, if a worse one
     own = attempt.take_program(search.order.tolist())
     if model.given and own == inf:
@@ -50,8 +50,8 @@ def _best_order(attempt: Attempt) -> Termination:
     if attempt.solution is None and played is not None:
         attempt.take(played, search.name)
     if isinstance(search, GivenOrder) and own < inf:
-        attempt.raise_to(own, "clarabel")
-    return attempt.ended()
+        attempt.raise_bound(own, "clarabel")
+    return attempt.end_status()
 
 
 def _over_timelines(attempt: Attempt) -> Termination:
@@ -68,8 +68,8 @@ def _over_timelines(attempt: Attempt) -> Termination:
             return attempt.over_programs([(floor, last)], floor)
         program = model.ordered(*last)
         program.rules = without_floors(program.rules)
-        floor = max(floor, solve_program(program, attempt.left()).bound or 0.0)
-    attempt.raise_to(floor, attempt.name)
+        floor = max(floor, solve_program(program, attempt.seconds_left()).bound or 0.0)
+    attempt.raise_bound(floor, attempt.name)
     if not model.given and count_timelines(instance) > MOST_PROGRAMS:
         attempt.take_program(*plain_timeline(instance))
     every = possible_timelines(model, model.rules.names)
@@ -116,7 +116,7 @@ def _as_they_stand(attempt: Attempt) -> Termination:
         if attempt.out_of_time():
             return "time-limit"
         problem = program.program(program.side())
-        status = clarabel.solve(problem, attempt.left())
+        status = clarabel.solve(problem, attempt.seconds_left())
         if status == "unbounded":
             return "unbounded"
         if status == "solved":
@@ -131,7 +131,7 @@ def _as_they_stand(attempt: Attempt) -> Termination:
     if least == inf:
         return "infeasible"
     if not model.changed:
-        attempt.raise_to(least, "model")
+        attempt.raise_bound(least, "model")
     elif model.goal_changed:
         attempt.message = f"the model's own objective was optimized: {problem.value:.10g}"
     else:

@@ -93,7 +93,7 @@ class Pass(NamedTuple):
 
 
 @dataclass
-class _Front:
+class _Frontier:
     """Nodes of a layer while it is made: sets, nodes of the last pass, costs and gains."""
 
     sets: Ints
@@ -134,7 +134,7 @@ class Diagram:
             parts = next((k for k in (4, 2) if k**3 * self.nodes <= most), 1)
         how = Pass(grid.rents.tolist(), parts, round(BEYOND / step))
         found: list[Layer] = []
-        front = _Front(
+        front = _Frontier(
             np.zeros(1, np.int64),
             np.zeros(1, np.int64),
             np.zeros(1),
@@ -168,8 +168,8 @@ class Diagram:
         return grid
 
     def _grow(
-        self, depth: int, front: _Front, layer: Layer, grid: Grid, how: Pass
-    ) -> Iterator[_Front | None]:
+        self, depth: int, front: _Frontier, layer: Layer, grid: Grid, how: Pass
+    ) -> Iterator[_Frontier | None]:
         """Fill the edges of a layer, and yield the nodes at their ends; None now and then."""
         jobs = np.arange(len(self.sizes))
         inside = (front.sets[:, None] >> jobs) & 1 == 1
@@ -209,14 +209,14 @@ class Diagram:
             span = (first, min(first + chunk, len(edges)))
             merge_gains(self.c, grid, edges, prices, front.gains, span, gains)
             yield None
-        yield _Front(
+        yield _Frontier(
             sets=front.sets[edges[starts, 0]] | (1 << edges[starts, 1]),
             old=old if self.layers else np.arange(len(old)),
             base=np.minimum.reduceat(costs, starts) if len(starts) else np.zeros(0),
             gains=gains,
         )
 
-    def _split(self, edges: Ints, prices: Floats, front: _Front, grid: Grid, how: Pass) -> Ints:
+    def _split(self, edges: Ints, prices: Floats, front: _Frontier, grid: Grid, how: Pass) -> Ints:
         """Return which part of which node each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
@@ -247,7 +247,7 @@ class Diagram:
             least = rest.min(axis=1, initial=inf)
         self.bound, self.paths = float(least[0]), float(paths[0])
 
-    def left(self) -> Paths:
+    def open_paths(self) -> Paths:
         """Return the orders that are left as paths, the nodes of all layers in one row."""
         firsts = np.cumsum([0, *(len(layer.base) for layer in self.layers)])
         rest = [np.zeros(1)]

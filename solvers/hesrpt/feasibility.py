@@ -117,7 +117,7 @@ class TimelineState(NamedTuple):
     served: frozenset[int]
 
 
-def possible(program: Allocation, asked: Collection[str]) -> bool:
+def is_possible(program: Allocation, asked: Collection[str]) -> bool:
     """Tell whether jobs can complete in a program's order under the named rules.
 
     False is proven; so is True, unless jobs arrive: what is asked before an arrival may then be too

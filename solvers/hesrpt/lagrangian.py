@@ -18,6 +18,7 @@ import numpy as np
 
 from schedopt.solvers.hesrpt.lagrangian_kernels import (
     DEEP,
+    Demand,
     Path,
     add_up,
     costs_by_completion,
@@ -134,20 +135,12 @@ class RentBound:
         use, total = np.zeros(rents.shape), 0.0
         some = max(1, WORK // rents.shape[1])
         for row, own in enumerate(rents):
-            path, jobs = self._path(times, own), np.flatnonzero(self.payers == row)
+            jobs = np.flatnonzero(self.payers == row)
+            what = self.curves, self._path(times, own), self.sizes, self.costs
+            demand = Demand(self.ends, self.prices, use[row])
             for first in range(0, len(jobs), some):
-                total += least_costs(
-                    self.curves,
-                    path,
-                    self.sizes,
-                    self.costs,
-                    jobs[first : first + some],
-                    part,
-                    self.ends,
-                    self.prices,
-                    use[row],
-                    *self.room,
-                )
+                some_jobs = jobs[first : first + some]
+                total += least_costs(*what, some_jobs, part, demand, self.room)
                 yield
         bound = self._bound_of(total, times, rents)
         if bound > self.bound:

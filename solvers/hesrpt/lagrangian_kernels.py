@@ -38,6 +38,24 @@ class Path(NamedTuple):
     rows: Ints  # each job's row of sums, (M,)
 
 
+class Demand(NamedTuple):
+    """What jobs do under some rents."""
+
+    ends: Floats  # completions, (M,)
+    prices: Floats  # of a unit of work, (M,)
+    use: Floats  # servers times time in each cell, (E,)
+
+
+class Renter(NamedTuple):
+    """A job that rents its servers."""
+
+    c: Curves
+    path: Path
+    job: int
+    size: float
+    cost: float  # of a unit of time until it completes
+
+
 @njit(cache=True)
 def add_up(path: Path, powers: Floats) -> None:
     """Fill a path's sums for some exponents under 1, with Kahan's compensation for rounding."""
@@ -88,12 +106,13 @@ def _end_near(times: Floats, near: float) -> int:
 
 
 @compiled
-def gain_and_work(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[float, float]:
-    """Return what job j gains in the first n cells at a price, and the work that it does in them.
+def gain_and_work(one: Renter, lam: float, n: int) -> tuple[float, float]:
+    """Return what a job gains in the first n cells at a price, and the work that it does in them.
 
     In a cell of rent m it takes the k servers within its limits that maximize lam s(k) - m k. As
     rents fall it takes its least first, then more and more, then its most.
     """
+    c, path, j = one.c, one.path, one.job
     times, rents, bills = path.times, path.rents, path.bills
     gain, work = 0.0, 0.0
     if c.kinds[j] == TABLE:
@@ -135,17 +154,16 @@ def gain_and_work(c: Curves, path: Path, j: int, lam: float, n: int) -> tuple[fl
 
 
 @compiled
-def cost_until(
-    c: Curves, path: Path, j: int, size: float, cost: float, lam: float, n: int
-) -> tuple[float, float]:
-    """Return a lower bound on job j's cost if it completes after n cells, and its work.
+def cost_until(one: Renter, lam: float, n: int) -> tuple[float, float]:
+    """Return a lower bound on a job's cost if it completes after n cells, and its work.
 
     The bound holds at any price. It is lowered by rounding errors: powers and roots are off by some
     hundred last bits, sums by two; under Amdahl's law the terms may be far larger than their
     difference.
     """
-    gain, work = gain_and_work(c, path, j, lam, n)
-    paid = cost * path.times[n] + lam * size
+    c, path, j = one.c, one.path, one.job
+    gain, work = gain_and_work(one, lam, n)
+    paid = one.cost * path.times[n] + lam * one.size
     off = ROUNDING * (paid + abs(gain))
     if c.kinds[j] != POWER and c.kinds[j] != TABLE and c.pars[j] < 1.0:
         par = c.pars[j]
@@ -154,19 +172,20 @@ def cost_until(
 
 
 @compiled
-def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float) -> float:
-    """Return about the price at which job j does its work in n cells; infinite if at none.
+def price_until(one: Renter, n: int, start: float) -> float:
+    """Return about the price at which a job does its work in n cells; infinite if at none.
 
     The work rises with the price: the secant in logarithms, kept between bounds.
     """
-    if speed(c, j, c.mosts[j]) * path.times[n] <= size:
+    c, j, size, time = one.c, one.job, one.size, one.path.times[n]
+    if speed(c, j, c.mosts[j]) * time <= size:
         return inf
-    if c.leasts[j] > 0.0 and speed(c, j, c.leasts[j]) * path.times[n] >= size:
+    if c.leasts[j] > 0.0 and speed(c, j, c.leasts[j]) * time >= size:
         return 0.0
     low, high, below, above = -inf, inf, 0.0, 0.0
     u, step = log(start), 0.25
     for turn in range(STEPS):
-        _, work = gain_and_work(c, path, j, exp(u), n)
+        _, work = gain_and_work(one, exp(u), n)
         excess = log(work / size) if work > 0.0 else -50.0
         if abs(excess) < 1e-9:
             break
@@ -188,29 +207,20 @@ def price_until(c: Curves, path: Path, j: int, size: float, n: int, start: float
 
 @compiled
 def least_cost_between(
-    c: Curves,
-    path: Path,
-    j: int,
-    size: float,
-    cost: float,
-    a: int,
-    b: int,
-    most: float,
-    least: float,
-    goal: float,
-    out: Floats,
+    one: Renter, a: int, b: int, most: float, least: float, goal: float, out: Floats
 ) -> float:
-    """Return a lower bound on job j's cost if it completes between the ends of cells a and b.
+    """Return a lower bound on a job's cost if it completes between the ends of cells a and b.
 
     For one price, cost of time minus gains is concave over time, since rents fall: it is least at
     an end. The best price makes both ends cost the same, or is that of an end: `most` is the price
     at a, `least` that at b. The search stops once the bound reaches `goal`. ``out[2]`` and
     ``out[3]`` take the price, and the time between the ends at which the work is done.
     """
+    size, times = one.size, one.path.times
     lam = least
-    early, _ = cost_until(c, path, j, size, cost, lam, a)
-    late, _ = cost_until(c, path, j, size, cost, lam, b)
-    out[2], out[3] = lam, path.times[b]
+    early, _ = cost_until(one, lam, a)
+    late, _ = cost_until(one, lam, b)
+    out[2], out[3] = lam, times[b]
     if late <= early:
         return late
     best, step = early, 2.0
@@ -225,13 +235,13 @@ def least_cost_between(
         else:
             u = 0.5 * (low + high)
         lam = exp(u)
-        early, before = cost_until(c, path, j, size, cost, lam, a)
-        late, done = cost_until(c, path, j, size, cost, lam, b)
+        early, before = cost_until(one, lam, a)
+        late, done = cost_until(one, lam, b)
         if min(early, late) > best:
             best, out[2] = min(early, late), lam
             part = (size - before) / (done - before) if done > before else 0.0
             part = min(max(part, 0.0), 1.0)
-            out[3] = path.times[a] + part * (path.times[b] - path.times[a])
+            out[3] = times[a] + part * (times[b] - times[a])
         if late > early:
             low, below = u, late - early
         else:
@@ -244,28 +254,19 @@ def least_cost_between(
 
 
 @compiled
-def least_cost(
-    c: Curves,
-    path: Path,
-    j: int,
-    size: float,
-    cost: float,
-    near: float,
-    part: float,
-    stack: Floats,
-    out: Floats,
-) -> float:
-    """Return a lower bound on the cost of job j alone, whenever it completes.
+def least_cost(one: Renter, near: float, part: float, stack: Floats, out: Floats) -> float:
+    """Return a lower bound on the cost of a job alone, whenever it completes.
 
     Spans of cells, kept on `stack`, are halved until a price shows that no end in them is cheaper
     than the best by a relative `part`. `near` is the time at which it completed at other rents.
     ``out[0]`` and ``out[1]`` take the completion and the price.
     """
-    n, t = len(path.rents), path.times
-    top = cost / speed(c, j, c.mosts[j])
-    last = price_until(c, path, j, size, n, top)
+    c, j, size = one.c, one.job, one.size
+    n, t = len(one.path.rents), one.path.times
+    top = one.cost / speed(c, j, c.mosts[j])
+    last = price_until(one, n, top)
     lam = min(last, top)  # after the last cell servers are free: it takes all it may
-    best, work = cost_until(c, path, j, size, cost, lam, n)
+    best, work = cost_until(one, lam, n)
     least = best
     out[0], out[1] = t[n] + max(size - work, 0.0) / speed(c, j, c.mosts[j]), lam
     middle = min(_end_near(t, near), n - 1)
@@ -279,9 +280,7 @@ def least_cost(
             continue
         goal = best * (1.0 - part)
         if middle == 0 or b == a + 1:
-            value = least_cost_between(
-                c, path, j, size, cost, a, b, high, max(low, 1e-300), goal, out
-            )
+            value = least_cost_between(one, a, b, high, max(low, 1e-300), goal, out)
             if value >= goal or b == a + 1:
                 least = min(least, value)
                 if value < best:
@@ -290,9 +289,9 @@ def least_cost(
         half = (a + b) // 2 if middle == 0 else middle
         middle = 0
         start = sqrt(low) * sqrt(high) if high < inf and low > 0.0 else max(low, top * 1e-9)
-        price = price_until(c, path, j, size, half, start)
+        price = price_until(one, half, start)
         if price < inf:
-            value, _ = cost_until(c, path, j, size, cost, max(price, 1e-300), half)
+            value, _ = cost_until(one, max(price, 1e-300), half)
             if value < best:
                 best, out[0], out[1] = value, t[half], max(price, 1e-300)
         stack[0, waiting], stack[1, waiting] = a, half
@@ -312,27 +311,24 @@ def least_costs(
     costs: Floats,
     jobs: Ints,
     part: float,
-    ends: Floats,
-    prices: Floats,
-    use: Floats,
-    stack: Floats,
-    out: Floats,
+    found: Demand,
+    room: tuple[Floats, Floats],
 ) -> float:
-    """Return the sum of some jobs' least costs alone, and add the servers they take to ``use``.
+    """Return the sum of some jobs' least costs alone, and add what they use to ``found``.
 
-    `use` is servers times time in each cell, shape (E,). `ends` and `prices`, by job, hold
-    completions at other rents, and take the new ones and their prices.
+    Its completions are those at other rents, and are replaced. `room` is work space.
     """
-    total = 0.0
+    total, out = 0.0, room[1]
     for i in range(len(jobs)):
         j = jobs[i]
-        total += least_cost(c, path, j, sizes[j], costs[j], ends[j], part, stack, out)
-        ends[j], prices[j] = out[0], out[1]
-        for e in range(len(use)):
+        one = Renter(c, path, j, sizes[j], costs[j])
+        total += least_cost(one, found.ends[j], part, room[0], out)
+        found.ends[j], found.prices[j] = out[0], out[1]
+        for e in range(len(found.use)):
             if path.times[e] >= out[0]:
                 break
             long = min(path.times[e + 1], out[0]) - path.times[e]
-            use[e] += long * demand(c, j, out[1], path.rents[e])
+            found.use[e] += long * demand(c, j, out[1], path.rents[e])
     return total
 
 
@@ -346,15 +342,14 @@ def costs_by_completion(
     """
     n = len(path.rents)
     for j in jobs:
-        top = costs[j] / speed(c, j, c.mosts[j])
+        one = Renter(c, path, j, sizes[j], costs[j])
+        top = one.cost / speed(c, j, c.mosts[j])
         start, before = top, inf
         for e in range(n):
-            price = price_until(c, path, j, sizes[j], e + 1, start)
+            price = price_until(one, e + 1, start)
             out[j, e] = inf
             if price < inf:
                 start = max(price, 1e-300)
-                out[j, e] = least_cost_between(
-                    c, path, j, sizes[j], costs[j], e, e + 1, before, start, inf, scratch
-                )
+                out[j, e] = least_cost_between(one, e, e + 1, before, start, inf, scratch)
                 before = price
-        out[j, n], _ = cost_until(c, path, j, sizes[j], costs[j], min(before, top), n)
+        out[j, n], _ = cost_until(one, min(before, top), n)

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from schedopt.formulations.hesrpt import Allocation
-from schedopt.formulations.hesrpt.epochs import Rules
+from schedopt.formulations.hesrpt.epochs import Order, Rules
 from schedopt.instances.hesrpt import Allocated, Instance
 from schedopt.solvers.clock import now
 from schedopt.solvers.engine import EngineTask, Partial
@@ -20,8 +20,9 @@ from schedopt.solvers.result import Result, Termination
 
 MOST_CELLS = 400
 """Cells of rents: more make the bound little better, and each step longer."""
-SETTLED, MOST_ROUNDS = 1e-5, 12
-"""Replayed orders go on while each improves by this fraction; and most rounds."""
+FAIRLY, SETTLED, MOST_ROUNDS = 1e-2, 1e-5, 12
+"""Replayed orders go on while each improves by this fraction, at first and later; and most
+rounds."""
 STEPS, LEAST_PART = 60, 0.03
 """Most steps of a climb, and the fraction of the first step at which it ends."""
 CLIMBED = 1e-5
@@ -80,22 +81,31 @@ class LagrangianSearch(OrderSearch):
             if len(self.known):
                 yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
             return
+        smiths = self.order
         self._try(self.costs / self._tops)
-        yield from self._settle()
+        yield from self._settle(smiths, 1.0)
+        teams = len(self.rents.servers) > 1
+        if self.value < inf and not teams:  # a replay takes little time
+            yield from SubgradientAscent(self.rents, *self._path).step(self.value)
+            yield from self._settle(self.order, FAIRLY)
         gap = inf
         while self.value - self.rents.bound < gap - CLIMBED * self.value:
             gap = self.value - self.rents.bound
             yield from self._climb(*self._path, self.value)
-            yield from self._climb(self.rents.times, self.rents.rents, self.value)
-            yield from self._settle()
+            if teams:
+                yield from self._climb(self.rents.times, self.rents.rents, self.value)
+            yield from self._settle(self.order, SETTLED)
 
-    def _settle(self) -> Iterator[None]:
-        """Play the prices of the best order, then of the order of its completions, and so on."""
-        last, order = inf, self.order
+    def _settle(self, order: Order, part: float) -> Iterator[None]:
+        """Play the prices of an order, then of the order of its completions, and so on.
+
+        It ends where that is no better by a part.
+        """
+        last = inf
         for _ in range(MOST_ROUNDS):
             yield
             value, ends = self._try(self.prices(order))
-            if not value < last * (1.0 - SETTLED):
+            if not value < last * (1.0 - part):
                 return
             last, order = value, np.argsort(-ends, kind="stable")
 
@@ -122,11 +132,8 @@ class LagrangianSearch(OrderSearch):
         rows += [rent_bound.payers == row for row in range(1, len(rent_bound.servers))]
         left = [np.cumsum((self.costs * row)[order][::-1])[::-1] for row in rows]
         rents = 0.5 * np.array(left) / rent_bound.servers[:, None]
-        if (
-            len(rows) > 1
-            and rent_bound.payers.all()
-            and rent_bound.servers[1:].sum() < rent_bound.servers[0]
-        ):
+        servers = rent_bound.servers
+        if len(rows) > 1 and rent_bound.payers.all() and servers[1:].sum() < servers[0]:
             rents[0] *= LEAST_RENT  # servers are left over
         return resampled(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
@@ -159,11 +166,11 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated] | Partial:
         known = None if attempt.solution is None else attempt.solution.completion
         search = LagrangianSearch(model.instance, model.rules, known=known)
         nonlocal after
-        ended = attempt.drive(search, spare=WRITING * many**2)
+        ended = attempt.run_search(search, spare=WRITING * many**2)
         if ended and search.value < inf and many <= MOST_JOBS:
             after = search.rents.precedences(search.value)
         attempt.message = "a bound by rents, which leaves a gap: no orders were searched"
-        return attempt.ended() if ended else "time-limit"
+        return attempt.end_status() if ended else "time-limit"
 
     result = run_attempt(model, task, "rents", work)
     goes_on = result.termination == "completed" and many <= MOST_JOBS and not task.alone

@@ -61,7 +61,7 @@ def solve(model: Allocation, task: EngineTask) -> Result[Allocated]:
             order=model.last_first[::-1].tolist() if model.given else None,
         )
         attempt.take(together, "closed-form")
-        attempt.raise_to(low, "closed-form")
+        attempt.raise_bound(low, "closed-form")
         return "completed"
 
     return run_attempt(model, task, "closed-form", work)

@@ -261,7 +261,7 @@ class BestOrder(OrderSearch):
             self._pass = None
             self.bound = max(self.bound, min(self.diagram.bound, self.value))
             if self.diagram.paths <= FEW_PATHS or self.diagram.stalled:
-                self._data = self._data._replace(paths=self.diagram.left())
+                self._data = self._data._replace(paths=self.diagram.open_paths())
         return self._explore(until)
 
     def _explore(self, until: float) -> bool:
@@ -313,9 +313,9 @@ def solve_one(model: Allocation, task: EngineTask) -> Result[Allocated] | Partia
     order = model.last_first.tolist() if model.given else None
 
     def work(attempt: Attempt) -> Termination:
-        attempt.drive(GivenOrder(model.instance, model.rules, order))
+        attempt.run_search(GivenOrder(model.instance, model.rules, order))
         attempt.message = "jobs of the given order would complete in another by its prices"
-        return attempt.ended()
+        return attempt.end_status()
 
     result = run_attempt(model, task, "closed-form", work)
     goes_on = result.termination in ("completed", "error") and not task.alone
@@ -336,12 +336,12 @@ def solve_all(model: Allocation, task: EngineTask) -> Result[Allocated]:
         if not search.playable and installed("clarabel"):
             attempt.take_program(*plain_timeline(instance))
             search.value = attempt.value
-        if attempt.drive(search) and not attempt.near_enough():
+        if attempt.run_search(search) and not attempt.is_closed():
             if search.rest < attempt.value * (1 - NEAR):
                 attempt.message = "the diagrams of all orders stay too wide to prove more"
             rest = min(search.rest, search.value)
             return attempt.over_programs(search.leaves(), search.bound, rest)
-        return attempt.ended()
+        return attempt.end_status()
 
     return run_attempt(model, task, "tree", work)
 

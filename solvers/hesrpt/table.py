@@ -20,7 +20,7 @@ def _for_flow(model: Allocation, *, late: bool = False) -> bool:
 
 def _of_one_order(model: Allocation) -> bool:
     if model.instance.objective == "makespan":
-        return model.plain()
+        return not (model.rules.names or model.changed or model.instance.arrivals.any())
     return _for_flow(model) and is_one_order(model.instance, model.rules, given=model.given)
 
 
@@ -55,10 +55,9 @@ ENGINES = (
         "closed-form",
         solve="schedopt.solvers.hesrpt.order_search:solve_one",
         accepts=_of_one_order,
-        description="makespans without arrivals or side constraints, where all jobs "
-        "complete together; "
-        "flow times without arrivals, where one order is all there is to try: a given one, or "
-        "shortest first for one speedup and equal weights",
+        description="makespans without arrivals or side constraints, where all jobs complete "
+        "together; flow times without arrivals, where one order is all there is to try: a given "
+        "one, or shortest first for one speedup and equal weights",
         proves="the optimum, unless jobs of a given order would complete in another",
         certificate="together, order, ranks",
         certify=CERTIFY,
@@ -103,9 +102,8 @@ ENGINES = (
         "model",
         solve="schedopt.solvers.hesrpt.convex_programs:solve_as_it_stands",
         accepts=_enumerable,
-        description="the declared program of one order, with native changes, or of up to "
-        "720 timelines "
-        "(6 jobs without arrivals), one by one",
+        description="the declared program of one order, with native changes, or of up to 720 "
+        "timelines (6 jobs without arrivals), one by one",
         proves="the optimum, to the tolerance of an interior-point method",
         confirmed_by="clarabel",
         needs=("clarabel",),

@@ -14,7 +14,6 @@ PLACES = {
     "user": 11,
     "group": 12,
     "queue": 14,
-    "nodes": 20,
     "memory": 9,
     "partition": 15,
 }
@@ -22,7 +21,7 @@ PLACES = {
 
 def line(number: int, submit: float, run: float, used: float = 1, **more: float) -> str:
     """Make a line; what is not said is -1."""
-    fields: list[float] = [-1] * (21 if "nodes" in more else 18)
+    fields: list[float] = [-1] * 18
     fields[0], fields[1], fields[3], fields[4] = number, submit, run, used
     for key, value in more.items():
         fields[PLACES[key]] = value

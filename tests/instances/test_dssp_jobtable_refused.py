@@ -86,10 +86,6 @@ def test_strict_numbers(tmp_path: Path, text: str, column: str) -> None:
             ("tasks", text, "stages such as")
             for text in ("2x", "1h;;1h", "1x06:00", "1x-1h", "2x..1h")
         ],
-        ("tasks", "2x2h..1h", "ranges from above 0"),
-        ("tasks", "2x0..1h", "ranges from above 0"),
-        ("tasks", "2x1h..2h ±20%", "a range or ±"),
-        ("tasks", "1h ±100%", "less than ±100%"),
         ("seats:houdini", "1.5", "a whole number"),
         ("seats:houdini", "-1", "a whole number"),
         ("seats:houdini", "two", "a whole number"),
@@ -155,9 +151,6 @@ OPTIONS: list[tuple[str, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
         MACHINE,
         CHANGES,
         [
-            ({"down": "20:00..22:00"}, "option down: found '20:00..22:00'; expected start..end ="),
-            ({"down": "20:00..19:00=1"}, "down[0].end: found 1.0; expected a time after 2, the"),
-            ({"down": "20:00..21:00=x:1"}, "down[0].pool: found 'x'; expected one of the file's"),
             ({"pool:cpu": 2}, "processors: found 2; expected `pools` or `processors`, not both"),
             ({"pool:cpu": 1.5}, "option pool:cpu: found 1.5; expected a whole number"),
             ({"holds:gpu": "noon"}, "option holds:gpu: found 'noon'; expected a time = a number"),

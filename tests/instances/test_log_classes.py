@@ -34,7 +34,7 @@ def test_a_log_becomes_classes_or_jobs(tmp_path: Path) -> None:
     assert threes.arrival_rate == fours.arrival_rate == pytest.approx(1 / 100)
     assert files.parse(files.encode(queue)) == queue
     assert len(queues.convert(path, **{"as": "jobs"}).jobs) == 4
-    assert {"as", "needs", "wide", "unit", "submit"} <= set(queues.OPTIONS)
+    assert {"as", "needs", "wide", "submit"} <= set(queues.OPTIONS)
     assert "one of classes, jobs" in str(refusal(queues.convert, path, **{"as": "tasks"}))
     assert "an option of convert to msfq classes" in str(refusal(queues.convert, path, wide="clip"))
     with pytest.raises(InputError, match="an option of convert of swf to jobs"):

@@ -112,7 +112,10 @@ def test_no_digit_is_lost_on_the_way(
         ("submit,need,run,run\n0,1,1,1\n", "found 'run' twice; expected each column once"),
         ("submit,need,run\n0,1,abc\n1,1,x\n", "row 0, column 'run': found 'abc', and 1 more"),
         ("submit,need,run\n0,1,1\n0,,1\n", "row 1, column 'need': found an empty cell"),
-        ("submit,need,run\n0,1.5,1\n", "row 0, column 'need': found 1.5; expected a whole number"),
+        (
+            "submit,need,run\n0,1.5,1\n",
+            "row 0, column 'need': found '1.5'; expected a whole number",
+        ),
         ("submit,need,run\n0,5,1\n1,9,1\n", "2 jobs with a need of more than 4 (first: row 0, 5)"),
         ("submit,need,run\n0,0,1\n", "1 job with a need below 1 (first: row 0, 0)"),
         ("submit,need,run\n0,1,0\n", "1 job with a run time that is no number > 0"),

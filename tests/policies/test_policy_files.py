@@ -117,6 +117,7 @@ def test_a_file_that_changed_replaces_what_it_registered(tmp_path: Path) -> None
         ("x = 1\n", "found none; expected policies"),
         (SELECTOR.format(name="greedy", which=0), r"line 5: .*has a policy 'greedy' already"),
         ("x = '\0'\n", "found"),
+        (SELECTOR.format(name="mine", which=0) + "\n1 / 0\n", "ZeroDivisionError"),
     ],
 )
 def test_a_file_that_fails_says_where(tmp_path: Path, text: str, says: str) -> None:
@@ -129,13 +130,6 @@ def test_a_file_that_fails_says_where(tmp_path: Path, text: str, says: str) -> N
     assert registry.everything() == before
 
 
-def test_a_file_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
-    mine = write(tmp_path, SELECTOR.format(name="mine", which=0) + "\n1 / 0\n")
-    with pytest.raises(InputError, match="ZeroDivisionError"):
-        load(read(mine))
-    assert "mine" not in registry.registered("dssp")
-
-
 def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     assert "missing.py" in str(refusal(read, tmp_path / "missing.py"))
     with pytest.raises(InputError, match="a Python file"):
@@ -145,13 +139,6 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"folder\.py"):
         (tmp_path / "folder.py").mkdir()
         read(tmp_path / "folder.py")
-
-
-def test_a_policy_that_raises_says_where(tmp_path: Path) -> None:
-    text = SELECTOR.format(name="mine", which=0).replace("return chosen", "return chosen[no_name]")
-    mine = write(tmp_path, text)
-    with pytest.raises(InputError, match=r"line 10: found NameError: .*no_name"):
-        evaluate(NIGHT, "mine", policy_files=[mine])
 
 
 DISPATCHER = """
@@ -212,6 +199,7 @@ OWN = SELECTOR.format(name="mine", which=0).replace("return chosen", "return {re
 NOTHING = ["None", "'all'", "3.5", "[float('nan')] * 2", "[[1], [2, 3]]", "{}"]
 RETURNED = [
     (OWN, "example:greedy-trap", "truth value for each item", NOTHING),
+    (OWN, "example:greedy-trap", r"line 10: found NameError: .*no_name", ["chosen[no_name]"]),
     (DISPATCHER, "example:greedy-trap", "number for each job, or each task", NOTHING),
     (SHARES, "example:twins", "number for each job", NOTHING),
     (PACKING, "example:fig8", "returns a solution", NOTHING[:4]),

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from schedopt import bench
 from schedopt.analysis.averages import FEW, MANY, interval
 from schedopt.analysis.row_table import RowTable
-from schedopt.analysis.summary import overview, ranked, summary
+from schedopt.analysis.summary import overview, rank, summary
 from schedopt.analysis.tables import standings
-from schedopt.analysis.words import in_words
+from schedopt.analysis.words import as_sentences
 from schedopt.formats import percent
 from schedopt.sweep.rows import Row, table
 from schedopt.tables import SPECIAL, Table, latex_escaped, number, text, to_latex
@@ -71,11 +71,11 @@ def test_who_has_fewer_instances_is_not_ranked_first() -> None:
         row(instance="0", policy="one", gap=0.0),
         row(instance="0", policy="none", objective=None),
     ]
-    assert [standing.contender for standing in ranked(summary(rows))] == ["all", "one", "none"]
+    assert [standing.contender for standing in rank(summary(rows))] == ["all", "one", "none"]
 
 
 def said(rows: list[Row]) -> str:
-    (words,) = in_words(rows).values()
+    (words,) = as_sentences(rows).values()
     return " ".join(words)
 
 

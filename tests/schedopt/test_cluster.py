@@ -77,8 +77,8 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_rows(
     sweep = {
         "paths": folder,
         "generated": generated("dssp", "uncorrelated", seeds=range(6), options={"jobs": 200}),
-        "policies": {"dssp": ["greedy", "core", "greedy+lcpf", "random"]},
-        "options": {"fill": [0.9, 1.0]},
+        "policies": ["greedy", "core", "greedy+lcpf", "random", "paper-search"],
+        "options": {"fill": 0.9},
         "seeds": [3, 4],
     }
     one = bench(**sweep)  # type: ignore[arg-type]
@@ -108,8 +108,8 @@ def test_a_corrupt_file_and_a_hung_policy_on_a_cluster(cluster: Cluster, tmp_pat
         bench(
             [bad, slow],
             generated=generated("dssp", "uncorrelated", seeds=[1]),
-            policies={"dssp": ["greedy"], "msfq": ["msfq"]},
-            options={"msfq": {"arrivals": 10**9}},
+            policies=["greedy", "msfq"],
+            options={"arrivals": 10**9},
             time_limit=1.0,
             grace=3.0,
             cluster=cluster.address,

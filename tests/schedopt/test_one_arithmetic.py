@@ -17,13 +17,13 @@ from builders.reports import row
 from hypothesis import strategies as st
 
 import schedopt
-from schedopt.analysis.contenders import contenders, grouped
+from schedopt.analysis.contenders import contenders, group_rows
 from schedopt.analysis.measured import measured
 from schedopt.analysis.profiles import profiles
 from schedopt.analysis.row_table import RowTable
 from schedopt.analysis.summary import overview, summary
 from schedopt.analysis.tables import _about, measures, standing_table, standings
-from schedopt.analysis.words import in_words
+from schedopt.analysis.words import as_sentences
 from schedopt.formats import percent
 from schedopt.instances.errors import InputError
 from schedopt.instances.files import dump
@@ -31,7 +31,7 @@ from schedopt.instances.msfq.logs import Jobs, Labels
 from schedopt.policies.msfq.logs.resampling import DAY, WEEK, resampled
 from schedopt.policies.registry import registered
 from schedopt.report import write
-from schedopt.report.bench_page import by_contender, page, problems
+from schedopt.report.bench_page import named_by_contender, page, problems
 from schedopt.sweep.plan import Sweep, problem_plans
 from schedopt.sweep.rows import Row, read_rows, table
 from schedopt.sweep.sources import FileSource
@@ -128,7 +128,7 @@ def by_hand(rows: list[Row]) -> dict[str, dict[str, Any]]:
 @tried(60, random_rows().filter(bool))
 def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
     shown, counted = cells_of(rows), by_hand(rows)
-    assert shown == cells_of(by_contender(rows))  # as a page names them
+    assert shown == cells_of(named_by_contender(rows))  # as a page names them
     assert set(shown) == set(counted)
     found = {standing.contender: standing for standing in summary(rows)}
     for name, mine in counted.items():
@@ -143,9 +143,9 @@ def test_the_summary_says_what_counting_by_hand_gives(rows: list[Row]) -> None:
 
 @tried(60, random_rows().filter(bool))
 def test_the_profile_begins_with_the_wins_and_the_page_has_its_ratios(rows: list[Row]) -> None:
-    named, found = by_contender(rows), profiles(rows)
+    named, found = named_by_contender(rows), profiles(rows)
     standings = {standing.contender: standing for standing in summary(rows)}
-    place = {file: i for i, file in enumerate(grouped(named, "file"))}
+    place = {file: i for i, file in enumerate(group_rows(named, "file"))}
     told = problems(named, list(standings.values()), place)
     for profile in found:
         standing = standings[profile.contender]
@@ -248,7 +248,7 @@ def test_the_table_leads_with_it(rows: RowTable) -> None:
     assert shown.texts()[[name for name, _ in found.rows].index("fcfs")][2] == percent(over)
     assert (standing.contender, standing.mean) == ("fcfs", pytest.approx(over))
     assert "over the bound" in standing_table([standing], _about(overview(rows)[0])).title
-    (told,) = in_words(rows).values()
+    (told,) = as_sentences(rows).values()
     assert any("above the bound" in one for one in told)
     best = min(rows, key=lambda row: row.objective or 0.0)
     assert shown.rows[0][0] == best.policy == found.rows[0][0]

@@ -77,19 +77,16 @@ def test_an_instance_whose_process_always_dies_is_given_up() -> None:
 
 
 def test_a_solver_that_hangs_is_ended_and_policies_go_on_without_it() -> None:
-    words = {"constraints": {"dssp": [Endless()]}, "time_limit": 4.0, "grace": 2.0}
-    words |= {"generated": [*NIGHTS[:2], *generated("epoch", seeds=[1])]}
-    policies = {"dssp": ["greedy", "core"], "epoch": ["paper-search"]}
-    *rows, sound = bench(**words, policies=policies)  # type: ignore[arg-type]
-    assert len(rows) == 4
+    words = {"constraints": [Endless()], "time_limit": 8.0, "grace": 4.0}  # of a loaded machine
+    rows = bench(generated=NIGHTS[:1], policies=["greedy", "core"], **words)  # type: ignore[arg-type]
+    assert len(rows) == 2
     for row in rows:
         assert row.reference is None
         assert row.gap is None
         assert not row.reference_proven
         assert row.termination == "completed"
         assert row.objective is not None
-        assert "no reference: its process was ended after 6 s" in str(row.message)
-    assert sound.gap == 0
+        assert "no reference: its process was ended after 12 s" in str(row.message)
 
 
 # --- kill -9, and a full disk ----------------------------------------------------------------
@@ -136,7 +133,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(tmp_path: Path) -> N
     words = {
         "generated": generated("dssp", "render-night", seeds=range(1, instances + 1), options=made),
         "policies": policies.split(","),
-        "constraints": {"dssp": [FairShare(by="team", at_most={"lighting": 0.3})]},
+        "constraints": [FairShare(by="team", at_most={"lighting": 0.3})],
     }
     rows = bench(**words, output=output)
     assert rows == read_rows(output)

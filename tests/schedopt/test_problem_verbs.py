@@ -114,7 +114,7 @@ def test_every_policy_of_hesrpt_is_evaluated_and_benched() -> None:
     assert [entry["policy"] for entry in found] == names.split(",")
     assert all(entry["checked"] and not entry["violations"] for entry in found)
     rows = rows_of(HESRPT / "twins.json", HESRPT / "mixed.json")
-    assert len(rows) == 14
+    assert len(rows) == 20
     twins = {row["policy"]: row for row in rows if row["instance"] == "twins"}
     assert twins["hesrpt"]["gap"] == pytest.approx(0, abs=1e-9)
     assert all(row["reference_proven"] for row in rows)

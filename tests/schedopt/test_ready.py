@@ -71,7 +71,7 @@ def test_a_large_table_says_what_a_small_one_says(monkeypatch: pytest.MonkeyPatc
             except InputError as error:
                 told.append(str(error))
         assert told[0] == told[1], text
-        assert turn % 2 or reading._of_large(text, ",", ["p", "cores"]) is not None
+        assert turn % 2 or reading._of_large(text, ["p", "cores"]) is not None
 
 
 def test_names_that_are_there_twice_are_seen_in_large_tables() -> None:

@@ -68,7 +68,7 @@ def data_of(text: str) -> Any:
 
 def test_a_bench_becomes_a_page_with_certificates(tmp_path: Path) -> None:
     files = [DSSP / "greedy-trap.json", EPOCH / "fig8.json"]
-    rows = bench(files, policies={"dssp": ["greedy", "core"], "epoch": ["equi-epoch"]})
+    rows = bench(files, policies=["greedy", "core", "equi-epoch"])
     target = tmp_path / "report.html"
     write(rows, target)
     data = data_of(target.read_text(encoding="utf-8"))
@@ -133,8 +133,11 @@ def test_the_wheel_carries_page_style_and_script(installed: Path) -> None:
 
 
 def test_settings_of_a_policy_stand_apart(tmp_path: Path) -> None:
-    settings = {"fill": [0.5, 1.0]}
-    rows = bench("instances/dssp/greedy-trap.json", policies=["greedy"], options=settings)
+    rows = [
+        row
+        for fill in (0.5, 1.0)
+        for row in bench("example:greedy-trap", policies=["greedy"], options={"fill": fill})
+    ]
     target = tmp_path / "report.html"
     write(rows, target)
     text = target.read_text(encoding="utf-8")

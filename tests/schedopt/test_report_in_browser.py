@@ -226,19 +226,6 @@ def test_hovering_over_a_gap_names_instance_and_value(page: Browser) -> None:
     assert "gap 60.00%" in text
 
 
-def test_hovering_over_a_profile_names_policy_and_values(page: Browser) -> None:
-    script = """
-        const place = document.querySelector(".chart[data-chart=profile]");
-        const line = place.data.find((trace) => trace.name === "greedy");
-        return [line.x[0], line.y[0]];
-    """
-    ratio, part = page.execute_script(script)
-    text = point_at(page, "profile", ratio, part)
-    assert "within a factor of 1 on" in text
-    assert "greedy" in text or "core" in text or "maxk" in text
-    assert f"{part:.1%}" in text
-
-
 def test_the_profiles_that_are_drawn_are_those_of_the_terminal(page: Browser) -> None:
     lines = {trace["meta"]: trace for trace in drawn(page, "profile")}
     assert len(lines) == len(EVIL) + 3
@@ -276,20 +263,6 @@ def test_filters_hold_for_the_charts_too(page: Browser) -> None:
     assert not page.find_element(By.ID, "clear").is_enabled()
     page.find_element(By.ID, "find").send_keys("no such thing")
     assert not page.find_element(By.CSS_SELECTOR, "section.problem").is_displayed()
-
-
-def test_keys_hide_and_show_their_lines(page: Browser) -> None:
-    keys = page.find_elements(By.CSS_SELECTOR, ".keys button")
-    assert [key.text for key in keys] == ["greedy", "core", "maxk", *EVIL]
-    lines = ".chart[data-chart=profile] .scatterlayer .trace"
-    before = len(page.find_elements(By.CSS_SELECTOR, lines))
-    click(keys[0])
-    assert keys[0].get_attribute("aria-pressed") == "false"
-    WebDriverWait(page, 10).until(
-        lambda b: len(b.find_elements(By.CSS_SELECTOR, lines)) == before - 1
-    )
-    click(keys[0])
-    WebDriverWait(page, 10).until(lambda b: len(b.find_elements(By.CSS_SELECTOR, lines)) == before)
 
 
 def test_where_the_charts_cannot_be_unpacked_the_rest_still_works(page: Browser) -> None:

@@ -9,7 +9,7 @@ from builders.reports import row
 from rich.console import Console
 
 from schedopt import evaluate, solve
-from schedopt.analysis.pairs import paired
+from schedopt.analysis.pairs import compare_contenders
 from schedopt.analysis.profiles import profiles
 from schedopt.instances.constraints import FairShare
 from schedopt.instances.dssp import Instance, Job, Selected
@@ -253,7 +253,7 @@ def test_bench_tables_take_any_name(screen: StringIO) -> None:
     rows += [row(instance=n, policy="other", objective=7.5) for n in EVIL]
     bench_tables.summary(rows)
     bench_tables.profiles(profiles(rows))
-    bench_tables.pairs(paired(rows, EVIL[0], "other"))
+    bench_tables.pairs(compare_contenders(rows, EVIL[0], "other"))
     lines = seen(screen)
     for name in EVIL:
         assert any(expected(name) in line for line in lines)

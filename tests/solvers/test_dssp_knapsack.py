@@ -84,9 +84,9 @@ def test_thousands_of_small_instances() -> None:
 
 @pytest.mark.usefixtures("_sorted")
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("size", [50, 120, 300])
+@pytest.mark.parametrize("size", [50, 300, 5_000])
 def test_families_against_the_programme_by_rewards(family: str, size: int) -> None:
-    for seed in range(6):
+    for seed in range(6 if size < 1000 else 1):
         rewards, demands = draw(family, size, 100, seed)
         room = float(np.floor(demands.sum() * (seed + 1) / 7))
         chosen = optimum(Items.of(rewards, demands, room))
@@ -105,42 +105,30 @@ def test_the_unit_does_not_matter(scale: float) -> None:
 
 
 @pytest.mark.usefixtures("_sorted")
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "real values"])
 def test_every_step_encloses_the_optimum(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rewards, demands = draw(family, 200, 10_000, 9)
-    room = float(np.floor(demands.sum() / 2))
+    if family == "real values":
+        rng = np.random.default_rng(6)
+        demands = rng.random(300) * 100
+        rewards = demands * np.exp(rng.standard_normal(300) / 20)
+        room, near = float(demands.sum() / 3), 1e-14
+    else:
+        rewards, demands = draw(family, 200, 10_000, 9)
+        room, near = float(np.floor(demands.sum() / 2)), 0.0
     best = solved(rewards, demands, room)
     monkeypatch.setattr(core_module, "_FIRST_CHUNK", 50)
     monkeypatch.setattr(core_module, "_CHUNK", 500)
     search = Core(rewards, demands, room)
     value, bound = search.value, search.bound
     while not search.proven:
-        assert value <= best <= bound
+        assert value <= best * (1 + near) and best * (1 - near) <= bound
         chosen = search.chosen()
-        assert rewards[chosen].sum() == search.value
+        assert rewards[chosen].sum() == pytest.approx(search.value, rel=near)
         assert demands[chosen].sum() <= room
         search.advance(0)
         assert value <= search.value <= search.bound <= bound
         value, bound = search.value, search.bound
-    assert value == bound == best
-
-
-def test_real_values_are_enclosed_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(6)
-    demands = rng.random(300) * 100
-    rewards = demands * np.exp(rng.standard_normal(300) / 20)
-    room = float(demands.sum() / 3)
-    best = solved(rewards, demands, room)
-    monkeypatch.setattr(core_module, "_FIRST_CHUNK", 50)
-    monkeypatch.setattr(core_module, "_CHUNK", 500)
-    search = Core(rewards, demands, room)
-    bounds = [search.bound]
-    while not search.advance(0):
-        assert search.value <= best * (1 + 1e-14)
-        assert search.bound >= best * (1 - 1e-14)
-        bounds.append(search.bound)
-    assert len(bounds) > 3
-    assert bounds == sorted(bounds, reverse=True)
+    assert value == bound == pytest.approx(best, rel=near)
 
 
 def hard() -> tuple[Floats, Floats, float]:
@@ -297,9 +285,3 @@ def test_nothing_to_decide() -> None:
 def test_wrong_arguments(rewards: list[float], demands: list[float], room: float) -> None:
     with pytest.raises(ValueError, match="must be"):
         Core(rewards, demands, room)
-
-
-def test_large_instances_are_quick_enough_to_prove() -> None:
-    for family in FAMILIES:
-        rewards, demands = draw(family, 20_000, 1000, 77)
-        solved(rewards, demands, float(np.floor(demands.sum() / 2)))

@@ -42,22 +42,20 @@ def random_night(seed: int) -> Instance:
     )
 
 
-def brute_force(night: Instance) -> tuple[float, ...]:
+def every_selection(night: Instance) -> tuple[np.ndarray, np.ndarray]:
+    """Return all selections that keep the rules, and ten times what each objective comes to."""
     worths = [np.rint(10 * night.worths(name)).astype(int) for name in night.objectives]
     rule = night.constraints[0]
     asked = np.array([[rule.use[job.name], job.demand] for job in night.jobs])
-    room = np.array([rule.capacity, night.capacity()])
     every = np.array(list(product((0, 1), repeat=len(night.jobs))))
-    every = every[(every @ asked <= room).all(axis=1)]
-    return tuple(
-        v / 10 for v in max(tuple((every @ np.array(worths).T)[i]) for i in range(len(every)))
-    )
+    every = every[(every @ asked <= (rule.capacity, night.capacity())).all(axis=1)]
+    return every, every @ np.array(worths).T
 
 
 @pytest.mark.parametrize("seed", range(examples(60)))
 def test_engine_and_declared_model_reach_the_best_in_order(seed: int) -> None:
     night = random_night(seed)
-    best = brute_force(night)
+    best = [v / 10 for v in max(map(tuple, every_selection(night)[1].tolist()))]
     for solver in (None, "model") if seed < 10 else (None,):
         result = schedopt.solve(night, solver=solver)
         assert result.solution.objectives == pytest.approx(best, abs=1e-12)
@@ -86,33 +84,21 @@ def test_every_objective_is_re_proved_and_no_worse_choice_passes() -> None:
         assert (report.bound, report.unchecked, report.violations) == ("re-proved", [], [])
         assert len(result.certificate["later"]) == 2
         claim = result.document()
-        for other in _no_better_by_the_reward(night, result.solution.objectives):
-            worths = [
-                float(np.rint(10 * night.worths(name)) @ other) / 10 for name in night.objectives
-            ]
+        every, reached = every_selection(night)
+        best = max(map(tuple, reached.tolist()))
+        worse = (reached[:, 0] == best[0]) & (reached != best).any(axis=1)
+        for other, worths in zip(every[worse][:4], reached[worse] / 10, strict=False):
             chosen = [job.name for job, taken in zip(night.jobs, other, strict=True) if taken]
             solution = claim.solution | {
                 "selected": chosen,
                 "demand": sum(job.demand for job in night.jobs if job.name in chosen),
-                "objectives": worths,
+                "objectives": worths.tolist(),
             }
             forged = msgspec.structs.replace(claim, solution=solution)
             said = schedopt.check(night, forged).violations
             assert any("not closed" in what for what in said)
             refused += 1
     assert refused > examples(60)
-
-
-def _no_better_by_the_reward(night: Instance, best: tuple[float, ...]) -> list[np.ndarray]:
-    """Return selections that are best for the reward, and not for all that is later."""
-    worths = [np.rint(10 * night.worths(name)).astype(int) for name in night.objectives]
-    rule = night.constraints[0]
-    asked = np.array([[rule.use[job.name], job.demand] for job in night.jobs])
-    every = np.array(list(product((0, 1), repeat=len(night.jobs))))
-    every = every[(every @ asked <= (rule.capacity, night.capacity())).all(axis=1)]
-    reached, most = every @ np.array(worths).T, np.rint(10 * np.array(best))
-    worse = (reached[:, 0] == most[0]) & (reached != most).any(axis=1)
-    return list(every[worse][:4])
 
 
 def test_a_certificate_of_the_first_alone_leaves_the_others_believed() -> None:

@@ -4,7 +4,6 @@ import _thread
 import threading
 from random import Random
 
-import msgspec
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -21,7 +20,6 @@ from schedopt.solvers import mip
 from schedopt.solvers.mip.named import SOLVERS, engine_of
 from schedopt.solvers.mip.translating import translate
 from schedopt.solvers.result import Limits, gap, snap_bound
-from schedopt.validation.documents import result_of
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
@@ -79,18 +77,6 @@ def test_an_instance_without_jobs_is_solved() -> None:
         assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
         assert result.solution_status == "optimal"
         assert result.violations == ()
-
-
-def test_a_result_is_the_documents_of_the_contract() -> None:
-    result = solve(night([(5, 5), (4, 5), (3, 5)]), solver="highs")
-    document = msgspec.to_builtins(result.document())
-    keys = """instance problem formulation solver version termination solution_status sense
-        objective bound gap seconds seed options checked violations conflict trace solution"""
-    assert set(keys.split()) <= set(document)
-    assert set(document["seconds"]) == {"build", "solve", "check"}
-    assert set(document["version"]) == {"schedopt", "solver"}
-    assert set(document["solution"]) == {"selected", "demand", "capacity", "shares"}
-    assert result_of(result.document()) == result
 
 
 def test_translation_is_the_model() -> None:

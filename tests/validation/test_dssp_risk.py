@@ -99,6 +99,14 @@ def test_an_objective_beyond_numbers_is_refused(told: str) -> None:
     assert not any("objective: " in what for what in right)
 
 
+def spread_over(draw: Random, night: Instance, spreads: tuple[Any, ...]) -> Instance:
+    """Draw a spread for each job."""
+    replace = msgspec.structs.replace
+    return replace(
+        night, jobs=tuple(replace(job, spread=draw.choice(spreads)) for job in night.jobs)
+    )
+
+
 def edges(share: float, count: int) -> tuple[float, float]:
     """Return Wilson's 95% interval of a share of some draws."""
     middle, square = share + 1.96**2 / 2 / count, share * (1 - share) / count
@@ -110,11 +118,7 @@ def edges(share: float, count: int) -> tuple[float, float]:
 def test_selections_are_worth_what_scenarios_one_by_one_earn(seed: int) -> None:
     draw = Random(seed)  # noqa: S311
     night = some_night(draw, staged=draw.random() < 0.7)
-    spreads = [draw.choice((None, 0.5, Lognormal(sigma=0.4))) for _ in night.jobs]
-    jobs = zip(night.jobs, spreads, strict=True)
-    night = msgspec.structs.replace(
-        night, jobs=tuple(msgspec.structs.replace(job, spread=s) for job, s in jobs)
-    )
+    night = spread_over(draw, night, (None, 0.5, Lognormal(sigma=0.4)))
     fill, count = draw.choice((0.5, 1.0, 1.5)), draw.randint(2, 9)
     names = [job.name for job in night.jobs if draw.random() < 0.7]
     drawn = factors(night, draw.randint(0, 99), JUDGING, count)
@@ -227,11 +231,7 @@ def test_a_chance_lies_in_its_interval_on_nights_simulated_anew() -> None:
     draw = Random(29)  # noqa: S311
     while tried < (1000 if ALL else 20):
         night = some_night(draw, staged=True)
-        spreads = [draw.choice((0.3, 0.6, Lognormal(sigma=0.4))) for _ in night.jobs]
-        jobs = zip(night.jobs, spreads, strict=True)
-        night = msgspec.structs.replace(
-            night, jobs=tuple(msgspec.structs.replace(job, spread=s) for job, s in jobs)
-        )
+        night = spread_over(draw, night, (0.3, 0.6, Lognormal(sigma=0.4)))
         result = schedopt.solve(night)
         run = carried_out(night, result)
         told = chances(night, run.solution, str(run.policy), tried)

@@ -14,7 +14,7 @@ from schedopt.formulations.constraints import FairShare, Shares
 from schedopt.instances.hesrpt import Amdahl, Instance, Power, Table
 from schedopt.validation.hesrpt.earning import gain, machine_of
 from schedopt.validation.hesrpt.intervals import Interval
-from schedopt.validation.hesrpt.lagrangian import _Job, _of_one, ends_from
+from schedopt.validation.hesrpt.lagrangian import _for_one_job, _Job, lengths_of
 from schedopt.validation.hesrpt.proofs import Proof
 from schedopt.validation.hesrpt.speedup_bounds import curves_of
 
@@ -118,10 +118,10 @@ def test_lines_are_above_speedups_and_touch_them(speedup: Any, whole: bool) -> N
 def test_guesses_are_near_the_best(speedup: Any, whole: bool) -> None:
     curve, grid = curve_of(speedup, whole), np.linspace(0.0, 30.0, 601)
     exact = np.array([float(speed(speedup, whole, Decimal(k))) for k in grid.tolist()])
-    assert curve.about(grid) == pytest.approx(exact, rel=1e-9, abs=1e-11)
+    assert curve.estimate(grid) == pytest.approx(exact, rel=1e-9, abs=1e-11)
     for steepness in (0.02, 0.2, 0.45, 0.7, 1.3):
-        k = float(np.clip(curve.wish(np.array([steepness]))[0], 0.0, 30.0))
-        got = float(curve.about(np.array([k]))[0]) - steepness * k
+        k = float(np.clip(curve.demand(np.array([steepness]))[0], 0.0, 30.0))
+        got = float(curve.estimate(np.array([k]))[0]) - steepness * k
         assert got >= (exact - steepness * grid).max() - (0.1 if whole else 1e-6)
 
 
@@ -164,7 +164,7 @@ def test_what_jobs_can_earn_is_found_from_above(rules: tuple[Any, ...]) -> None:
     instance = three()
     machine = machine_of(instance, rules, None)
     grid = np.linspace(0.0, 10.0, 101)
-    speeds = np.array([curve.about(grid) for curve in curves_of(instance)])
+    speeds = np.array([curve.estimate(grid) for curve in curves_of(instance)])
     random = np.random.default_rng(5)
     for who in ((True, True, True), (True, False, True), (False, True, False), (True, True, False)):
         prices = random.uniform(0.1, 2.0, (3, 3)) * who
@@ -195,7 +195,7 @@ def test_of_two_jobs_one_need_not_complete_sooner() -> None:
         )
         every = list(product(range(5), repeat=2))
         free = Proof(instance, (), None)
-        assert {(i, j) for i, j in every if i != j and free._no_sooner(i, j)} == pairs
+        assert {(i, j) for i, j in every if i != j and free._completes_after(i, j)} == pairs
         for rule, apart in (
             (Shares(jobs=("j0", "j2"), at_most=0.5), lambda i, j: (i in (0, 2)) != (j in (0, 2))),
             (FairShare(by="team", at_most={"a": 0.5}), lambda i, j: i % 2 != j % 2),
@@ -203,14 +203,14 @@ def test_of_two_jobs_one_need_not_complete_sooner() -> None:
             (FairShare(by="other", at_least={"b": 0.5}), lambda _i, _j: False),
         ):
             ruled = Proof(instance, (rule,), None)
-            left = {(i, j) for i, j in every if i != j and ruled._no_sooner(i, j)}
+            left = {(i, j) for i, j in every if i != j and ruled._completes_after(i, j)}
             assert left == {(i, j) for i, j in pairs if not apart(i, j)}
 
 
 def test_what_a_job_gains_is_added_up_from_above() -> None:
     machine, count = machine_of(three(), (), None), 200
     times = np.cumsum(np.random.default_rng(6).uniform(0.01, 0.3, count + 1))
-    lengths, prices = ends_from(Interval.exactly(times)), np.array([0.2, 3.0])
+    lengths, prices = lengths_of(Interval.exactly(times)), np.array([0.2, 3.0])
     rents = np.linspace(0.5, 0.1, count)
     one = _Job(machine, 1, Interval.exactly(np.ones(1)), Interval.exactly(np.ones(1)))
     found = one._gains(prices, lengths, rents)
@@ -227,6 +227,6 @@ def test_what_a_job_gains_is_added_up_from_above() -> None:
 
 def test_a_job_alone_has_no_more_than_its_team_and_no_less_if_it_is_one() -> None:
     rule = FairShare(by="team", at_least={"a": 0.3, "b": 0.5}, at_most={"a": 0.4})
-    machine = _of_one(machine_of(three(), (rule,), "team"))
+    machine = _for_one_job(machine_of(three(), (rule,), "team"))
     assert machine.least == pytest.approx([0.0, 5.0, 0.0])
     assert machine.most == pytest.approx([4.0, 10.0, 4.0])

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.instances.decimals import FEW, Whole, as_written, few_sums, total
+from schedopt.instances.decimals import Whole, as_written, total
 from schedopt.instances.dssp import Instance, Job, refuse_nights
 from schedopt.instances.errors import InputError, shown
 from schedopt.solvers.result import Document
@@ -305,8 +305,6 @@ def _demands(night: Instance) -> Whole:
     if any(job.processors > 1 for job in jobs):
         wide = [job.processors if job.demand is None else 1 for job in jobs]
         return Whole.of_fractions(n * total(part) for n, part in zip(wide, parts, strict=True))
-    if len(jobs) <= FEW and (few := few_sums(parts)) is not None:
-        return few
     if not all(parts):
         return Whole.of_fractions(map(total, parts))
     starts = np.cumsum([0, *map(len, parts)])[:-1]

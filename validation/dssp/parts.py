@@ -23,20 +23,6 @@ from schedopt.validation.dssp.constraints import beyond, bounded, over
 from schedopt.validation.dssp.facts import Facts
 from schedopt.validation.dssp.machine import Points, area
 
-FIELDS: Mapping[type[Constraint], str] = {
-    FairShare: "name by at_most at_least of each past past_total window half_life",
-    Require: "name jobs",
-    Forbid: "name jobs",
-    Imply: "name if_ then",
-    Together: "name jobs",
-    Apart: "name jobs",
-    AtMost: "name jobs by group count",
-    AtLeast: "name jobs by group count",
-    Seats: "name capacity use",
-    Resource: "name capacity use",
-}
-"""The known fields of each kind; a constraint with others is left out."""
-
 ENERGY = "energy from "
 
 
@@ -77,11 +63,8 @@ def windows(facts: Facts, asked: Sequence[str], start: str) -> Iterator[tuple[st
 
 
 def known(rule: Constraint) -> bool:
-    """Tell whether every field of a side constraint is known here."""
-    fields = FIELDS.get(type(rule))
-    return fields is not None and rule == type(rule)(
-        **{f: getattr(rule, f) for f in fields.split()}
-    )
+    """Tell whether a side constraint is of a kind that has rows here, and of no kind beyond it."""
+    return type(rule) in parts.registry
 
 
 @singledispatch

@@ -127,7 +127,7 @@ class Diagram:
             values = np.zeros(len(begin))
             for some, behind in view.gained(nodes.gains, begin, job, price):
                 values[some] = behind[np.arange(len(some)), at[some]]
-            end, old = _parted(values, end, old, given.parts)
+            end, old = _split(values, end, old, given.parts)
         child[begin, job] = end
         order = np.argsort(end, kind="stable")
         starts = np.searchsorted(end[order], np.arange(len(old)))
@@ -228,18 +228,18 @@ class _View:
         ends = float(machine.least[j]), float(machine.most[j])
         top, low = ends[1], max(ends[0], 1e-300)
         with np.errstate(all="ignore"):
-            price = (budgets + self.rents * top) / curve.about(np.array(top))
-            price = np.minimum(price, (budgets + self.rents * low) / curve.about(np.array(low)))
+            price = (budgets + self.rents * top) / curve.estimate(np.array(top))
+            price = np.minimum(price, (budgets + self.rents * low) / curve.estimate(np.array(low)))
             price = np.where(price > 0, price, 0.0)
             for _ in range(STEPS):  # what a job gains is convex in its price
-                k = np.clip(curve.wish(self.rents / np.maximum(price, 1e-300)), *ends)
-                s = curve.about(k)
+                k = np.clip(curve.demand(self.rents / np.maximum(price, 1e-300)), *ends)
+                s = curve.estimate(k)
                 step = (price * s - self.rents * k - budgets) / s
                 price = np.where((step > 0) & (step < price), price - step, price)
         return np.asarray(price.max(axis=1))
 
 
-def _parted(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Ints]:
+def _split(values: Floats, end: Ints, old: Ints, parts: int) -> tuple[Ints, Ints]:
     """Return ends after splitting nodes by values, and what the new nodes were."""
     order = np.argsort(end, kind="stable")
     starts = np.searchsorted(end[order], np.arange(len(old)))

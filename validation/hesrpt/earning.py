@@ -82,7 +82,7 @@ class Servers:
 
     def most_gained(self, j: int, price: Floats, rent: Floats) -> Floats:
         """Return bounds on max_k (price s_j(k) - rent k) within the job's bounds."""
-        k = np.clip(self.curves[j].wish(rent / price), self.least[j], self.most[j])
+        k = np.clip(self.curves[j].demand(rent / price), self.least[j], self.most[j])
         above = self.curves[j].above(k)
         return gain(above, price, rent, k, (float(self.least[j]), float(self.most[j])))
 
@@ -92,7 +92,7 @@ class Servers:
         for j in np.flatnonzero(present.any(axis=0)):
             here = present[:, j]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                wish = self.curves[j].wish(rents[here] / np.maximum(prices[here, j], 1e-300))
+                wish = self.curves[j].demand(rents[here] / np.maximum(prices[here, j], 1e-300))
             wish = np.where(prices[here, j] > 0, wish, 0.0)
             taken[here, j] = np.clip(np.nan_to_num(wish), self.least[j], self.most[j])
         return np.asarray(taken.sum(axis=1) - self.servers)

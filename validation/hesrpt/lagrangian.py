@@ -37,7 +37,7 @@ def least_cost(
     if len(given.jobs) != len(machine.curves):
         raise ValueError("rents: not every job's cost is shown")
     ends = Interval.exactly(times)
-    lengths = ends_from(ends)
+    lengths = lengths_of(ends)
     bill = (Interval.exactly(rents) * lengths).total() * Interval.exactly(machine.servers)
     pays = [rents] * len(given.jobs)
     for name, written in given.teams.items():
@@ -49,7 +49,7 @@ def least_cost(
         bill = bill + above.total() * Interval.exactly(machine.team_most[rows[0]])
         for j in np.flatnonzero(teams[name]).tolist():
             pays[j] = own
-    machine, total = _of_one(machine), np.zeros(len(given.jobs))
+    machine, total = _for_one_job(machine), np.zeros(len(given.jobs))
     for j, job in enumerate(given.jobs):
         one = _Job(machine, j, _at(sizes, j), _at(costs, j))
         if not one.costs(job, ends, lengths, pays[j]):
@@ -68,7 +68,7 @@ def _expect_falling(times: Floats, rents: Floats) -> Floats:
     return rents
 
 
-def _of_one(machine: Servers) -> Servers:
+def _for_one_job(machine: Servers) -> Servers:
     """Return the machine for one job: no more than its team may have, no less if it is alone."""
     least, most = machine.least.copy(), machine.most.copy()
     for team, low, high in zip(machine.teams, machine.team_least, machine.team_most, strict=True):
@@ -78,7 +78,7 @@ def _of_one(machine: Servers) -> Servers:
     return replace(machine, least=least, most=np.maximum(most, least))
 
 
-def ends_from(times: Interval) -> Interval:
+def lengths_of(times: Interval) -> Interval:
     """Return the lengths of cells."""
     return Interval(times.low[1:], times.high[1:]) - Interval(times.low[:-1], times.high[:-1])
 

@@ -134,7 +134,7 @@ class Proof:
         after = [0] * count
         for j in range(count):
             for i in range(count):
-                if i != j and self._no_sooner(i, j):
+                if i != j and self._completes_after(i, j):
                     after[j] |= 1 << i
         diagram = Diagram(self.machine, self.sizes, self.costs, after)
         for each in given.passes:
@@ -159,7 +159,7 @@ class Proof:
             self.expect_rows(both[:, 0], both[:, 1] > 0)
         return least
 
-    def _no_sooner(self, i: int, j: int) -> bool:
+    def _completes_after(self, i: int, j: int) -> bool:
         """Tell whether job i need not complete before job j, equal but for size and cost.
 
         It is as large at the least and costs as much at the most. Where it completes first, their
@@ -172,9 +172,9 @@ class Proof:
         if not (a.size >= b.size and weights[0] <= weights[1]):
             return False
         equal = a.size == b.size and weights[0] == weights[1]
-        return (i > j or not equal) and a.speedup == b.speedup and self._ruled_alike(i, j)
+        return (i > j or not equal) and a.speedup == b.speedup and self._have_same_rules(i, j)
 
-    def _ruled_alike(self, i: int, j: int) -> bool:
+    def _have_same_rules(self, i: int, j: int) -> bool:
         """Tell whether side constraints ask the same of two jobs."""
         a, b = self.instance.jobs[i], self.instance.jobs[j]
         same = True

@@ -18,13 +18,13 @@ Above = tuple[Floats, Floats, Floats]  # value, right and left slope, each of th
 
 
 class Curve(Protocol):
-    """A speedup as the proofs need it: `wish` and `about` are guesses, the others rigorous."""
+    """A speedup as the proofs need it: `demand` and `estimate` are guesses, the others rigorous."""
 
-    def wish(self, steepness: Floats) -> Floats:
+    def demand(self, steepness: Floats) -> Floats:
         """Return about the k at which the slope is ``steepness``."""
         ...
 
-    def about(self, k: Floats) -> Floats:
+    def estimate(self, k: Floats) -> Floats:
         """Return s(k), as floats have it."""
         ...
 
@@ -43,13 +43,13 @@ class PowerCurve:
 
     p: float
 
-    def wish(self, steepness: Floats) -> Floats:
+    def demand(self, steepness: Floats) -> Floats:
         """Return (p/steepness)^(1/(1-p)), no more than floats hold."""
         with np.errstate(divide="ignore", over="ignore"):
             exponent = np.log(self.p / steepness) / max(1.0 - self.p, 1e-300)
         return np.asarray(np.exp(np.clip(exponent, -600.0, 600.0)))
 
-    def about(self, k: Floats) -> Floats:
+    def estimate(self, k: Floats) -> Floats:
         """Return k^p."""
         return np.asarray(k**self.p)
 
@@ -72,13 +72,13 @@ class AmdahlCurve:
 
     f: float
 
-    def wish(self, steepness: Floats) -> Floats:
+    def demand(self, steepness: Floats) -> Floats:
         """Return (sqrt(f/steepness) - f)/(1 - f), no more than floats hold."""
         with np.errstate(divide="ignore"):
             root = np.sqrt(self.f / steepness) - self.f
         return np.clip(root / max(1.0 - self.f, 1e-300), 0.0, 1e250)
 
-    def about(self, k: Floats) -> Floats:
+    def estimate(self, k: Floats) -> Floats:
         """Return k / ((1 - f) k + f)."""
         return np.asarray(k / ((1.0 - self.f) * k + self.f))
 
@@ -115,13 +115,13 @@ class TableCurve:
         self.left = np.minimum.accumulate(slopes.low)
         self.guess = 0.5 * (slopes.low + slopes.high)
 
-    def wish(self, steepness: Floats) -> Floats:
+    def demand(self, steepness: Floats) -> Floats:
         """Return the point beyond which slopes are no steeper."""
         falling = -np.minimum.accumulate(self.guess)
         at = np.searchsorted(falling, -np.asarray(steepness), side="left")
         return np.asarray(self.k.high[np.minimum(at, len(self.k.high) - 1)])
 
-    def about(self, k: Floats) -> Floats:
+    def estimate(self, k: Floats) -> Floats:
         """Return the value between points."""
         return np.interp(k, self.k.high, self.s.high)
 
@@ -140,7 +140,7 @@ class TableCurve:
 
     def values(self, k: Floats) -> Interval:
         """Return the values on segments, within rounding."""
-        high, middle = self.above(k)[0], self.about(k)
+        high, middle = self.above(k)[0], self.estimate(k)
         rounding = 1e-12 * np.maximum(high, float(self.s.high.max()))
         return Interval(np.maximum(middle - rounding, 0.0), np.maximum(high, middle + rounding))
 

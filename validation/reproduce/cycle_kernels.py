@@ -17,10 +17,10 @@ RING = 1 << 20  # no queue is ever longer than this at the loads that are played
 
 
 @njit(cache=True)
-def cycles(
+def simulate_cycles(
     k: int, l: int, l1: float, lk: float, m1: float, mk: float, wanted: int, seed: int
 ) -> Any:
-    """Play so many cycles, each from the start of a phase 1 to the next; see `Played`."""
+    """Simulate so many cycles, each from one start of a phase 1 to the next: see `Cycles`."""
     np.random.seed(seed)
     lengths, heads = np.zeros((wanted, 4)), np.zeros((wanted, 2))
     passes, areas = np.zeros((wanted, 4)), np.zeros(wanted)
@@ -93,7 +93,9 @@ def cycles(
 
 
 @njit(cache=True)
-def exceptional(rate: float, mean: float, first: float, arrivals: int, seed: int) -> Any:
+def simulate_exceptional_first(
+    rate: float, mean: float, first: float, arrivals: int, seed: int
+) -> Any:
     """Play an M/G/1 queue whose busy periods begin with an Erlang-2 job of another mean.
 
     Returns the mean work that an arrival finds, and the fraction that finds none.

@@ -24,13 +24,13 @@ SIGMA = 0.3  # standard deviation of the logarithm of a prediction's error
 Earned = dict[str, list[float]]
 
 
-def nights_over(hours: float, wanted: int) -> list[Instance]:
+def busy_nights(hours: float, wanted: int) -> list[Instance]:
     """Return nights with a demand of so many CPU-hours or more, from as many seasons as needed."""
     every = (night for seed in count(1) for night in render_season(seed))
     return list(islice((n for n in every if n.demands.sum() >= hours * HOUR), wanted))
 
 
-def rewarded(night: Instance, reward: str) -> Instance:
+def with_rewards(night: Instance, reward: str) -> Instance:
     """Return a night under another reward function (section 5.1), by what happens."""
     demands = night.tasks.demands.tolist()
     jobs = tuple(
@@ -40,7 +40,7 @@ def rewarded(night: Instance, reward: str) -> Instance:
     return msgspec.structs.replace(night, jobs=jobs)
 
 
-def predicted(night: Instance, seed: int) -> Instance:
+def with_predictions(night: Instance, seed: int) -> Instance:
     """Return a night with predictions: T_1 and T_∞ times independent lognormal errors."""
     draw = np.random.Generator(np.random.PCG64(seed))
     errors = np.exp(SIGMA * draw.standard_normal((len(night.jobs), 2)))
@@ -53,13 +53,13 @@ def predicted(night: Instance, seed: int) -> Instance:
     return msgspec.structs.replace(night, jobs=jobs)
 
 
-def chosen(night: Instance, selector: str, fill: float) -> Ints:
+def selected_jobs(night: Instance, selector: str, fill: float) -> Ints:
     """Return the positions of the jobs that a selector takes."""
     selected = registered("dssp")[selector].run(night, fill=fill).selected
     return dispatchers.positions(night, selected)
 
 
-def earned(night: Instance, dispatcher: str, jobs: Ints) -> float:
+def reward_in_time(night: Instance, dispatcher: str, jobs: Ints) -> float:
     """Return the reward of the jobs that a dispatcher completes by the deadline."""
     completion = dispatchers.simulated(night, dispatcher, jobs, 0).completion[jobs]
     return float(night.rewards[jobs][completion <= night.deadline].sum())
@@ -80,10 +80,10 @@ class Nights(NamedTuple):
 
 
 @cache
-def _dispatched(quick: bool) -> dict[str, Nights]:
+def _dispatch_all(quick: bool) -> dict[str, Nights]:
     """Dispatch what greedy selects (r = 1) on nights that ask for 13,000 CPU-hours or more."""
-    instances = nights_over(13_000, 8 if quick else 32)
-    picks = [chosen(night, "greedy", 1.0) for night in instances]
+    instances = busy_nights(13_000, 8 if quick else 32)
+    picks = [selected_jobs(night, "greedy", 1.0) for night in instances]
     found = {}
     for name in SIX:
         completion, release, gaps, idle = [], [], [], []
@@ -107,13 +107,13 @@ def _dispatched(quick: bool) -> dict[str, Nights]:
 TIMES = np.linspace(0, 28, 281)
 
 
-def _over_time(profile: Mapping[str, Floats]) -> dict[str, Curve]:
+def _curves_over_time(profile: Mapping[str, Floats]) -> dict[str, Curve]:
     return {name: (TIMES.tolist(), values.tolist()) for name, values in profile.items()}
 
 
 def figure_3(quick: bool) -> Outcome:
     """Show when jobs complete under six dispatchers."""
-    done = {name: run.completion for name, run in _dispatched(quick).items()}
+    done = {name: run.completion for name, run in _dispatch_all(quick).items()}
     profile = {n: np.array([np.mean(ends <= t) for t in TIMES]) for n, ends in done.items()}
     medians = {name: float(np.median(ends)) for name, ends in done.items()}
     makespan = {name: float(ends.max()) for name, ends in done.items()}
@@ -144,12 +144,12 @@ def figure_3(quick: bool) -> Outcome:
             until >= NIGHT - 1,
         ),
     }
-    return Outcome(answers, _over_time(profile), "time, hours", "jobs complete")
+    return Outcome(answers, _curves_over_time(profile), "time, hours", "jobs complete")
 
 
 def figure_4(quick: bool) -> Outcome:
     """Show when processors are released, and how long they are idle."""
-    played = _dispatched(quick)
+    played = _dispatch_all(quick)
     busy = {n: np.array([np.mean(run.release > t) for t in TIMES]) for n, run in played.items()}
     lcpf, stcpu = (float(np.mean(played[n].release > NIGHT + 1)) for n in ("lcpf", "stcpu"))
     spread = {n: float(np.subtract(*np.percentile(r.release, [95, 5]))) for n, r in played.items()}
@@ -166,7 +166,7 @@ def figure_4(quick: bool) -> Outcome:
         "gaps": (f"{gaps[0]:.1%} and {gaps[1]:.1%}", gaps[0] < gaps[1] / 2),
         "idle": (", ".join(f"{part:.1%}" for part in idle), idle[0] > idle[1] > idle[2]),
     }
-    return Outcome(answers, _over_time(busy), "time, hours", "processors in use")
+    return Outcome(answers, _curves_over_time(busy), "time, hours", "processors in use")
 
 
 def figure_5(quick: bool) -> Outcome:
@@ -185,7 +185,7 @@ def figure_5(quick: bool) -> Outcome:
             total = np.cumsum(pool.demands[order])
             jobs = np.sort(order[: np.searchsorted(total, PROCESSORS * DEADLINE, side="right")])
             for name in SIX:
-                parts[name].append(earned(pool, name, jobs) / pool.rewards[jobs].sum())
+                parts[name].append(reward_in_time(pool, name, jobs) / pool.rewards[jobs].sum())
         for name in SIX:
             means[name].append(float(np.mean(parts[name])))
     gain = {n: values[0] - values[-1] for n, values in means.items()}
@@ -208,7 +208,7 @@ def figure_5(quick: bool) -> Outcome:
 
 
 @cache
-def _swept(reward: str, guessed: bool, quick: bool) -> Earned:
+def _sweep_budgets(reward: str, guessed: bool, quick: bool) -> Earned:
     """Return the mean reward of each dispatcher at each budget, on the busiest nights of a season.
 
     The optimum is selected. Under size-dependent rewards all jobs have the same ratio, and a great
@@ -216,14 +216,14 @@ def _swept(reward: str, guessed: bool, quick: bool) -> Earned:
     greedy decides, in the order of the file, as a rule that anyone can follow.
     """
     busiest = sorted(render_season(1), key=lambda night: -night.demands.sum())
-    nights = [rewarded(night, reward) for night in busiest[: 4 if quick else 10]]
-    planned = [predicted(n, seed) if guessed else n for seed, n in enumerate(nights)]
+    nights = [with_rewards(night, reward) for night in busiest[: 4 if quick else 10]]
+    planned = [with_predictions(n, seed) if guessed else n for seed, n in enumerate(nights)]
     selector = "greedy" if reward == "size" else "core"
     found: Earned = {name: [] for name in FOUR}
     for hours in _budgets(quick):
-        jobs = [chosen(night, selector, hours / NIGHT) for night in planned]
+        jobs = [selected_jobs(night, selector, hours / NIGHT) for night in planned]
         for name in FOUR:
-            totals = [earned(n, name, some) for n, some in zip(planned, jobs, strict=True)]
+            totals = [reward_in_time(n, name, some) for n, some in zip(planned, jobs, strict=True)]
             found[name].append(float(np.mean(totals)))
     return found
 
@@ -241,25 +241,28 @@ class Budgets(NamedTuple):
     lost: dict[str, float]
 
 
-def _tuned(swept: Earned, quick: bool) -> Budgets:
+def _best_budgets(swept: Earned, quick: bool) -> Budgets:
     best = {name: max(values) for name, values in swept.items()}
     r = _budgets(quick)[int(np.argmax(swept["lcpf"]))] / NIGHT
     wide = _budgets(quick).index(15.0)
     return Budgets(best, r, {name: 1 - values[wide] / best[name] for name, values in swept.items()})
 
 
-def _beside_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:
+def _relative_to_lcpf(best: Mapping[str, float], names: tuple[str, ...]) -> str:
     return ", ".join(f"{name} {best[name] / best['lcpf']:.1%}" for name in names)
 
 
 def _two_phases(reward: str, quick: bool) -> Outcome:
     """Select optimally, dispatch, and sweep r."""
-    swept = _swept(reward, False, quick)
-    best, r, lost = _tuned(swept, quick)
+    swept = _sweep_budgets(reward, False, quick)
+    best, r, lost = _best_budgets(swept, quick)
     practice = swept["priority"][_budgets(quick).index(15.0)]  # as good as without selection
     return _by_budget(
         {
-            "lcpf-most": (_beside_lcpf(best, FOUR), best["lcpf"] >= 0.999 * max(best.values())),
+            "lcpf-most": (
+                _relative_to_lcpf(best, FOUR),
+                best["lcpf"] >= 0.999 * max(best.values()),
+            ),
             "lcpf-practice": (f"{best['lcpf'] / practice - 1:.0%}", best["lcpf"] > practice),
             "r": (f"{r:.2f}", 0.8 <= r <= 1.0),
             "cpa-comparable": (
@@ -287,20 +290,20 @@ def _by_budget(answers: Answers, curves: Earned, quick: bool) -> Outcome:
 
 def _predicted(reward: str, quick: bool) -> Outcome:
     """Plan with predictions, run on what happens."""
-    exact, guessed = _swept(reward, False, quick), _swept(reward, True, quick)
-    best, _, lost = _tuned(exact, quick)
-    guess, r, _ = _tuned(guessed, quick)
+    exact, guessed = _sweep_budgets(reward, False, quick), _sweep_budgets(reward, True, quick)
+    best, _, lost = _best_budgets(exact, quick)
+    guess, r, _ = _best_budgets(guessed, quick)
     answers: Answers = {
         "badly-tuned": (
             f"at 15 h {lost['lcpf']:.0%} against {lost['cpa']:.0%}",
             lost["lcpf"] < lost["cpa"],
         ),
         "exact": (
-            _beside_lcpf(best, FOUR[:2]),
+            _relative_to_lcpf(best, FOUR[:2]),
             best["lcpf"] >= max(best["priority"], best["stcpu"]),
         ),
         "predicted": (
-            f"{_beside_lcpf(guess, FOUR[:2])} at r = {r:.2f}",
+            f"{_relative_to_lcpf(guess, FOUR[:2])} at r = {r:.2f}",
             guess["lcpf"] >= max(guess["priority"], guess["stcpu"]),
         ),
     }
@@ -324,15 +327,15 @@ figure_10 = partial(_predicted, "size")
 
 def section_5_2(quick: bool) -> Answers:
     """Compare selectors alone, on nights that ask for 10% more than there is."""
-    nights = nights_over(14_300, 6 if quick else 18)
+    nights = busy_nights(14_300, 6 if quick else 18)
     answers: Answers = {}
     for reward, most in (("linear", 0.0025), ("banded", 0.0025), ("size", 0.03)):
-        worst = max(_lead(rewarded(night, reward), reward) for night in nights)
+        worst = max(_lead_of_optimum(with_rewards(night, reward), reward) for night in nights)
         answers[reward] = f"{worst:.2%}", worst <= most
     return answers
 
 
-def _lead(night: Instance, reward: str) -> float:
+def _lead_of_optimum(night: Instance, reward: str) -> float:
     """Return the optimum's lead over greedy, relative to greedy's reward, or a bound on it.
 
     For size-dependent rewards the capacity bounds the optimum.

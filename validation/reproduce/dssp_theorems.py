@@ -27,7 +27,7 @@ def optimal_reward(night: Instance) -> float:
     return result.objective
 
 
-def _equivalent(
+def _compare_reduction(
     generator: str,
     seeds: int,
     asked: Callable[[Instance], tuple[bool, bool]],
@@ -55,7 +55,7 @@ def theorem_1(quick: bool) -> Answers:
         )
 
     seeds = 20 if quick else 200
-    return {"halved": _equivalent("partition", seeds, halved, "can", numbers=7, largest=30)}
+    return {"halved": _compare_reduction("partition", seeds, halved, "can", numbers=7, largest=30)}
 
 
 def theorem_2(quick: bool) -> Answers:
@@ -69,10 +69,12 @@ def theorem_2(quick: bool) -> Answers:
         )
 
     seeds = 8 if quick else 40
-    return {"matched": _equivalent("matching", seeds, matched, "have one", size=3, triples=6)}
+    return {
+        "matched": _compare_reduction("matching", seeds, matched, "have one", size=3, triples=6)
+    }
 
 
-def _unit_nights(seeds: int) -> Iterator[tuple[Instance, float, float]]:
+def _nights_of_unit_rewards(seeds: int) -> Iterator[tuple[Instance, float, float]]:
     """Yield nights of a few jobs of unit reward, their optimum, and 1 - T/D·(1 - 1/P).
 
     Mostly not all of the jobs can be done.
@@ -101,7 +103,7 @@ def _unit_nights(seeds: int) -> Iterator[tuple[Instance, float, float]]:
         yield night, optimal_reward(night), 1 - ratio * (1 - 1 / night.processors)
 
 
-def _bound(gotten: list[tuple[float, float]], slack: float, seeds: int) -> Answer:
+def _judge_lower_bound(gotten: list[tuple[float, float]], slack: float, seeds: int) -> Answer:
     """Judge a lower bound by what dispatchers got beside it."""
     broken = sum(got < least - 1e-9 for got, least in gotten)
     ours = f"broken {broken} times in {seeds} instances by 4 dispatchers, least slack {slack:.2f}"
@@ -113,13 +115,13 @@ def theorem_3(quick: bool) -> Answers:
     seeds = 60 if quick else 1_000
     maxk = registered("dssp")["maxk"]
     gotten = []
-    for night, best, part in _unit_nights(seeds):
+    for night, best, part in _nights_of_unit_rewards(seeds):
         least = max(part * best - 1, best - (night.processors - 1))
         gotten += [
             (night.objective_of(maxk.run(night, dispatcher=dispatcher)), least)
             for dispatcher in DISPATCHERS
         ]
-    return {"maxk": _bound(gotten, min(got - least for got, least in gotten), seeds)}
+    return {"maxk": _judge_lower_bound(gotten, min(got - least for got, least in gotten), seeds)}
 
 
 def theorem_4(quick: bool) -> Answers:
@@ -127,7 +129,7 @@ def theorem_4(quick: bool) -> Answers:
     seeds = 60 if quick else 1_000
     printed, proven, late = [], [], 0
     policies = registered("dssp")
-    for night, best, part in _unit_nights(seeds):
+    for night, best, part in _nights_of_unit_rewards(seeds):
         ratio = night.critical_paths.max() / night.deadline
         chosen = policies["greedy"].run(night, fill="guaranteed")
         for dispatcher in DISPATCHERS:
@@ -139,15 +141,15 @@ def theorem_4(quick: bool) -> Answers:
     ours = f"a job was late {late} times in {seeds} instances by 4 dispatchers"
     return {
         "in-time": (ours, late == 0),
-        "printed": _bound(printed, slack, seeds),
-        "proven": _bound(proven, slack, seeds),
+        "printed": _judge_lower_bound(printed, slack, seeds),
+        "proven": _judge_lower_bound(proven, slack, seeds),
     }
 
 
 NOT_TOLD: Answer = ("cannot be read from the text", None)
 
 
-def alone(night: Instance, job: Job, processors: int) -> float:
+def run_time_alone(night: Instance, job: Job, processors: int) -> float:
     """Return a job's run time alone."""
     single = msgspec.structs.replace(night, jobs=(job,), processors=processors)
     played = dispatchers.simulated(single, "first", np.array([0]))
@@ -161,8 +163,8 @@ def figure_1(quick: bool) -> Answers:
         night = GENERATORS["render-night"](seed)
         for job in night.jobs:
             tasks = sum(map(len, job.stages or ()))
-            one.append(abs(alone(night, job, 1) / job.planned_demand - 1))
-            many.append(abs(alone(night, job, tasks) / job.planned_critical_path - 1))
+            one.append(abs(run_time_alone(night, job, 1) / job.planned_demand - 1))
+            many.append(abs(run_time_alone(night, job, tasks) / job.planned_critical_path - 1))
     shown = f"largest relative difference {{:.1e}} in {len(one)} jobs"
     return {
         "demand": (shown.format(max(one)), max(one) < 1e-9),
@@ -175,7 +177,7 @@ def figure_2(_: bool) -> Answers:
     """Solve a night of two jobs of which only one can be in time."""
     jobs = tuple(Job(name=name, reward=1, stages=((5, 5), (5, 5))) for name in ("a", "b"))
     night = Instance(name="figure-2", processors=2, deadline=10, jobs=jobs)
-    by_itself = min(alone(night, job, 2) for job in jobs)
+    by_itself = min(run_time_alone(night, job, 2) for job in jobs)
     best = optimal_reward(night)
     ours = f"each takes {by_itself:g} of 10 alone; together {best:g} of 2, proven"
     return {"left-out": (ours, by_itself <= 10 and best == 1), "drawn": NOT_TOLD}

@@ -23,12 +23,12 @@ from schedopt.validation.reproduce.ledger import Answers
 Widths = Literal["any", "powers-of-two"]
 
 
-def packed(minima: Sequence[int], nodes: int, inequity: int = 0) -> Instance:
+def instance_of(minima: Sequence[int], nodes: int, inequity: int = 0) -> Instance:
     """Return an instance of these minima."""
     return Instance(name="example", nodes=nodes, inequity=inequity, jobs=named(minima))
 
 
-def policy(name: str, instance: Instance) -> float:
+def policy_overhead(name: str, instance: Instance) -> float:
     """Return the overhead that a policy gets."""
     return instance.objective_of(registered("epoch")[name].run(instance))
 
@@ -45,7 +45,7 @@ def optimum(instance: Instance, *, widths: Widths | None = None) -> float:
     return result.objective
 
 
-WIDE, LARGE_LAST = packed([20] * 10, 140), packed([4, 4, 4, 4, 8], 16)  # figures 7 and 8
+WIDE, LARGE_LAST = instance_of([20] * 10, 140), instance_of([4, 4, 4, 4, 8], 16)  # figures 7 and 8
 
 
 def figure_1(_: bool) -> Answers:
@@ -78,9 +78,9 @@ def figure_2(quick: bool) -> Answers:
 
 def figure_3(_: bool) -> Answers:
     """Run BUDDY on the example."""
-    instance = packed([1, 2, 3, 3, 3, 3, 3, 8], 16)
+    instance = instance_of([1, 2, 3, 3, 3, 3, 3, 8], 16)
     first, second, *_ = registered("epoch")["buddy"].run(instance).rectangles.values()
-    ours, best = policy("buddy", instance), optimum(instance, widths="powers-of-two")
+    ours, best = policy_overhead("buddy", instance), optimum(instance, widths="powers-of-two")
     forced = (second.nodes, second.start) == (8, 0.25)
     return {
         "first": (f"{first.nodes} nodes", first.nodes == 8),
@@ -91,8 +91,8 @@ def figure_3(_: bool) -> Answers:
 
 def figure_4(_: bool) -> Answers:
     """Compare BUDDY with rectangles of any width."""
-    instance = packed([3, 3, 3, 1], 4)
-    ours, best = policy("buddy", instance), optimum(instance, widths="any")
+    instance = instance_of([3, 3, 3, 1], 4)
+    ours, best = policy_overhead("buddy", instance), optimum(instance, widths="any")
     return {"less": (f"BUDDY {ours:g}, optimum {best:g}", best < ours)}
 
 
@@ -120,7 +120,7 @@ def figure_5(quick: bool) -> Answers:
             sorted_up += all(max(a) <= min(b) for a, b in pairwise(groups))
             if jobs & (jobs - 1) == 0:
                 powers += 1
-                same = {policy(n, instance) for n in ("buddy", "buddy-star", "hybrid")}
+                same = {policy_overhead(n, instance) for n in ("buddy", "buddy-star", "hybrid")}
                 equal += len(same) == 1
     return {
         "digits": (f"{digits} of {tried}", digits == tried),
@@ -131,7 +131,7 @@ def figure_5(quick: bool) -> Answers:
 
 def figure_6(_: bool) -> Answers:
     """Schedule ten jobs by EQUI-EPOCH and look when epochs begin."""
-    instance = packed([6] * 5 + [10] * 3 + [15] * 2, 30)
+    instance = instance_of([6] * 5 + [10] * 3 + [15] * 2, 30)
     epochs = registered("epoch")["equi-epoch"].run(instance).epochs
     sizes = [len(epoch.nodes) for epoch in epochs]
     ends = np.cumsum([epoch.duration for epoch in epochs]).tolist()
@@ -142,13 +142,13 @@ def figure_6(_: bool) -> Answers:
 
 def figure_7(_: bool) -> Answers:
     """Count epochs."""
-    equi, best = policy("equi-epoch", WIDE) / 140, optimum(WIDE) / 140
+    equi, best = policy_overhead("equi-epoch", WIDE) / 140, optimum(WIDE) / 140
     return {"equi": (f"{equi:g}", equi == 3), "optimum": (f"{best:g}, proven", best == 2)}
 
 
 def figure_8(_: bool) -> Answers:
     """Count epochs."""
-    greedy, equi = (policy(n, LARGE_LAST) / 16 for n in ("heuristic-epoch", "equi-epoch"))
+    greedy, equi = (policy_overhead(n, LARGE_LAST) / 16 for n in ("heuristic-epoch", "equi-epoch"))
     best = optimum(LARGE_LAST) / 16
     return {
         "greedy": (f"{greedy:g}", greedy == 3),
@@ -159,14 +159,14 @@ def figure_8(_: bool) -> Answers:
 def example_seven_jobs(quick: bool) -> Answers:
     """Solve for both inequities."""
     sizes = (8, 16, 32) if quick else (8, 16, 32, 64, 128)
-    equal, nearly = (min(optimum(packed([1] * 7, n, k)) / n for n in sizes) for k in (0, 1))
+    equal, nearly = (min(optimum(instance_of([1] * 7, n, k)) / n for n in sizes) for k in (0, 1))
     return {
         "equal": (f"{equal:g} at least, proven", equal == 3),
         "nearly": (f"{nearly:g}, proven", nearly == 1),
     }
 
 
-def frontier(pieces: Sequence[Rectangle], nodes: int) -> list[tuple[range, Fraction]]:
+def frontier_segments(pieces: Sequence[Rectangle], nodes: int) -> list[tuple[range, Fraction]]:
     """Return the line segments below which pieces fill the quantum."""
     height = [Fraction(0)] * nodes
     for piece in pieces:
@@ -183,7 +183,7 @@ def lemma_1(quick: bool) -> Answers:
         instance = GENERATORS["uniform"](seed, nodes=32, jobs=16, load=2.0)
         pieces = list(registered("epoch")["buddy"].run(instance).rectangles.values())
         for done in range(len(pieces)):
-            for nodes, height in frontier(pieces[:done], 32):
+            for nodes, height in frontier_segments(pieces[:done], 32):
                 if height == 1:
                     continue
                 above = [
@@ -196,31 +196,31 @@ def lemma_1(quick: bool) -> Answers:
     return {"piece": (f"{broken} of {segments} segments without one", broken == 0)}
 
 
-def classes(nodes: int, jobs: Sequence[int]) -> Iterator[Instance]:
+def all_classes(nodes: int, jobs: Sequence[int]) -> Iterator[Instance]:
     """Yield every class of minima, each raised to a power of two, as N is."""
     for n in range(nodes.bit_length()):
         for j in jobs:
             for minima in combinations_with_replacement([1 << i for i in range(n + 1)], j):
-                yield packed(minima, 1 << n)
+                yield instance_of(minima, 1 << n)
 
 
 def theorem_1(quick: bool) -> Answers:
     """Compare BUDDY with the exact optimum on every class."""
-    tried = list(classes(8, (1, 2, 4)) if quick else classes(16, (1, 2, 4, 8)))
-    worse = sum(policy("buddy", i) != optimum(i, widths="powers-of-two") for i in tried)
+    tried = list(all_classes(8, (1, 2, 4)) if quick else all_classes(16, (1, 2, 4, 8)))
+    worse = sum(policy_overhead("buddy", i) != optimum(i, widths="powers-of-two") for i in tried)
     return {"least": (f"{worse} of {len(tried)} classes differ", worse == 0)}
 
 
 def theorem_2(quick: bool) -> Answers:
     """Compare EQUI-EPOCH with OPT-EPOCH(0)."""
-    tried = list(classes(4, range(1, 6)) if quick else classes(16, range(1, 8)))
+    tried = list(all_classes(4, range(1, 6)) if quick else all_classes(16, range(1, 8)))
     draw = np.random.Generator(np.random.PCG64(1))
     for _ in range(60 if quick else 600):
         nodes = 1 << int(draw.integers(3, 9))
         minima = draw.integers(1, nodes, int(draw.integers(8, 25)), endpoint=True)
-        tried.append(packed(minima.tolist(), nodes))
-    worse = sum(policy("equi-epoch", i) != optimum(i) for i in tried)
-    equi, best = policy("equi-epoch", WIDE), optimum(WIDE)
+        tried.append(instance_of(minima.tolist(), nodes))
+    worse = sum(policy_overhead("equi-epoch", i) != optimum(i) for i in tried)
+    equi, best = policy_overhead("equi-epoch", WIDE), optimum(WIDE)
     return {
         "fewest": (f"{worse} of {len(tried)} instances differ", worse == 0),
         "other": (f"N = 140: {equi / 140:g} against {best / 140:g}", equi > best),
@@ -260,7 +260,9 @@ def opt_epoch(quick: bool) -> Answers:
         nodes = int(draw.integers(1, 25))
         most = draw.integers(1, nodes, endpoint=True)
         minima = draw.integers(1, most, draw.integers(1, 9), endpoint=True)
-        found, missing = _all_methods(packed(minima.tolist(), nodes, int(draw.integers(0, 7))))
+        found, missing = _optima_by_method(
+            instance_of(minima.tolist(), nodes, int(draw.integers(0, 7)))
+        )
         differ += len(found) > 1
         left_out += missing
     planted = [
@@ -270,7 +272,7 @@ def opt_epoch(quick: bool) -> Answers:
         for seed in range(1 if quick else 3)
     ]
     for instance in planted:
-        found, missing = _all_methods(instance)
+        found, missing = _optima_by_method(instance)
         planted_differ += found != {float(instance.minima.sum())}
         left_out += missing
     largest = max(len(instance.jobs) for instance in planted)
@@ -284,7 +286,7 @@ def opt_epoch(quick: bool) -> Answers:
     }
 
 
-def _all_methods(instance: Instance) -> tuple[set[float], int]:
+def _optima_by_method(instance: Instance) -> tuple[set[float], int]:
     """Return the optima that the methods find, and how many find none in their time."""
     from schedopt.formulations.epoch import Partition
     from schedopt.solvers import door
@@ -297,7 +299,7 @@ def _all_methods(instance: Instance) -> tuple[set[float], int]:
         else:
             missing += 1
     try:
-        found.add(policy("paper-search", instance))
+        found.add(policy_overhead("paper-search", instance))
     except NotApplicableError:
         missing += 1
     return found, missing

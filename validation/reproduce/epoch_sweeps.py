@@ -68,7 +68,7 @@ def _figure(axis: str, ylabel: str, swept: Callable[[int, float], Swept]) -> Out
 # Section 5.1: overhead
 
 
-def normalized(policy: str, point: Point, trials: int, seed: int) -> float:
+def mean_overhead(policy: str, point: Point, trials: int, seed: int) -> float:
     """Return how often a node is reallocated in a quantum, on average over random jobs."""
     nodes, jobs, load, inequity = point
     draw = np.random.Generator(np.random.PCG64(seed))
@@ -144,7 +144,7 @@ def _overhead_figure(axis: str, judge: Callable[[Points, Curves], Answers], quic
         trials = 5_000 if quick else 40_000
         curves, again = (
             {
-                p: [normalized(p, point, trials, seed) for point in some]
+                p: [mean_overhead(p, point, trials, seed) for point in some]
                 for p, some in points.items()
             }
             for seed in (1, 2)
@@ -204,7 +204,9 @@ def _response(
     return simulate(policy, work, inequity=inequity, static=static, warm=completions // 10)
 
 
-def _relative(static: bool, quick: bool, policy: str, point: Point) -> tuple[float, float, float]:
+def _relative_response(
+    static: bool, quick: bool, policy: str, point: Point
+) -> tuple[float, float, float]:
     """Return a response time over OPT-EPOCH(1)'s, its 90% half-width, and Little's law's error."""
     from scipy.stats import t
 
@@ -220,7 +222,7 @@ def _relative(static: bool, quick: bool, policy: str, point: Point) -> tuple[flo
     return float(np.mean(ratios)), float(half), little
 
 
-def _sorts(static: bool, points: Points, curves: Curves) -> Answers:
+def _judge_lesson(static: bool, points: Points, curves: Curves) -> Answers:
     """Judge the overall lesson of section 5.2.1 or 5.2.2, on average over an axis.
 
     OPT-EPOCH(1) is 1 throughout, and one of the policies that allow inequity; with eight jobs
@@ -252,12 +254,15 @@ def _by_inequity(static: bool, points: Points, curves: Curves) -> Answers:
 def _response_figure(axis: str, static: bool, quick: bool) -> Outcome:
     """Sweep an axis for static or dynamic jobs."""
     parts: list[Curves] = []
-    judge = _by_inequity if axis == "inequity k" else _sorts
+    judge = _by_inequity if axis == "inequity k" else _judge_lesson
 
     def swept(jobs: int, load: float) -> Swept:
         every = _points(axis, jobs, load, every=not quick, step=16 if quick else 8)
         points = {p: some for p, some in every.items() if p != "paper-search"}
-        found = {p: [_relative(static, quick, p, at) for at in some] for p, some in points.items()}
+        found = {
+            p: [_relative_response(static, quick, p, at) for at in some]
+            for p, some in points.items()
+        }
         curves = {policy: [ratio for ratio, _, _ in some] for policy, some in found.items()}
         _, halves, little = zip(*(one for some in found.values() for one in some), strict=True)
         told = f"intervals within {max(halves):.2%}, Little's law within {max(little):.1%}"

@@ -13,9 +13,9 @@ from schedopt.validation.reproduce.epoch_schedules import (
     LARGE_LAST,
     WIDE,
     Widths,
+    instance_of,
     optimum,
-    packed,
-    policy,
+    policy_overhead,
 )
 from schedopt.validation.reproduce.ledger import Answers, Outcome
 
@@ -25,7 +25,7 @@ CUTS = (8, 128, 2_144, 21_527, 144_055, 692_693, 2_560_378)
 
 def table_1(_: bool) -> Outcome:
     """Count multisets of positive parts that sum to 128 and differ by k at most."""
-    counts = [_cuts(128, k) for k in range(len(CUTS))]
+    counts = [_count_cuts(128, k) for k in range(len(CUTS))]
     answers: Answers = {
         f"k-{k}": (f"{ours:,}", ours == paper)
         for k, (paper, ours) in enumerate(zip(CUTS, counts, strict=True))
@@ -34,7 +34,7 @@ def table_1(_: bool) -> Outcome:
     return Outcome(answers, curves, "inequity k", "cuts of 128 nodes")
 
 
-def _cuts(nodes: int, inequity: int) -> int:
+def _count_cuts(nodes: int, inequity: int) -> int:
     """Count by the smallest part: it is there, and others are up to k larger."""
     total = 0
     for least in range(1, nodes + 1):
@@ -66,35 +66,37 @@ def table_2(quick: bool) -> Answers:
     answers: Answers = {}
     for name, cells in PROPERTIES.items():
         found = (
-            _restricted(name, _drawn(seeds, (24,), 8)),
-            _restricted(name, _drawn(seeds, (32,), 11)),
-            _equal(name, seeds),
-            _optimal(name, seeds),
-            _efficient(name),
+            _try_restriction(name, _random_instances(seeds, (24,), 8)),
+            _try_restriction(name, _random_instances(seeds, (32,), 11)),
+            _compare_areas(name, seeds),
+            _compare_with_optimum(name, seeds),
+            _time_hard_instance(name),
         )
         for column, paper, (ours, cell) in zip(COLUMNS, cells, found, strict=True):
             answers[f"{name}-{column}"] = ours, cell == paper
     return answers
 
 
-def _drawn(seeds: range, sizes: Sequence[int], jobs: int, **more: float) -> Iterator[Instance]:
+def _random_instances(
+    seeds: range, sizes: Sequence[int], jobs: int, **more: float
+) -> Iterator[Instance]:
     for seed in seeds:
         for nodes in sizes:
             yield GENERATORS["uniform"](seed, nodes=nodes, jobs=jobs, **more)
 
 
-def _restricted(name: str, drawn: Iterator[Instance]) -> tuple[str, str]:
+def _try_restriction(name: str, drawn: Iterator[Instance]) -> tuple[str, str]:
     try:
         for instance in drawn:
-            policy(name, instance)
+            policy_overhead(name, instance)
     except NotApplicableError as reason:
         return str(reason), "yes"
     return "runs for others", "no"
 
 
-def _equal(name: str, seeds: range) -> tuple[str, str]:
+def _compare_areas(name: str, seeds: range) -> tuple[str, str]:
     kinds: set[bool] = set()
-    for instance in _drawn(seeds, (32,), 8 if name == "buddy" else 11):
+    for instance in _random_instances(seeds, (32,), 8 if name == "buddy" else 11):
         fair = instance.nodes / len(instance.jobs)
         schedule = registered("epoch")[name].run(instance)
         kinds |= {abs(nodes * part - fair) < 1e-9 for nodes, part in shares(schedule).values()}
@@ -104,39 +106,47 @@ def _equal(name: str, seeds: range) -> tuple[str, str]:
     return ("some areas differ", "partially") if both else ("areas differ", "no")
 
 
-def _optimal(name: str, seeds: range) -> tuple[str, str]:
+def _compare_with_optimum(name: str, seeds: range) -> tuple[str, str]:
     """Compare a policy with the optimum of its class."""
     if name == "buddy":
-        worse = _worse(name, _drawn(seeds, (16,), 8, load=1.5, inequity=0), "powers-of-two")
+        worse = _count_above_optimum(
+            name, _random_instances(seeds, (16,), 8, load=1.5, inequity=0), "powers-of-two"
+        )
         return f"above the optimum of its widths {worse} times", "no" if worse else "yes"
     if name in ("buddy-star", "hybrid"):
-        small = packed([1, 1, 1, 3, 3], 4, 1)
-        ours, best = policy(name, small), optimum(small, widths="any")
+        small = instance_of([1, 1, 1, 3, 3], 4, 1)
+        ours, best = policy_overhead(name, small), optimum(small, widths="any")
         told = f"N = 4, M = [1, 1, 1, 3, 3]: {ours:g}, optimum {best:g}"
         return told, "no" if ours > best else "yes"
     k = 0 if name == "equi-epoch" else 1
-    powers = _worse(name, _drawn(seeds, (8, 16, 32), 7, load=1.5, inequity=k))
-    others = _worse(name, _drawn(seeds, (12, 18, 20, 30), 7, load=1.5, inequity=k))
+    powers = _count_above_optimum(
+        name, _random_instances(seeds, (8, 16, 32), 7, load=1.5, inequity=k)
+    )
+    others = _count_above_optimum(
+        name, _random_instances(seeds, (12, 18, 20, 30), 7, load=1.5, inequity=k)
+    )
     if counterexample := {"equi-epoch": WIDE, "heuristic-epoch": LARGE_LAST}.get(name):
-        others += policy(name, counterexample) > optimum(counterexample)
+        others += policy_overhead(name, counterexample) > optimum(counterexample)
     verdict = "if N = 2^n" if others else "yes"
     if powers or (others and name == "heuristic-epoch"):
         verdict = "no"
     return f"above OPT-EPOCH({k}) {powers} times for N = 2^n, {others} times else", verdict
 
 
-def _worse(name: str, drawn: Iterator[Instance], widths: Widths | None = None) -> int:
-    return sum(policy(name, instance) > optimum(instance, widths=widths) for instance in drawn)
+def _count_above_optimum(name: str, drawn: Iterator[Instance], widths: Widths | None = None) -> int:
+    return sum(
+        policy_overhead(name, instance) > optimum(instance, widths=widths) for instance in drawn
+    )
 
 
-def _efficient(name: str) -> tuple[str, str]:
+def _time_hard_instance(name: str) -> tuple[str, str]:
     """Tell whether a policy ends on a planted instance that is hard for a search."""
     hard = GENERATORS["planted"](1, nodes=128, epochs=8, inequity=4)
     if name == "buddy":
         hard = GENERATORS["uniform"](1, nodes=128, jobs=64)
     began = time.perf_counter()
     try:
-        policy(name, hard)
+        policy_overhead(name, hard)
     except NotApplicableError as reason:
         return f"{len(hard.jobs)} jobs, k = 4: {reason}", "no"
     took = time.perf_counter() - began

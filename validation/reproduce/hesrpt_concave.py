@@ -12,7 +12,7 @@ from schedopt.policies.registry import registered
 from schedopt.solvers import door
 from schedopt.solvers.result import Limits
 from schedopt.validation.documents import reproves
-from schedopt.validation.reproduce.hesrpt_theorems import within
+from schedopt.validation.reproduce.hesrpt_theorems import judge_differences
 from schedopt.validation.reproduce.ledger import Answers
 
 SERVERS = 16
@@ -92,8 +92,8 @@ def smartfill(quick: bool) -> Answers:
             if isinstance(speedup, Power | Amdahl):
                 ratios += _changes(instance, best)
     return {
-        "optimal": within(gaps, 1e-6, "gap to the re-proved bound"),
-        "derivatives": within(ratios, 1e-3, "change of a ratio"),
+        "optimal": judge_differences(gaps, 1e-6, "gap to the re-proved bound"),
+        "derivatives": judge_differences(ratios, 1e-3, "change of a ratio"),
         "selective": (f"a job waits in {idle} of {runs} instances", idle > 0),
     }
 

@@ -7,7 +7,7 @@ import numpy as np
 from schedopt.instances.hesrpt import Amdahl, Power, fit
 from schedopt.instances.hesrpt.generators import GENERATORS
 from schedopt.policies.registry import registered
-from schedopt.validation.reproduce.hesrpt_theorems import POWERS, cluster, searched
+from schedopt.validation.reproduce.hesrpt_theorems import POWERS, instance_of, search_orders
 from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 
 
@@ -41,8 +41,8 @@ def figure_2(quick: bool) -> Outcome:
 
 def example_75_25(_: bool) -> Answers:
     """Solve the example by the dual, and play the two intuitive ways."""
-    twins = cluster([1, 1], Power(p=0.5))
-    best = searched(twins)
+    twins = instance_of([1, 1], Power(p=0.5))
+    best = search_orders(twins)
     share = max(best.solution().epochs[0].share.values())
     policies = registered("hesrpt")
     played = {name: policies[name].run(twins) for name in ("equi", "srpt", "helrpt")}
@@ -63,19 +63,19 @@ def example_amdahl(_: bool) -> Answers:
     """Solve the example, and find the number of servers with the printed split."""
 
     def split(servers: int) -> float:
-        best = searched(cluster([1, 1], Amdahl(parallel=0.9), servers))
+        best = search_orders(instance_of([1, 1], Amdahl(parallel=0.9), servers))
         return float(max(best.solution().epochs[0].share.values()))
 
     ours = split(10)
     near = min(range(2, 60), key=lambda n: abs(split(n) - 0.635))
-    total = searched(cluster([1, 1], Amdahl(parallel=0.9))).value
+    total = search_orders(instance_of([1, 1], Amdahl(parallel=0.9))).value
     told = f"{ours:.6%} (total flow time {total:.12f}); {split(near):.1%} with N = {near}"
     return {"share": (told, abs(ours - 0.635) < 0.0005)}
 
 
 def figure_3(_: bool) -> Outcome:
     """Play heSRPT, and draw remaining sizes over time."""
-    instance = cluster([30, 20, 10], Power(p=0.5), 500)
+    instance = instance_of([30, 20, 10], Power(p=0.5), 500)
     run = registered("hesrpt")["hesrpt"].run(instance)
     times, left = [0.0], {job.name: [job.size] for job in instance.jobs}
     for epoch in run.epochs:

@@ -17,7 +17,7 @@ from schedopt.validation.reproduce.ledger import Answer, Answers, Outcome
 POWERS = (0.05, 0.3, 0.5, 0.9, 0.99)
 
 
-def cluster(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any) -> Instance:
+def instance_of(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any) -> Instance:
     """Build an instance of jobs of these sizes, for the total flow time where nothing is said."""
     own = more.pop("own", [None] * len(sizes))
     jobs = (Job(name=f"job-{i + 1}", size=float(x), speedup=own[i]) for i, x in enumerate(sizes))
@@ -25,7 +25,7 @@ def cluster(sizes: Any, speedup: Speedup | None, servers: int = 10, **more: Any)
     return Instance(name="random", servers=servers, speedup=speedup, jobs=tuple(jobs), **more)
 
 
-def searched(
+def search_orders(
     instance: Instance, seconds: float = 1.0, order: Sequence[int] | None = None
 ) -> GivenOrder | BestOrder:
     """Search all completion orders, or find the optimum of one."""
@@ -34,7 +34,7 @@ def searched(
     return search
 
 
-def draws(quick: bool, most: int = 8) -> Iterator[tuple[Any, float, int]]:
+def random_cases(quick: bool, most: int = 8) -> Iterator[tuple[Any, float, int]]:
     """Yield sizes from the largest, p and N."""
     for seed in range(60 if quick else 1_000):
         draw = np.random.Generator(np.random.PCG64(seed))
@@ -44,7 +44,9 @@ def draws(quick: bool, most: int = 8) -> Iterator[tuple[Any, float, int]]:
         yield np.sort(sizes.astype(float))[::-1], float(draw.choice(POWERS)), servers
 
 
-def within(found: Iterable[float], most: float, what: str = "relative difference") -> Answer:
+def judge_differences(
+    found: Iterable[float], most: float, what: str = "relative difference"
+) -> Answer:
     """Judge differences, one an instance, by the largest."""
     off = list(found)
     return f"largest {what} {max(off):.1e} in {len(off)} instances", max(off) < most
@@ -56,26 +58,29 @@ def theorem_1(quick: bool) -> Answers:
     from schedopt.solvers.hesrpt.cone_programs import solve_program
 
     found = []
-    for x, p, servers in list(draws(True, 5))[: 20 if quick else 60]:
+    for x, p, servers in list(random_cases(True, 5))[: 20 if quick else 60]:
         own = [Power(p=p), Amdahl(parallel=0.9), Power(p=0.7), Power(p=p), Power(p=p)][: len(x)]
-        instance = cluster(x, None, min(servers, 1000), own=own, objective="makespan")
+        instance = instance_of(x, None, min(servers, 1000), own=own, objective="makespan")
         together, _, _ = least_makespan(instance)
         solved = solve_program(Allocation(instance))
         makespan = max(solved.solution.completion.values()) if solved.solution else np.inf
         found.append(abs(makespan / together - 1))
-    return {"together": within(found, 1e-5)}
+    return {"together": judge_differences(found, 1e-5)}
 
 
 def theorem_2(quick: bool) -> Answers:
     """Compare the formula, as printed and corrected, with the root that all shares sum to 1."""
     printed, corrected = [], []
-    for x, p, servers in draws(quick):
-        least, _, _ = least_makespan(cluster(x, Power(p=p), servers))
+    for x, p, servers in random_cases(quick):
+        least, _, _ = least_makespan(instance_of(x, Power(p=p), servers))
         logs = np.log(x) / p
         norm = float(np.exp(p * (logs.max() + np.log(np.exp(logs - logs.max()).sum()))))
         printed.append(abs(norm / least - 1))
         corrected.append(abs(norm / servers**p / least - 1))
-    return {"printed": within(printed, 1e-9), "corrected": within(corrected, 1e-9)}
+    return {
+        "printed": judge_differences(printed, 1e-9),
+        "corrected": judge_differences(corrected, 1e-9),
+    }
 
 
 def theorem_3(quick: bool) -> Answers:
@@ -97,8 +102,8 @@ def theorem_3(quick: bool) -> Answers:
 def theorem_4(quick: bool) -> Answers:
     """Compare a job's share relative to later finishers over its lifetime, by the dual's prices."""
     found = [0.0]
-    for x, p, servers in draws(quick, 5):
-        solved = searched(cluster(x, Power(p=p), servers), order=range(len(x))).solution()
+    for x, p, servers in random_cases(quick, 5):
+        solved = search_orders(instance_of(x, Power(p=p), servers), order=range(len(x))).solution()
         for before, after in pairwise(epoch.share for epoch in solved.epochs):
             left = sum(before.get(name, 0.0) for name in after)
             found += [
@@ -106,28 +111,33 @@ def theorem_4(quick: bool) -> Answers:
                 for name, share in after.items()
                 if share > 1e-200 and left > 0
             ]
-    return {"constant": within(found, 1e-9)}
+    return {"constant": judge_differences(found, 1e-9)}
 
 
 def theorem_5(quick: bool) -> Answers:
     """Compare shortest-first with the best of all orders."""
     found = []
-    for x, p, servers in draws(quick, 5 if quick else 6):
+    for x, p, servers in random_cases(quick, 5 if quick else 6):
         ones = np.ones(len(x))
         orders = map(list, permutations(range(len(x))))
         best = min(optimum(x[order], ones, p, servers).bound for order in orders)
         found.append(abs(optimum(x, ones, p, servers).value / best - 1))
-    return {"shortest-first": within(found, 1e-12)}
+    return {"shortest-first": judge_differences(found, 1e-12)}
 
 
 def theorem_6(quick: bool) -> Answers:
     """Compare the optimal shares of two sets of as many jobs."""
     found = []
-    for seed, (x, p, servers) in enumerate(draws(quick)):
+    for seed, (x, p, servers) in enumerate(random_cases(quick)):
         draw = np.random.Generator(np.random.PCG64(10_000 + seed))
         others = np.sort(draw.pareto(1.1, len(x)) + 0.1)[::-1]
         first, second = (
-            sorted(searched(cluster(y, Power(p=p), servers)).solution().epochs[0].share.values())
+            sorted(
+                search_orders(instance_of(y, Power(p=p), servers))
+                .solution()
+                .epochs[0]
+                .share.values()
+            )
             for y in (x, others)
         )
         found.append(max(abs(a - b) for a, b in zip(first, second, strict=True)))
@@ -142,27 +152,27 @@ def theorem_7(quick: bool) -> Answers:
     from schedopt.solvers.hesrpt.speedup_kernels import curves
 
     found = []
-    for x, p, servers in draws(quick):
-        instance = cluster(x, Power(p=p), servers)
+    for x, p, servers in random_cases(quick):
+        instance = instance_of(x, Power(p=p), servers)
         order, c = np.arange(len(x)), curves(instance)
         lam = prices_of(c, order, levels_of(instance.costs, order))
         shares = np.zeros(len(x))
         best_shares(c, lam, order, len(x), np.zeros(1), shares)
         found.append(float(np.abs(shares[::-1] - hesrpt_shares(len(x), p)).max()))
-    return {"formula": within(found, 1e-8, "difference")}
+    return {"formula": judge_differences(found, 1e-8, "difference")}
 
 
 def theorem_8(quick: bool) -> Answers:
     """Compare the formula with the dual bound and with what the shares really make."""
     dual, played = [], []
-    for x, p, servers in draws(quick):
-        instance = cluster(x, Power(p=p), servers)
+    for x, p, servers in random_cases(quick):
+        instance = instance_of(x, Power(p=p), servers)
         total = hesrpt_total(x, p, servers)
-        search = searched(instance)
+        search = search_orders(instance)
         dual.append(abs(float(search.prices(search.order) @ x) / total - 1))
         run = registered("hesrpt")["hesrpt"].run(instance)
         played.append(abs(instance.objective_of(run) / total - 1))
-    return {"optimum": within(dual, 1e-8), "played": within(played, 1e-10)}
+    return {"optimum": judge_differences(dual, 1e-8), "played": judge_differences(played, 1e-10)}
 
 
 def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -> float:
@@ -183,7 +193,7 @@ def flow_time(sizes: Any, shares: Any, p: float, servers: float, speed: float) -
 def lemma_1(quick: bool) -> Answers:
     """Play shares that leave a part idle, and shares of all of a slower system."""
     found = []
-    for seed, (x, p, servers) in enumerate(draws(quick)):
+    for seed, (x, p, servers) in enumerate(random_cases(quick)):
         draw = np.random.Generator(np.random.PCG64(seed))
         beta = float(draw.uniform(0.05, 0.95))
         parts = draw.dirichlet(np.ones(len(x))) + 1e-3
@@ -191,15 +201,15 @@ def lemma_1(quick: bool) -> Answers:
         idle = flow_time(x, shares, p, servers, 1.0)
         slow = flow_time(x, shares / (1 - beta), p, servers, (1 - beta) ** p)
         found.append(abs(idle / slow - 1))
-    return {"slower": within(found, 1e-9)}
+    return {"slower": judge_differences(found, 1e-9)}
 
 
 def scale_free(quick: bool) -> Iterator[tuple[Any, float, int, Any, float]]:
     """Yield sizes (last finisher first), p, N, each epoch's ω by job, and the total flow time."""
-    for x, p, servers in draws(quick, 6):
+    for x, p, servers in random_cases(quick, 6):
         if len(set(x.tolist())) < len(x):
             continue  # with equal sizes the order is not unique
-        solved = searched(cluster(x, Power(p=p), servers)).solution()
+        solved = search_orders(instance_of(x, Power(p=p), servers)).solution()
         last_first = sorted(solved.completion, key=lambda name: -solved.completion[name])
         omegas = []
         for epoch in solved.epochs:
@@ -225,7 +235,10 @@ def definition_1(quick: bool) -> Answers:
             for k in range(1, len(sizes))
             if known[0][k] and right[k] > 1e-9
         ]
-    return {"constant": within(spread, 1e-6), "formula": within(formula, 1e-6)}
+    return {
+        "constant": judge_differences(spread, 1e-6),
+        "formula": judge_differences(formula, 1e-6),
+    }
 
 
 def lemma_2(quick: bool) -> Answers:
@@ -235,7 +248,7 @@ def lemma_2(quick: bool) -> Answers:
         if np.isfinite(omegas[0]).all():
             by_omega = float((sizes * _unit_costs(omegas[0], p)).sum()) / servers**p
             found.append(abs(by_omega / total - 1))
-    return {"total": within(found, 1e-7)}
+    return {"total": judge_differences(found, 1e-7)}
 
 
 def _unit_costs(w: Any, p: float) -> Any:
@@ -250,7 +263,7 @@ def constants(p: float, count: int) -> Any:
     return np.concatenate([[0.0], 1 / np.expm1(np.log(k / (k - 1)) / (1 - p))])
 
 
-def _rising(values: dict[float, Any], **more: Answer) -> Outcome:
+def _judge_increase(values: dict[float, Any], **more: Answer) -> Outcome:
     """Judge whether sequences, by p, increase."""
     least = min(float(np.diff(of).min()) for of in values.values())
     names = ", ".join(f"{p:g}" for p in values)
@@ -262,7 +275,7 @@ def _rising(values: dict[float, Any], **more: Answer) -> Outcome:
 
 def lemma_3(_: bool) -> Outcome:
     """Look at the steps of ω."""
-    return _rising({p: constants(p, 1_000) for p in POWERS})
+    return _judge_increase({p: constants(p, 1_000) for p in POWERS})
 
 
 def lemma_4(_: bool) -> Outcome:
@@ -274,7 +287,7 @@ def lemma_4(_: bool) -> Outcome:
         with np.errstate(divide="ignore"):
             logs = c * np.log(i / 1_000) + np.log(-np.expm1(c * np.log1p(-1 / i)))
         values[p] = logs - logs[0] + 1
-    return _rising(values)
+    return _judge_increase(values)
 
 
 def lemma_5(_: bool) -> Outcome:
@@ -285,4 +298,4 @@ def lemma_5(_: bool) -> Outcome:
             values[p] = k * (-np.expm1(np.log1p(-1 / k) / (1 - p))) ** (1 - p)
         direct = _unit_costs(constants(p, 60), p)
         off.append(float(np.abs(direct / values[p][:60] - 1).max()))
-    return _rising(values, closed=within(off, 1e-6))
+    return _judge_increase(values, closed=judge_differences(off, 1e-6))

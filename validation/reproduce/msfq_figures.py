@@ -38,7 +38,9 @@ BORG_RATES = (2.0, 3.0, 4.0, 4.5)
 BORG_ARRIVALS = 10**9
 
 
-def unit_sized(servers: int, parts: Mapping[int, float], rate: float, **more: Any) -> Instance:
+def exponential_system(
+    servers: int, parts: Mapping[int, float], rate: float, **more: Any
+) -> Instance:
     """Return a system of exponential unit sizes; parts say by need which jobs there are."""
     classes = tuple(
         JobClass(need=need, arrival_rate=part * rate, service_rate=1.0)
@@ -47,14 +49,14 @@ def unit_sized(servers: int, parts: Mapping[int, float], rate: float, **more: An
     return Instance(name=f"{servers}-{rate:g}", servers=servers, classes=classes, **more)
 
 
-def system(rate: float) -> Instance:
+def one_or_all_system(rate: float) -> Instance:
     """Return the system of Figures 1 to 4 at an arrival rate."""
-    return unit_sized(K, {1: P1, K: 1 - P1}, rate)
+    return exponential_system(K, {1: P1, K: 1 - P1}, rate)
 
 
 def four_classes(rate: float) -> Instance:
     """Return the system of Figure 5."""
-    return unit_sized(15, FOUR_CLASSES, rate, objective="weighted")
+    return exponential_system(15, FOUR_CLASSES, rate, objective="weighted")
 
 
 def borg(rate: float) -> Instance:
@@ -62,7 +64,7 @@ def borg(rate: float) -> Instance:
     return read("example:borg-cell-b", Instance).scaled(rate)
 
 
-def simulated(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
+def simulate_policy(queue: Instance, name: str, arrivals: int, **options: Any) -> Simulated:
     """Simulate a policy."""
     played = simulate(queue, plan(queue, name, **options), arrivals=arrivals, seed=1)
     return summarize(queue, played, arrivals, threshold=options.get("threshold"))
@@ -70,7 +72,7 @@ def simulated(queue: Instance, name: str, arrivals: int, **options: Any) -> Simu
 
 def figure_1(quick: bool) -> Outcome:
     """Sample the numbers in the system at rate 7.5."""
-    queue = system(7.5)
+    queue = one_or_all_system(7.5)
     grid = np.arange(5_000.0, 25_000.0 if quick else 205_000.0, 5.0)
     arrivals = int(7.6 * grid[-1])
     curves: dict[str, Curve] = {}
@@ -93,17 +95,19 @@ def figure_2(quick: bool) -> Outcome:
     arrivals = 2_000_000 if quick else 20_000_000
     named = {"msf": {}, "first-fit": {}, "nmsr": {}, "msfq": {"threshold": K - 1}}
     found = {
-        name: [simulated(system(rate), name, arrivals, **options) for rate in rates]
+        name: [
+            simulate_policy(one_or_all_system(rate), name, arrivals, **options) for rate in rates
+        ]
         for name, options in named.items()
     }
     means = {name: [result.mean_response_time for result in of] for name, of in found.items()}
     errors = []
     for rate in rates:
-        pair = one_or_all(system(rate), "figure 2")
+        pair = one_or_all(one_or_all_system(rate), "figure 2")
         curve, right = paper(pair), np.array(exact(pair, K - 1))
         theirs = np.array([curve.small[-1], curve.large[-1]])
         errors.append(float(theirs @ [P1, 1 - P1] / (right @ [P1, 1 - P1]) - 1))
-    pair = one_or_all(system(1.0), "figure 2")
+    pair = one_or_all(one_or_all_system(1.0), "figure 2")
     light = float(paper(pair).small[-1] / exact(pair, K - 1)[0] - 1)
     msf, msfq = (found[name][rates.index(7.0)] for name in ("msf", "msfq"))
     near = [
@@ -139,9 +143,9 @@ def figure_2(quick: bool) -> Outcome:
 
 def figure_3(quick: bool) -> Answers:
     """Measure phases 1 to 4 in the simulation of Figure 2."""
-    queue, arrivals = system(7.0), 3_000_000 if quick else 50_000_000
+    queue, arrivals = one_or_all_system(7.0), 3_000_000 if quick else 50_000_000
     msf, msfq = (
-        dict(simulated(queue, "msfq", arrivals, threshold=l).phases or {}) for l in (0, K - 1)
+        dict(simulate_policy(queue, "msfq", arrivals, threshold=l).phases or {}) for l in (0, K - 1)
     )
     before, after = (of.get("3", 0.0) + of.get("4", 0.0) for of in (msf, msfq))
     shown = [", ".join(f"{p}: {v:.1f}" for p, v in sorted(of.items())) for of in (msf, msfq)]
@@ -159,7 +163,7 @@ def figure_4(_: bool) -> Outcome:
     curves: dict[str, Curve] = {}
     losses = {}
     for rate in (3.9, 7.0, 7.5):
-        pair = one_or_all(system(rate), "figure 4")
+        pair = one_or_all(one_or_all_system(rate), "figure 4")
         both = exact_curve(pair)
         curve = pair.mean(both.small, both.large)
         curves[f"rate {rate:g}"] = (np.arange(K), np.minimum(curve, 20 * curve.min()))
@@ -180,9 +184,9 @@ Rates = Mapping[float, Mapping[str, Simulated]]
 """What each policy of Figures 5 and 6 got at each arrival rate."""
 
 
-def _compared(queue: Instance, arrivals: int) -> dict[str, Simulated]:
+def _simulate_all(queue: Instance, arrivals: int) -> dict[str, Simulated]:
     return {
-        label: simulated(queue, name, arrivals, **options)
+        label: simulate_policy(queue, name, arrivals, **options)
         for label, (name, options) in COMPARED.items()
     }
 
@@ -191,7 +195,7 @@ def _times(found: Mapping[str, Simulated]) -> dict[str, float]:
     return {name: result.weighted_response_time for name, result in found.items()}
 
 
-def _show(found: Mapping[str, Simulated]) -> str:
+def _in_words(found: Mapping[str, Simulated]) -> str:
     return ", ".join(
         f"{name} {result.weighted_response_time:.4g}"
         + (f" ± {result.confidence:.2g}" if result.confidence else " (too short for an interval)")
@@ -199,7 +203,7 @@ def _show(found: Mapping[str, Simulated]) -> str:
     )
 
 
-def _by_rate(answers: Answers, found: Rates) -> Outcome:
+def _outcome_by_rate(answers: Answers, found: Rates) -> Outcome:
     curves = {
         name: (tuple(found), [of[name].weighted_response_time for of in found.values()])
         for name in COMPARED
@@ -211,7 +215,7 @@ def figure_5(quick: bool) -> Outcome:
     """Simulate the policies over arrival rates, with three handovers."""
     rates = (3.0, 4.5) if quick else (2.0, 3.0, 4.0, 4.25, 4.5, 4.75)
     arrivals = 2_000_000 if quick else 20_000_000
-    found = {rate: _compared(four_classes(rate), arrivals) for rate in rates}
+    found = {rate: _simulate_all(four_classes(rate), arrivals) for rate in rates}
     last, times = found[rates[-1]], _times(found[rates[-1]])
     rivals = min(times[name] for name in RIVALS)
     drained = all(
@@ -220,16 +224,16 @@ def figure_5(quick: bool) -> Outcome:
     )
     answers: Answers = {
         "adaptive": (
-            f"at rate {rates[-1]:g}: {_show(last)}",
+            f"at rate {rates[-1]:g}: {_in_words(last)}",
             times["adaptive"] == min(times.values()),
         ),
         "static": (
             f"{times['static (authors)']:.4g} against {rivals:.4g}",
             times["static (authors)"] < rivals,
         ),
-        "drain": (f"at rate {rates[0]:g}: {_show(found[rates[0]])}", drained),
+        "drain": (f"at rate {rates[0]:g}: {_in_words(found[rates[0]])}", drained),
     }
-    return _by_rate(answers, found)
+    return _outcome_by_rate(answers, found)
 
 
 def borg_point(rate: float, label: str) -> Simulated:
@@ -249,7 +253,7 @@ def borg_point(rate: float, label: str) -> Simulated:
 def figure_6(quick: bool) -> Outcome:
     """Simulate the policies on the Borg workload, and look at who makes up the load."""
     found: Rates = (
-        {4.0: _compared(borg(4.0), 6_000_000)}
+        {4.0: _simulate_all(borg(4.0), 6_000_000)}
         if quick
         else {rate: {label: borg_point(rate, label) for label in COMPARED} for rate in BORG_RATES}
     )
@@ -270,7 +274,7 @@ def figure_6(quick: bool) -> Outcome:
         ),
         "limit": (f"{limit:.3f}", abs(limit - 4.94) < 0.03),
         "adaptive": (
-            f"at rate {rate:g}, {last['msf'].arrivals:,} arrivals: {_show(last)}",
+            f"at rate {rate:g}, {last['msf'].arrivals:,} arrivals: {_in_words(last)}",
             times["adaptive"] < 0.5 * min(times[name] for name in RIVALS),
         ),
         "static": (
@@ -278,10 +282,12 @@ def figure_6(quick: bool) -> Outcome:
             times["static (authors)"] < times["msf"],
         ),
     }
-    return _by_rate(answers, found)
+    return _outcome_by_rate(answers, found)
 
 
-def _growth(queue: Instance, part: float, arrivals: int, name: str, **options: Any) -> float:
+def _response_growth(
+    queue: Instance, part: float, arrivals: int, name: str, **options: Any
+) -> float:
     """Return how much longer jobs wait late in a simulation than early.
 
     The policy is given jobs at a part of the rate at which its servers are all busy.
@@ -299,7 +305,9 @@ def theorem_1(quick: bool) -> Answers:
     arrivals = 400_000 if quick else 4_000_000
     below, above = (
         [
-            _growth(GENERATORS["one-or-all"](0, k=k, p1=p1), part, arrivals, "msfq", threshold=l)
+            _response_growth(
+                GENERATORS["one-or-all"](0, k=k, p1=p1), part, arrivals, "msfq", threshold=l
+            )
             for k, p1 in ((2, 0.5), (4, 0.8), (8, 0.9))
             for l in (0, k // 2, k - 1)
         ]
@@ -317,10 +325,10 @@ def theorem_1(quick: bool) -> Answers:
 def remark_1(quick: bool) -> Answers:
     """Simulate Static Quickswap on either side of its limit, with each handover."""
     arrivals = 400_000 if quick else 4_000_000
-    paper_s, odd = four_classes(1.0), unit_sized(7, {2: 0.4, 3: 0.4, 5: 0.2}, 1.0)
+    paper_s, odd = four_classes(1.0), exponential_system(7, {2: 0.4, 3: 0.4, 5: 0.2}, 1.0)
     below, above = (
         [
-            _growth(queue, part, arrivals, "static-quickswap", handover=handover)
+            _response_growth(queue, part, arrivals, "static-quickswap", handover=handover)
             for queue in queues
             for handover in ("drain", "overlap", "authors")
         ]
@@ -346,7 +354,8 @@ def theorem_2(quick: bool) -> Answers:
     far = queue.scaled(1.1 * queue.arrival_rate / queue.load)
     arrivals = 200_000 if quick else 2_000_000
     grown = {
-        name: _left(far, plan(far, name), 4 * arrivals) / _left(far, plan(far, name), arrivals)
+        name: _work_left(far, plan(far, name), 4 * arrivals)
+        / _work_left(far, plan(far, name), arrivals)
         for name in (
             "fcfs",
             "msf",
@@ -361,7 +370,7 @@ def theorem_2(quick: bool) -> Answers:
     return {"piles-up": (ours, min(grown.values()) > 2.5)}
 
 
-def _left(queue: Instance, chosen: Plan, arrivals: int) -> float:
+def _work_left(queue: Instance, chosen: Plan, arrivals: int) -> float:
     """Return the work of the jobs that are not done when a simulation ends."""
     played = simulate(queue, chosen, arrivals=arrivals, seed=4, warm=0)
     left = played.came - played.counts.sum(axis=0)

@@ -1,4 +1,4 @@
-"""Logs of other formats as instances that hold their jobs: SWF, ``sacct -P``, CSV."""
+"""Logs of other formats as instances that hold their jobs: SWF, and any CSV."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,17 +9,16 @@ import msgspec
 
 from schedopt.instances.errors import InputError, placed, shown
 from schedopt.instances.extras import need
-from schedopt.instances.files import head_of, stem
-from schedopt.instances.msfq.log_converters import cleaning, formats, swf
+from schedopt.instances.files import stem
+from schedopt.instances.msfq.log_converters import cleaning, swf, table
 from schedopt.instances.msfq.log_files import ENDINGS
 from schedopt.instances.msfq.records import Instance, Partition
 from schedopt.instances.options import Option, OptionsWith, checked, one_of, text
 from schedopt.instances.times import moment_of
 
 READERS: dict[str, tuple[Callable[..., cleaning.Raw], dict[str, Option]]] = {
-    "swf": (swf.read, swf.OPTIONS),
-    "sacct": (formats.read_sacct, formats.SACCT_OPTIONS),
-    "csv": (formats.read_any_csv, formats.CSV_OPTIONS),
+    "swf": (swf.read, {}),
+    "csv": (table.read, table.OPTIONS),
 }
 """How each format is read, and the options that are its own."""
 
@@ -72,8 +71,8 @@ def convert(
 ) -> Instance:
     """Make an instance of a log that holds its jobs, one by one.
 
-    The log is in the Standard Workload Format, a dump of ``sacct -P``, or a CSV; perhaps gzipped.
-    Options are those of `OPTIONS`: ``format`` where it cannot be told from the file; ``processors``
+    The log is in the Standard Workload Format where its name ends in .swf or ``format`` says so,
+    else a CSV; perhaps gzipped. Options are those of `OPTIONS`: ``processors``
     where the log does not say how many the machine has; ``resource:NAME`` and ``partition:NAME``
     for what else it has; ``log``, the name of the table beside the instance. The description tells
     what was left out, cut off or shifted; ``tell`` is called with it, and with a line that says
@@ -81,7 +80,7 @@ def convert(
     """
     need("polars", str(path))
     path = Path(path)
-    kind = options.get("format") or format_of(path)
+    kind = options.get("format") or ("swf" if ".swf" in path.name.lower() else "csv")
     reader, own = READERS[kind]
     beside = BESIDE if kind == "csv" else BESIDE[:2]
     known = OptionsWith({**COMMON, **own}, prefix=beside, each=EACH)
@@ -101,7 +100,8 @@ def convert(
     described = "; ".join([head, *raw.notes]) + "."
     if tell is not None:
         tell(described)
-        tell(f"columns: {'; '.join(raw.columns)}")
+        if raw.columns:
+            tell(f"columns: {'; '.join(raw.columns)}")
     start = None
     if raw.zero is not None and raw.zone is not None:
         at = moment_of(raw.zero, ZoneInfo(raw.zone))
@@ -130,18 +130,3 @@ def _machine(raw: cleaning.Raw, given: Mapping[str, Any]) -> Instance:
     return Instance(
         name="log", servers=servers, log="log.csv", resources=resources, partitions=parts
     )
-
-
-def format_of(path: Path) -> str:
-    """Tell a log's format from its name, or from its first line."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if ".swf" in endings:
-        return "swf"
-    try:
-        head = head_of(path, 2**16).partition(b"\n")[0].decode("utf-8", "replace")
-    except InputError:
-        return "csv"  # its reader says what is wrong with the file
-    titles = head.strip().lower().split("|")
-    if len(titles) > 1 and "submit" in titles and {"jobid", "elapsed", "elapsedraw"} & set(titles):
-        return "sacct"
-    return "csv"

@@ -54,11 +54,9 @@ class Farm(
     constraints: tuple[SideConstraint, ...] = ()
     reward: str | Pairs | None = None
     template: str | None = None
-    down: str | Pairs | None = None
     unit: str | None = None
     groups: str | None = None
     priority: str | None = None
-    history: str | None = None
 
     def options(self) -> dict[str, Text]:
         """Return the options by which the converter reads a table."""
@@ -72,9 +70,8 @@ class Farm(
             "end": until,
             "capacity": _listed(self.capacity),
             "reward": self.reward if isinstance(self.reward, str) else None,
-            "down": _listed(self.down),
         }
-        for key in ("unit", "groups", "priority", "history"):
+        for key in ("unit", "groups", "priority"):
             found[key] = getattr(self, key)
         if isinstance(self.reward, Mapping):
             found["reward"] = f"{BY_WORD}{_listed(self.reward)}"
@@ -125,9 +122,8 @@ def farm_of(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     for key, found in named.items():
         named[key] = getattr(farm, key) | found
     told: dict[str, object] = dict(given) | named
-    for key, form in (("capacity", "TIME=N"), ("down", "TIME..TIME=N")):
-        if told.get(key) and not isinstance(told[key], str):
-            told[key] = pairs(told[key], f"--{key}", form)
+    if told.get("capacity") and not isinstance(told["capacity"], str):
+        told["capacity"] = pairs(told["capacity"], "--capacity", "TIME=N")
     known = set(Farm.__struct_fields__)
     for key in told.keys() - known:
         hint = suggestion(key, known) or listing(sorted(known), 20)

@@ -18,15 +18,15 @@ from schedopt.pictures.style import (
     GREEN,
     PALE,
     RED,
-    by_clock,
+    callers_axes,
     colours,
-    entitle,
-    given,
     keys,
     label,
+    label_clock_times,
     names,
     panels,
-    sheet,
+    set_title,
+    single_panel,
     time_unit,
     title,
 )
@@ -44,7 +44,7 @@ DEADLINE: Any = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 def jobs(night: Instance) -> Figure:
     """Draw each job's critical path against its demand, by its first grouping."""
-    figure, axes = sheet((8, 5))
+    figure, axes = single_panel((8, 5))
     unit, word = time_unit(night.deadline)
     labels = _labels(night)
     for group, colour in colours(dict.fromkeys(labels.values())).items():
@@ -147,7 +147,7 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
 def _entitle(figure: Figure, documents: Sequence[Result[Any]]) -> None:
     first = documents[0]
     what = title(first, "reward") if len(documents) == 1 else label(first.instance)
-    entitle(figure, what)
+    set_title(figure, what)
 
 
 def _panels(documents: Sequence[Result[Selected]]) -> dict[str, list[str]]:
@@ -201,7 +201,7 @@ def _caps(
 def schedule(documents: Sequence[Result[Selected]], night: Instance | None = None) -> Figure:
     """Draw schedules: their Gantt charts, completion profiles and processor releases."""
     count = len(documents)
-    alone = given() is not None  # then of one schedule its tasks alone
+    alone = callers_axes() is not None  # then of one schedule its tasks alone
     size = (9, 3.2 * count + 3.4)
     figure = panels(size, count)[0] if alone else Figure(size, layout="constrained")
     grid = figure.add_gridspec(count + 1, 2, height_ratios=[1.2] * count + [1])
@@ -211,7 +211,7 @@ def schedule(documents: Sequence[Result[Selected]], night: Instance | None = Non
     who = names(documents)
     deadline = None if night is None else night.deadline / unit
     for i, document in enumerate(documents):
-        axes = given() or figure.add_subplot(grid[i, :])
+        axes = callers_axes() or figure.add_subplot(grid[i, :])
         _gantt(axes, document, night, unit)
         _time(axes, deadline, longest / unit, word, night)
         _windows(axes, night, unit)
@@ -290,7 +290,7 @@ def at_work(season: Instance, found: ScheduledNights) -> Figure:
     groups = {job.name: job.groups.get(by, "") if by else ALL for job in season.jobs}
     look = colours([*shown, *(["others"] if set(groups.values()) - {*shown} else [])])
     unit, word = time_unit(season.deadline)
-    figure, axes = sheet((9, 3.2))
+    figure, axes = single_panel((9, 3.2))
     at = 0.0
     middles = []
     for schedule in found.schedules:
@@ -330,7 +330,7 @@ def _time(
     if deadline is not None:
         axes.axvline(deadline, **DEADLINE)
     if night is not None and night.start is not None:
-        by_clock(axes, dates_of(night.start, night.unit), time_unit(night.deadline)[0])
+        label_clock_times(axes, dates_of(night.start, night.unit), time_unit(night.deadline)[0])
 
 
 def _windows(axes: Axes, night: Instance | None, unit: float) -> None:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle as Patch
 
 from schedopt.instances.epoch import Instance
-from schedopt.pictures.style import BLUE, colours, label, panels, sheet
+from schedopt.pictures.style import BLUE, colours, label, panels, single_panel
 from schedopt.pictures.style import names as called
 
 MANY = 64  # jobs from which on names would not be readable
@@ -23,7 +23,7 @@ Bar = tuple[str, float, float, float, float]
 
 def jobs(instance: Instance) -> Figure:
     """Draw each job's minimum, the largest first, and the load."""
-    figure, axes = sheet((8, 4))
+    figure, axes = single_panel((8, 4))
     minima = instance.minima[instance.descending]
     axes.bar(range(1, len(minima) + 1), minima, color=BLUE)
     axes.axhline(instance.nodes, color="black", linestyle="--", label="nodes")

@@ -75,7 +75,7 @@ def _as_it_stands(
 
     Who is in the dump has not ended; who of the others could have ended by then has.
     """
-    from schedopt.instances.msfq.log_converters.formats import read_open_jobs
+    from schedopt.instances.msfq.log_converters.table import read_open_jobs
 
     if queue.start is None:
         raise InputError("a log with `start`: convert it with option timezone", found="none")

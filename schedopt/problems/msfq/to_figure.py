@@ -19,7 +19,7 @@ from schedopt.pictures.style import (
     keys,
     label,
     panels,
-    sheet,
+    single_panel,
     title,
 )
 from schedopt.solvers.result import Result
@@ -35,7 +35,7 @@ def jobs(queue: Instance) -> Figure:
         from schedopt.problems.msfq import log_figure
 
         return log_figure.log(queue)
-    figure, axes = sheet((8, 4.5))
+    figure, axes = single_panel((8, 4.5))
     at = np.arange(len(queue.classes))
     axes.bar(at - 0.2, queue.weights("mean"), 0.4, color=BLUE, label="of the jobs")
     axes.bar(at + 0.2, queue.weights("weighted"), 0.4, color=ORANGE, label="of the load")
@@ -69,7 +69,7 @@ def results(documents: Sequence[Result[Any]], queue: Instance | None = None) -> 
 
 def _curves(documents: Sequence[Result[Thresholded]]) -> Figure:
     """Draw the objective over thresholds, and mark the best one."""
-    figure, axes = sheet((8, 4.5))
+    figure, axes = single_panel((8, 4.5))
     lowest, highest = np.inf, 0.0
     for document, (name, colour) in zip(documents, colours(keys(documents)).items(), strict=True):
         solution = document.solution
@@ -112,7 +112,7 @@ def _table(document: Result[OptimalTable], solution: OptimalTable) -> Figure:
 
 def _classes(documents: Sequence[Result[Answer]]) -> Figure:
     """Draw the mean response time of each class, with its interval, and the 99th percentile."""
-    figure, axes = sheet((8, 4.5))
+    figure, axes = single_panel((8, 4.5))
     look = colours(keys(documents))
     needs = dict.fromkeys(entry.need for d in documents for entry in _entries(d))
     place = {need: at for at, need in enumerate(needs)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from schedopt.solvers.engine import Engine, anything, never
 from schedopt.solvers.mip.named import SOLVERS
@@ -122,38 +122,37 @@ def certain(engine: Engine) -> Engine:
     return replace(engine, accepts=accepts)
 
 
-TREE = Engine(
+def certified(name: str, **fields: Any) -> Engine:
+    """Return an engine whose bound branching re-proves; unless said, it proves the optimum."""
+    usual = {"proves": _WHOLE, "certificate": "branching", "certify": _BRANCHED}
+    return Engine(name, **usual | fields)
+
+
+TREE = certified(
     "tree",
     solve=f"{_BRANCHING}.solving:tree",
     accepts=unchanged_reward,
     worth_trying=small,
     description=f"any declared rules; unasked up to {SMALL} open columns, for a second",
-    proves=_WHOLE,
-    certificate="branching",
-    certify=_BRANCHED,
     confirmed_by="highs",
 )
-HIGHS = Engine(
+HIGHS = certified(
     "highs",
     solve=f"{_BRANCHING}.solving:by_mip",
     accepts=one_objective,
     worth_trying=as_declared,
     description="any declared rules; by name also what was changed natively",
     proves=f"{_WHOLE}, where the exact search closes what rounding leaves open",
-    certificate="branching",
-    certify=_BRANCHED,
     confirmed_by=SECOND,
 )
 OTHERS = tuple(
-    Engine(
+    certified(
         name,
         solve=f"{_BRANCHING}.solving:by_mip",
         accepts=one_objective,
         worth_trying=never,
         description="any linear model, changed natively too; only by name",
         proves="as highs; of a changed model within its tolerances",
-        certificate="branching",
-        certify=_BRANCHED,
         confirmed_by="highs",
         needs=solver.comes_with,
     )
@@ -180,52 +179,42 @@ SAMPLED = Engine(
     confirmed_by="model",
 )
 CERTAIN = (
-    Engine(
+    certified(
         "core",
         solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
         accepts=plain,
         worth_trying=many,
         description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
-        proves="the optimum, in whole numbers",
-        certificate="branching",
-        certify=_BRANCHED,
         confirmed_by="highs",
     ),
-    Engine(
+    certified(
         "shares",
         solve="schedopt.solvers.dssp.selection.group_caps.engine:solve",
         accepts=shares,
         worth_trying=many,
         description="caps and floors of one grouping, jobs required or forbidden; unasked from "
         f"{FEW + 1} jobs on",
-        proves="the optimum, in whole numbers",
-        certificate="branching",
-        certify=_BRANCHED,
         confirmed_by="highs",
     ),
-    Engine(
+    certified(
         "columns",
         solve=f"{_FEW_ROWS}:solve",
         accepts=few_rows,
         worth_trying=ordered_or_many,
-        description="up to 8 rows of resources and caps that bind, objectives in order; "
-        "with the reward "
-        f"alone unasked from {SMALL + 1} open columns on",
+        description="up to 8 rows of resources and caps that bind, objectives in order; with the "
+        f"reward alone unasked from {SMALL + 1} open columns on",
         proves="the optimum of each objective in order, in whole numbers",
         certificate="branching, for each objective",
-        certify=_BRANCHED,
         confirmed_by="model",
     ),
     TREE,
-    Engine(
+    certified(
         "crossing",
         solve=f"{_BRANCHING}.lagrangian:solve",
         accepts=unchanged_reward,
         worth_trying=large,
         description=f"any declared rules, unasked from {SMALL + 1} open columns on",
         proves="a bound by prices of all rows, without rounding; highs goes on from there",
-        certificate="branching",
-        certify=_BRANCHED,
         confirmed_by="highs",
     ),
     HIGHS,
@@ -233,4 +222,4 @@ CERTAIN = (
 )
 
 ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
-"""Read from the top: the first that accepts a selection, and pays, answers."""
+"""Read from the top: the first that accepts a selection, and is worth trying, answers."""

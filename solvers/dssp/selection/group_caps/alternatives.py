@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.dssp.selection.group_caps.groups import Groups, Places
+from schedopt.solvers.dssp.selection.group_caps.reading import Groups, Places
 from schedopt.solvers.dssp.selection.knapsack.items import Floats, Mask
 
 AT_ONCE = 10_000

@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from schedopt.solvers.dssp.selection.group_caps.groups import Groups
+from schedopt.solvers.dssp.selection.group_caps.reading import Groups
 
 STATES = 512
 """States that a group's search keeps while prices are looked for."""

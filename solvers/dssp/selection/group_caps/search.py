@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.group_caps.alternatives import Menu, menu
 from schedopt.solvers.dssp.selection.group_caps.capacity_price import capacity_prices
-from schedopt.solvers.dssp.selection.group_caps.groups import Groups
+from schedopt.solvers.dssp.selection.group_caps.reading import Groups
 from schedopt.solvers.dssp.selection.knapsack.items import Mask
 
 ROUNDS: Final = (

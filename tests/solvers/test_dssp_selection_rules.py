@@ -10,14 +10,13 @@ from builders.effort import ALL
 from builders.refusals import refusal
 
 from schedopt.formulations.dssp import Selection
-from schedopt.instances.constraints import Constraint, FairShare, Forbid, Require, Resource
+from schedopt.instances.constraints import FairShare, Resource
 from schedopt.instances.dssp import Instance, Job, Selected
 from schedopt.instances.dssp.group_fair import BOUNDED
 from schedopt.solvers.dssp.selection.branch_and_bound import lagrangian
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import FREE
 from schedopt.solvers.dssp.selection.group_caps import search as searching
-from schedopt.solvers.dssp.selection.group_caps.groups import Groups
-from schedopt.solvers.dssp.selection.group_caps.reading import group_caps_of
+from schedopt.solvers.dssp.selection.group_caps.reading import Groups, group_caps_of
 from schedopt.solvers.dssp.selection.group_caps.search import GroupCapsSearch
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.mip.named import SOLVERS
@@ -25,54 +24,29 @@ from schedopt.solvers.result import Limits
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
 
-TEAMS = ("a", "b", "c", "d")
 
-
-def drawn(seed: int, jobs: int = 7) -> tuple[Instance, list[Constraint]]:
-    """Draw a few jobs of up to four teams, and shares that may be tight, tied or impossible.
-
-    Demands may be decimals, equal, zero or too large, critical paths too long, rewards zero.
-    """
+def drawn(seed: int) -> Selection:
+    """Draw six jobs of up to four teams, and shares that may be tight, tied or impossible."""
     draw = np.random.default_rng(seed)
-    unit = float(draw.choice([1.0, 0.1, 0.01]))
-    most = int(draw.choice([2, 6, 100]))
-    teams = TEAMS[: draw.integers(1, 5)]
-    made = [
+    teams, most, dearest = draw.integers(1, 5), draw.choice([2, 6, 100]), draw.choice([2, 10, 500])
+    jobs = tuple(
         Job(
             name=f"j{i}",
-            reward=round(float(draw.integers(0, draw.choice([2, 10, 500])) * unit), 2),
-            demand=round(float(draw.integers(0, most)) * unit, 2),
-            critical_path=2.0 if draw.random() < 0.1 else 0.5,
-            groups={"team": str(draw.choice(teams))} if draw.random() < 0.9 else {},
+            reward=draw.integers(0, dearest) / 100,
+            demand=draw.integers(0, most) / 10,
+            critical_path=0.0,
+            groups={"team": f"t{draw.integers(0, teams)}"} if draw.random() < 0.9 else {},
         )
-        for i in range(jobs)
-    ]
-    groups = {"team": teams[0]}
-    made.append(Job(name="last", reward=0.0, demand=0.0, critical_path=0.0, groups=groups))
-    part = float(draw.uniform(0.1, 1.1))
-    deadline = max(0.01, round(part * sum(job.demand or 0.0 for job in made), 2))
-    timed = tuple(
-        msgspec.structs.replace(job, critical_path=(job.critical_path or 0.0) * deadline)
-        for job in made
+        for i in range(6)
     )
-    night = Instance(name=f"drawn-{seed}", processors=1, deadline=deadline, jobs=timed)
-    rules: list[Constraint] = []
-    known = sorted(night.groups["team"])
-    caps = {g: round(float(draw.uniform(0, 1)), 2) for g in known if draw.random() < 0.7}
-    floors = {
-        g: round(float(draw.uniform(0, caps.get(g, 1.0))), 2) for g in known if draw.random() < 0.3
-    }
-    if caps:
-        rules.append(FairShare(by="team", at_most=caps))
-    if floors:
-        rules.append(FairShare(by="team", at_least=floors, name="floors"))
-    if draw.random() < 0.2:
-        rules.append(Require(jobs=("j0",)))
-    if draw.random() < 0.2:
-        rules.append(Forbid(jobs=("j1",)))
-    if draw.random() < 0.1:
-        rules.append(Resource(name="licences", capacity=2, use={"j2": 1, "j3": 2, "j4": 1}))
-    return night, rules
+    part, total = draw.uniform(0.1, 1.1), sum(job.demand or 0.0 for job in jobs)
+    deadline = max(0.1, round(part * total, 2))
+    night = Instance(name="drawn", processors=1, deadline=deadline, jobs=jobs)
+    caps = {g: round(draw.random(), 2) for g in night.groups.get("team", ()) if draw.random() < 0.7}
+    floors = {g: round(cap * draw.random(), 2) for g, cap in caps.items() if draw.random() < 0.4}
+    rules = [FairShare(by="team", at_most=caps)] if caps else []
+    rules += [FairShare(name="floors", by="team", at_least=floors)] if floors else []
+    return Selection(night).add(*rules)
 
 
 @pytest.mark.parametrize("rounds", [((1, 1), (2, 2)), ((1, 100),), ((1, 2),)])
@@ -82,8 +56,8 @@ def test_lists_that_are_too_short_make_no_false_proof(
     monkeypatch.setattr(searching, "ROUNDS", rounds)
     open_ones = 0
     for seed in range(200):
-        night, rules = drawn(seed, jobs=6)
-        shape = group_caps_of(Selection(night).add(*rules))
+        model = drawn(seed)
+        shape = group_caps_of(model)
         if shape is None:
             continue
         search = GroupCapsSearch(shape.groups)
@@ -102,9 +76,9 @@ def test_lists_that_are_too_short_make_no_false_proof(
 
 @cache
 def _best(seed: int) -> float | None:
-    """Return the optimum of six drawn jobs under shares alone."""
-    night, rules = drawn(seed, jobs=6)
-    return best_subset(night, [rule for rule in rules if not isinstance(rule, Resource)])
+    """Return the optimum of a drawn selection by trying all subsets."""
+    model = drawn(seed)
+    return best_subset(model.instance, model.added)
 
 
 def large(teams: int, jobs: int, seed: int = 1) -> Groups:
@@ -132,10 +106,11 @@ def test_what_it_proves_on_many_jobs_keeps_every_bound() -> None:
 
 
 def test_by_name_it_takes_nothing_else() -> None:
-    night, _ = drawn(1)
-    rules = [Resource(name="licences", capacity=2, use={"j2": 1, "j3": 2})]
+    night = generate("dssp", "uncorrelated", seed=1, options={"jobs": 8, "groups": 3})
+    use = dict.fromkeys([job.name for job in night.jobs[:2]], 1)
+    rules = [Resource(name="licences", capacity=1, use=use)]
     assert "of one grouping" in str(refusal(solve, night, constraints=rules, solver="shares"))
-    share = FairShare(by="team", at_most={"a": 0.5})
+    share = FairShare(by="team", at_most={"team-01": 0.2})
     found = solve(night, constraints=[share], solver="shares")
     assert found.solver == "shares"
     assert isinstance(found.solution, Selected)
