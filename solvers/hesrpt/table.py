@@ -6,8 +6,8 @@ from schedopt.solvers.engine import Engine, anything
 from schedopt.solvers.hesrpt.dominance import MOST_JOBS, completes_after, count_sets, is_one_order
 from schedopt.solvers.result import Limits
 
-FEW_SETS = 1 << 10
-"""Sets of last jobs, those of ten unlike ones: rents come first where there are more."""
+FEW_SETS = 1 << 8
+"""Sets of last jobs, those of eight unlike ones: rents come first where there are more."""
 MOST_TIMELINES = 720
 """Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
 
@@ -69,7 +69,7 @@ ENGINES = (
         accepts=_of_many_orders,
         worth_trying=_has_many_sets,
         description="flow times without arrivals, with caps and floors of jobs and of disjoint "
-        "teams; unasked from 11 jobs on, where there are many orders. Up to 60 jobs tree goes on",
+        "teams; unasked from 9 jobs on, where there are many orders. Up to 60 jobs tree goes on",
         proves="a bound on all orders, about 0.5% below the cost, and for tree who completes after "
         "whom; it does not see floors of teams",
         certificate="rents",

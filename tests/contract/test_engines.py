@@ -36,7 +36,7 @@ OPTIMA: dict[str, Callable[[Any], float | None]] = {
 SEEDS = range(examples(24))
 FEWEST, MOST_SEEDS = 2, 60
 """Of what each engine is run on at least, and the seeds that are looked through for it."""
-ELSEWHERE = {"hesrpt/allocation/rents": "tests/solvers/test_hesrpt_search.py"}  # from 11 jobs on
+ELSEWHERE = {"hesrpt/allocation/rents": "tests/solvers/test_hesrpt_search.py"}  # from 9 jobs on
 """Engines for many jobs alone, which take nothing that is drawn here, and the tests that serve."""
 NEAR = 1e-6
 """Relative difference of two optima that counts as none: the loosest tolerance of the solvers."""
