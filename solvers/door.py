@@ -56,7 +56,6 @@ def solve(
     solver: str | None = None,
     start: Start = lambda: None,
     trivial: Callable[[], tuple[Any | None, float | None]] = lambda: (None, None),
-    first: Callable[[Limits], tuple[Partial, bool] | None] = lambda _: None,
 ) -> Result:
     """Solve a formulation with the first engine that takes it, or with one that is named.
 
@@ -73,9 +72,6 @@ def solve(
     trivial : callable, optional
         Returns a solution and a bound that take no search, None where there is none; called where
         time runs out before an engine has either.
-    first : callable, optional
-        Returns what is in hand before any engine, such as the best of what policies do and a bound,
-        and whether that is all; called unless an engine is named or the native model was changed.
 
     Returns
     -------
@@ -94,12 +90,6 @@ def solve(
     known: Partial | None = None
     result: Result | None = None
     near: float = getattr(model, "tolerance", 0.0)
-    if solver is None and not model.changed and (ahead := first(limits)):
-        known, ends = ahead
-        result = raised(known.result, alarm(known.result, known.result, near))
-        if ends or result.termination == "error":
-            return result
-        result = None
     if solver is None:
         chosen = _candidates(model, limits, began)
     else:

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.dssp.schedule.processors import Played, played
-from schedopt.solvers.dssp.schedule.site import NEAR
+from schedopt.solvers.dssp.schedule.machine_arrays import NEAR
+from schedopt.solvers.dssp.schedule.processor_numbers import Simulated, played
 
-__all__ = ["NEAR", "Played", "clocks_of", "key_of_tasks", "play", "schedule_of"]
+__all__ = ["NEAR", "Simulated", "clocks_of", "key_of_tasks", "play", "schedule_of"]
 
 
 def play(
@@ -21,7 +21,7 @@ def play(
     keys: Floats | None = None,
     draws: Floats | None = None,
     lengths: Floats | None = None,
-) -> Played:
+) -> Simulated:
     """Simulate a dispatcher on some jobs, compiled.
 
     Parameters
@@ -65,7 +65,7 @@ def clocks_of(draws: Floats) -> Floats:
     return -np.log1p(-draws)
 
 
-def schedule_of(night: Instance, jobs: Ints, outcome: Played, fill: float = 1.0) -> Scheduled:
+def schedule_of(night: Instance, jobs: Ints, outcome: Simulated, fill: float = 1.0) -> Scheduled:
     """Return the solution record of a simulation of some jobs, chosen under a fill of r."""
     done = [int(j) for j in jobs if np.isfinite(outcome.completion[j])]
     found = outcome.schedule(night, done, fill)

@@ -18,7 +18,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
-from schedopt.policies.dssp.dispatch import Played, play, schedule_of
+from schedopt.policies.dssp.dispatch import Simulated, play, schedule_of
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
@@ -78,7 +78,7 @@ def positions(night: Instance, names: Sequence[str]) -> Ints:
     return np.array(sorted(night.index[name] for name in names), dtype=np.int64)
 
 
-def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
+def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulated:
     """Play a dispatcher by its name.
 
     Raises
@@ -103,151 +103,96 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Played:
 
 
 @dispatcher("random", source=PAPER, summary="a runnable task at random", random=True)
-def random(night: Instance, seed: int) -> Floats:
+def _random(night: Instance, seed: int) -> Floats:
     """Draw as many numbers in [0, 1) as there are tasks."""
     return np.random.default_rng(seed).random(len(night.tasks.lengths))
 
 
-@dispatcher("first", source=PAPER, summary="the first job in the file with a runnable task")
-def first(night: Instance) -> Floats:
-    """Position in the file."""
-    return np.arange(len(night.jobs), dtype=np.float64)
-
-
-@dispatcher("priority", source=PAPER, summary="the job of highest priority (the lowest number)")
-def priority(night: Instance) -> Floats:
-    """priority(j); jobs that have none come last."""
+def _priorities(night: Instance) -> Floats:
+    """Return priority(j); jobs that have none come last."""
     return np.array([inf if job.priority is None else job.priority for job in night.jobs])
 
 
-@dispatcher("stcpu", source=PAPER, summary="the job of least total demand T_1")
-def stcpu(night: Instance) -> Floats:
-    """T_1(j)."""
-    return night.demands
+def _path_from(night: Instance) -> Floats:
+    """Return L_i + the longest path through the later stages."""
+    return night.tasks.lengths + night.tasks.following_paths[night.tasks.stage_of]
 
 
-@dispatcher("lcpf", source=PAPER, summary="the job of longest critical path T_∞")
-def lcpf(night: Instance) -> Floats:
-    """-T_∞(j)."""
-    return -night.critical_paths
+def _path_of_stage(night: Instance) -> Floats:
+    """Return the longest path from the start of the stage of i."""
+    return night.tasks.remaining_paths[night.tasks.stage_of]
 
 
-@dispatcher("cpa", source=PAPER, summary="the task with the longest path from it to its job's end")
-def cpa(night: Instance) -> Floats:
-    """-(L_i + longest path through the later stages)."""
-    tasks = night.tasks
-    return -(tasks.lengths + tasks.following_paths[tasks.stage_of])
-
-
-@dispatcher("ltcpu", source=PAPER, summary="the job of largest total demand T_1")
-def ltcpu(night: Instance) -> Floats:
-    """-T_1(j)."""
-    return -night.demands
-
-
-@dispatcher("scpf", source=PAPER, summary="the job of shortest critical path T_∞")
-def scpf(night: Instance) -> Floats:
-    """T_∞(j)."""
-    return night.critical_paths
-
-
-@dispatcher(
-    "ltf",
-    source="Graham, SIAM Journal on Applied Mathematics 17, 1969 (longest processing time first)",
-    summary="the longest task",
-)
-def ltf(night: Instance) -> Floats:
-    """-L_i."""
-    return -night.tasks.lengths
-
-
-@dispatcher(
-    "stf",
-    source="Smith, Naval Research Logistics Quarterly 3, 1956 (shortest processing time first)",
-    summary="the shortest task",
-)
-def stf(night: Instance) -> Floats:
-    """L_i."""
-    return night.tasks.lengths
-
-
-@dispatcher("spa", source="the opposite of cpa", summary="the task with the shortest path from it")
-def spa(night: Instance) -> Floats:
-    """L_i + longest path through the later stages."""
-    tasks = night.tasks
-    return tasks.lengths + tasks.following_paths[tasks.stage_of]
-
-
-@dispatcher(
-    "lrcp",
-    source="between lcpf and cpa: of a job, and as it stands",
-    summary="the job with the longest path from its present stage to its end",
-)
-def lrcp(night: Instance) -> Floats:
-    """-(longest path from the start of the stage of i)."""
-    tasks = night.tasks
-    return -tasks.remaining_paths[tasks.stage_of]
-
-
-@dispatcher(
-    "widest", source="our own, for comparison", summary="the most parallel job: the largest T_1/T_∞"
-)
-def widest(night: Instance) -> Floats:
-    """-T_1(j)/T_∞(j)."""
-    return -_ratio(night.demands, night.critical_paths)
-
-
-@dispatcher(
-    "narrowest",
-    source="the opposite of widest",
-    summary="the least parallel job: least T_1/T_∞",
-)
-def narrowest(night: Instance) -> Floats:
-    """T_1(j)/T_∞(j)."""
-    return _ratio(night.demands, night.critical_paths)
-
-
-@dispatcher("reward", source="our own, for comparison", summary="the most rewarding job")
-def reward(night: Instance) -> Floats:
-    """-R_j."""
-    return -night.rewards
-
-
-@dispatcher(
-    "density",
-    source="the greedy selector's order, as a dispatcher",
-    summary="the job of most reward for its demand: the largest R/T_1",
-)
-def density(night: Instance) -> Floats:
-    """-R_j/T_1(j)."""
-    return -_ratio(night.rewards, night.demands)
-
-
-@dispatcher(
-    "edf",
-    source="Jackson, Management Science Research Project 43, UCLA 1955 (earliest due date first)",
-    summary="the job that is due first",
-)
-def edf(night: Instance) -> Floats:
-    """d_j: the job's own deadline, else the file's."""
-    return night.deadlines
-
-
-@dispatcher(
-    "least-slack",
-    source="Mok, PhD thesis, MIT 1983 (least laxity first)",
-    summary="the task with the least time to spare on the way from it to its job's deadline",
-)
-def least_slack(night: Instance) -> Floats:
-    """d_j - (L_i + longest path through the later stages): the slack but for the common time t.
-
-    So the order of tasks that wait is always that of their slack, d_j - t - L_i - ....
-    """
-    tasks = night.tasks
-    return night.deadlines[tasks.job_of] - (tasks.lengths + tasks.following_paths[tasks.stage_of])
+def _slack(night: Instance) -> Floats:
+    """Return d_j - (L_i + the later stages): the slack but for the common time t."""
+    return night.deadlines[night.tasks.job_of] - _path_from(night)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Return above/below; infinite for x/0, and 0 for 0/0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.nan_to_num(above / below, nan=0.0, posinf=np.inf)
+
+
+GRAHAM = "Graham, SIAM Journal on Applied Mathematics 17, 1969 (longest processing time first)"
+SMITH = "Smith, Naval Research Logistics Quarterly 3, 1956 (shortest processing time first)"
+JACKSON = "Jackson, Management Science Research Project 43, UCLA 1955 (earliest due date first)"
+MOK = "Mok, PhD thesis, MIT 1983 (least laxity first)"
+OURS = "our own, for comparison"
+_TABLE: Final[tuple[tuple[str, Key, str, str], ...]] = (
+    (
+        "first",
+        lambda night: np.arange(len(night.jobs), dtype=np.float64),
+        PAPER,
+        "the first job in the file with a runnable task",
+    ),
+    ("priority", _priorities, PAPER, "the job of highest priority (the lowest number)"),
+    ("stcpu", lambda night: night.demands, PAPER, "the job of least total demand T_1"),
+    ("lcpf", lambda night: -night.critical_paths, PAPER, "the job of longest critical path T_∞"),
+    (
+        "cpa",
+        lambda night: -_path_from(night),
+        PAPER,
+        "the task with the longest path from it to its job's end",
+    ),
+    ("ltcpu", lambda night: -night.demands, PAPER, "the job of largest total demand T_1"),
+    ("scpf", lambda night: night.critical_paths, PAPER, "the job of shortest critical path T_∞"),
+    ("ltf", lambda night: -night.tasks.lengths, GRAHAM, "the longest task"),
+    ("stf", lambda night: night.tasks.lengths, SMITH, "the shortest task"),
+    ("spa", _path_from, "the opposite of cpa", "the task with the shortest path from it"),
+    (
+        "lrcp",
+        lambda night: -_path_of_stage(night),
+        "between lcpf and cpa: of a job, and as it stands",
+        "the job with the longest path from its present stage to its end",
+    ),
+    (
+        "widest",
+        lambda night: -_ratio(night.demands, night.critical_paths),
+        OURS,
+        "the most parallel job: the largest T_1/T_∞",
+    ),
+    (
+        "narrowest",
+        lambda night: _ratio(night.demands, night.critical_paths),
+        "the opposite of widest",
+        "the least parallel job: least T_1/T_∞",
+    ),
+    ("reward", lambda night: -night.rewards, OURS, "the most rewarding job"),
+    (
+        "density",
+        lambda night: -_ratio(night.rewards, night.demands),
+        "the greedy selector's order, as a dispatcher",
+        "the job of most reward for its demand: the largest R/T_1",
+    ),
+    ("edf", lambda night: night.deadlines, JACKSON, "the job that is due first"),
+    (
+        "least-slack",
+        _slack,
+        MOK,
+        "the task with the least time to spare on the way from it to its job's deadline",
+    ),
+)
+"""Name, key, source and summary of each dispatcher but the random one."""
+for _name, _key, _source, _summary in _TABLE:
+    dispatcher(_name, source=_source, summary=_summary)(_key)

@@ -262,14 +262,13 @@ def carry(
 ) -> None:
     """Write fair shares that know what earlier nights used, for `solve --constraints`.
 
-    The rules are those of --constraints, or those that the last result was solved with. A usage
-    table has columns night (a whole number or a date), demand, capacity and one for each grouping.
+    The rules are those of --constraints, or those that the last result was solved with.
 
     Exit status: 0 on success, 2 bad input.
 
     Parameters
     ----------
-    results : Results, the earliest first; or usage tables (.csv, .parquet, .xlsx).
+    results : Results, the earliest first.
     half_life : Nights in which use comes to count half, such as 7 or 7d.
     window : Nights that count, tonight among them, such as 7 or 7d.
     """
@@ -281,7 +280,7 @@ def carry(
     writable(output, (".json",), [*results, *(constraints or ())])
     given = [rule for file in constraints or () for rule in constraints_of_any(file)]
     life = {"half_life": half_life, "window": window}
-    rules = carrying.carry(results, constraints=given, tell=say, **life)
+    rules = carrying.carry(results, constraints=given, **life)
     if output is not None:
         dump(rules, output, indent=1)
         say(f"wrote {output}: {', '.join(rule.name or rule.kind() for rule in rules)}")

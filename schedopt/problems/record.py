@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Tables,
         Tonight,
     )
-    from schedopt.solvers.engine import Engine, Partial
+    from schedopt.solvers.engine import Engine
     from schedopt.solvers.result import Limits, Result
     from schedopt.tables import Table
 
@@ -219,8 +219,8 @@ class Problem(Generic[I]):
             left = None if limit is None else max(0.0, limit - (now() - began))
             return self.hint(model, left)
 
-        first, quick = partial(self.first, model), partial(self.trivial, model)
-        return door.solve(model, limits, solver=solver, start=start, trivial=quick, first=first)
+        quick = partial(self.trivial, model)
+        return door.solve(model, limits, solver=solver, start=start, trivial=quick)
 
     def hint(self, model: Formulation, seconds: float | None = None) -> Any | None:
         """Return a solution to start a solver from in the seconds that are left, or None."""
@@ -232,8 +232,6 @@ class Problem(Generic[I]):
 
     _start: Hook[Any] = Hook("starting:start")
     _trivial: Hook[tuple[Any, float | None]] = Hook("starting:trivial", (None, None))
-    first: Hook[tuple[Partial, bool] | None] = Hook("starting:first")
-    """Return what a quick search finds before any engine, and whether that ends it."""
 
     def certificate(
         self, model: Formulation, result: Result, limits: Limits
@@ -273,10 +271,10 @@ class Problem(Generic[I]):
         """Return ``12h``, or a time by the clock, in a unit; `InputError` if there are none."""
         raise InputError("a number", found=shown(text))
 
-    carry: Hook[tuple[list[Constraint], list[str]]] = Hook(
+    carry: Hook[list[Constraint]] = Hook(
         "carry_over:carry", expected="results of a problem whose shares remember"
     )
-    """Return rules with the use of earlier results, and notes: see `schedopt.verbs.carry`."""
+    """Return rules with the use of earlier results: see `schedopt.verbs.carry`."""
 
     # How policies are run, and what they are measured against.
 

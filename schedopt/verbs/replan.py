@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,12 @@ from schedopt.instances.options import Options
 from schedopt.instances.protocol import AnyInstance, identity
 from schedopt.problems import problem_of
 from schedopt.problems.summary import Replanned
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stoppable
 from schedopt.verbs import plan_table as plans
 from schedopt.verbs.load import instance_of_result
 from schedopt.verbs.load import load as loaded
-from schedopt.verbs.solve import build_formulation, solve
+from schedopt.verbs.solve import solve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,20 +84,8 @@ def replan(
     if time_limit is not None:
         limits["time_limit"] = time_limit / 3
 
-    def again(
-        rest: AnyInstance,
-        rules: Sequence[Constraint] = (),
-        start: Any | Callable[[], Any] | None = None,
-        *,
-        checked: bool = True,
-    ) -> Result:
-        if callable(start):  # what only schedules need
-            start = start() if kind == "schedule" else None
-        if not checked:
-            model = build_formulation(rest, kind, options).add(*rules)
-            within = Limits(limits.get("time_limit"), gap, threads, seed)
-            return record.solve(model, None, within, start)
-        return solve(rest, constraints=rules, start=start, **limits)
+    def again(rest: AnyInstance, rules: Sequence[Constraint] = ()) -> Result:
+        return solve(rest, constraints=rules, **limits)
 
     how = (kind, options, gap, seed)
     own: dict[str, Any] = {"stay": stay, "constraints": added, "how": how}

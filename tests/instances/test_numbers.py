@@ -27,7 +27,6 @@ from schedopt.instances.msfq import log_converters
 from schedopt.instances.msfq.log_files import read_jobs, write_jobs
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.instances.msfq.traces import read_trace
-from schedopt.problems.dssp.carry_over import _of_table
 from schedopt.sweep.rows import read_rows, table
 from schedopt.sweep.variations import Vary
 from schedopt.verbs import plan_table as plan
@@ -119,7 +118,6 @@ READERS: list[tuple[str, str, Callable[[Path], object], str]] = [
     ("g.csv", "time,need,size\n0,1,@\n", partial(read_trace, queue=QUEUE), "line 2, column 'size'"),
     ("h.csv", "name,reward,tasks\na,@,1x2\n", _read_dssp_table, "line 2, column 'reward'"),
     ("i.csv", "name,reward,tasks\na,1,2x@\n", _read_dssp_table, "line 2, column 'tasks'"),
-    ("j.csv", "night,demand\n2026-11-23,@\n", _of_table, "line 2, column 'demand'"),
     ("l.jsonl", JSONL, read_rows, "row 1.objective"),
     ("m.csv", PLAN, plan.read, "row 1, column 'reward'"),
 ]

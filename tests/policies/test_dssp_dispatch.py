@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 import pytest
-from builders.dssp import best
-from builders.effort import ALL
 from hypothesis import given
 from hypothesis import strategies as st
 from judge.nights import drawn
@@ -102,68 +99,6 @@ def test_a_task_without_a_seat_waits_and_the_next_one_goes() -> None:
     assert given.solution.completion == found.solution.completion
     assert not given.violations
     assert not evaluate(loose, "greedy+first", constraints=[seats]).violations
-
-
-def random_night(rng: np.random.Generator) -> Instance:
-    """Draw an instance with ties, zero lengths, whole and real lengths, late rewards."""
-    scale = float(rng.choice([1.0, 0.1, 1 / 3, 1e6]))
-    jobs = tuple(
-        Job(
-            name=f"j{i}",
-            reward=float(rng.integers(0, 5)),
-            priority=float(rng.integers(0, 3)),
-            stages=tuple(
-                tuple((rng.integers(0, 6, rng.integers(1, 5)) * scale).tolist())
-                for _ in range(rng.integers(1, 4))
-            ),
-            **({"demand": 3.0 * scale, "critical_path": 2.0 * scale} if rng.random() < 0.1 else {}),
-        )
-        for i in range(rng.integers(1, 7))
-    )
-    late = ((0.0, 0.5), (3.0 * scale, 0.0)) if rng.random() < 0.2 else ()
-    return Instance(
-        name="random",
-        processors=int(rng.integers(1, 6)),
-        deadline=float(rng.integers(1, 16)) * scale,
-        jobs=jobs,
-        late=late,
-    )
-
-
-@pytest.mark.parametrize("part", range(4))
-def test_thousands_of_schedules_keep_the_rules_and_the_bound(part: int) -> None:
-    """The checker finds nothing, and nothing beats the knapsack bound."""
-    rng = np.random.default_rng(part)
-    for i in range(2_500 if ALL else 300):
-        instance = random_night(rng)
-        result = evaluate(instance, DISPATCHERS[i % len(DISPATCHERS)], seed=i)
-        assert result.checked
-        assert result.violations == ()
-        staged = [
-            msgspec.structs.replace(j, demand=None, critical_path=None) for j in instance.jobs
-        ]
-        whole = {"jobs": tuple(staged), "deadline": instance.horizon * (1 + 1e-9), "late": ()}
-        assert result.objective <= best(msgspec.structs.replace(instance, **whole)) * (1 + 1e-9)
-
-
-@given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
-def test_no_processor_idles_while_a_task_waits(
-    jobs: list[list[list[float]]], processors: int
-) -> None:
-    instance = night(jobs, processors)
-    for name in ("lcpf", "cpa", "random"):
-        tasks = evaluate(instance, name).solution.tasks
-        ends = {}
-        for task in tasks:
-            at = task.job, task.stage
-            ends[at] = max(ends.get(at, 0.0), task.end)
-        for task in tasks:
-            runnable = ends.get((task.job, task.stage - 1), 0.0)
-            if task.start > runnable:  # it waited: then all processors were busy until it began
-                for moment in {runnable, *(t.start for t in tasks), *(t.end for t in tasks)}:
-                    if runnable <= moment < task.start:
-                        busy = sum(t.start <= moment < t.end for t in tasks)
-                        assert busy == processors
 
 
 def test_lcpf_stays_with_a_job_and_cpa_alternates() -> None:

@@ -154,40 +154,6 @@ def test_what_asks_for_nothing_is_taken_even_into_no_room(name: str) -> None:
     assert selection.demand == 0
 
 
-def test_three_quarters_is_the_cubic_definition() -> None:
-    """The sweep over partners finds what trying greedy afresh for each pair finds, or more."""
-    rng = np.random.default_rng(5)
-    for _ in range(60):
-        size = int(rng.integers(3, 25))
-        jobs = list(
-            zip(rng.integers(1, 9, size) * 1.0, rng.integers(1, 9, size) * 1.0, strict=True)
-        )
-        instance = instance_of(jobs, float(rng.integers(8, 30)), frozenset())
-        got = reward(instance, select("greedy-three-quarters", instance))
-        assert got >= best_of_pairs(jobs, instance.room())
-
-
-def best_of_pairs(jobs: list[tuple[float, float]], room: Fraction) -> float:
-    rank = sorted(range(len(jobs)), key=lambda j: (jobs[j][0], j))
-    by_ratio = sorted(range(len(jobs)), key=lambda j: (-jobs[j][0] / jobs[j][1], j))
-    place = {j: at for at, j in enumerate(rank)}
-    best = max((r for r, w in jobs if w <= room), default=0.0)
-    for k in rank:
-        for i in rank[place[k] + 1 :]:
-            left = room - jobs[i][1] - jobs[k][1]
-            if left < 0:
-                continue
-            lesser = [j for j in by_ratio if place[j] < place[k] and jobs[j][1] <= left]
-            single = max((jobs[j][0] for j in lesser), default=0.0)
-            prefix = 0.0
-            for j in lesser:
-                if jobs[j][1] > left:
-                    break
-                prefix, left = prefix + jobs[j][0], left - jobs[j][1]
-            best = max(best, jobs[i][0] + jobs[k][0] + max(prefix, single))
-    return best
-
-
 def test_room_that_is_filled_to_the_last_bit() -> None:
     tenths = instance_of([(1, 0.1), (1, 0.2), (1, 0.3)], 0.6, frozenset())
     assert tenths.capacity() < 0.1 + 0.2 + 0.3  # by rounding alone
@@ -207,38 +173,33 @@ def test_large_whole_numbers_are_compared_exactly() -> None:
         assert items.jobs(selectors.core(items)).tolist() == expected
 
 
-def test_dp_profits_says_when_it_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NotApplicableError, match=r"whole rewards.*0\.5"):
-        select("dp-profits", instance_of([(0.5, 1)], 5, frozenset()))
-    with pytest.raises(NotApplicableError, match="GiB"):
-        select("dp-profits", instance_of([(1e12 + 1, 3), (1e12, 4)], 5, frozenset()))
-    monkeypatch.setattr(by_rewards, "MEMORY", 100)
-    with pytest.raises(NotApplicableError, match="fptas needs"):
-        select("fptas", instance_of([(3, 3), (4, 4)], 5, frozenset()))
-
-
-def test_three_quarters_says_when_it_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selectors, "THREE_QUARTERS_MOST", 2)
-    with pytest.raises(NotApplicableError, match="3 jobs are more"):
-        select("greedy-three-quarters", instance_of([(1, 1)] * 3, 5, frozenset()))
-
-
-def test_core_says_when_it_outgrows_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-
-    monkeypatch.setattr(Core, "advance", raising(CoreMemoryError("3 states open")))
-    with pytest.raises(NotApplicableError, match="3 states open"):
-        select("core", instance_of([(1, 1)] * 3, 2, frozenset()))
-
-
-def test_options_are_described() -> None:
-    for name in GUARANTEE:
-        policy = registered("dssp")[name]
-        fill = policy.options["fill"]
-        assert fill.accepts("guaranteed") and fill.accepts(0.5) and fill.default == 1
-        assert not any(map(fill.accepts, [0, -1, True, "most", float("inf"), None]))
-        assert policy.source and policy.summary and not policy.random
-    epsilon = registered("dssp")["fptas"].options["epsilon"]
-    assert epsilon.accepts(0.5) and not any(map(epsilon.accepts, [0, 1, "0.1", -0.1]))
+@pytest.mark.parametrize(
+    ("name", "jobs", "changed", "says"),
+    [
+        ("dp-profits", [(0.5, 1)], None, r"whole rewards.*0\.5"),
+        ("dp-profits", [(1e12 + 1, 3), (1e12, 4)], None, "GiB"),
+        ("fptas", [(3, 3), (4, 4)], (by_rewards, "MEMORY", 100), "fptas needs"),
+        (
+            "greedy-three-quarters",
+            [(1, 1)] * 3,
+            (selectors, "THREE_QUARTERS_MOST", 2),
+            "3 jobs are more",
+        ),
+        (
+            "core",
+            [(1, 1)] * 3,
+            (Core, "advance", raising(CoreMemoryError("3 states open"))),
+            "3 states open",
+        ),
+    ],
+)
+def test_selectors_say_when_they_do_not_apply(
+    name: str, jobs: Any, changed: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if changed:
+        monkeypatch.setattr(*changed)
+    with pytest.raises(NotApplicableError, match=says):
+        select(name, instance_of(jobs, 2 if name == "core" else 5, frozenset()))
 
 
 def test_rooms_next_to_a_whole_number() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 from builders.cli import run
-from builders.refusals import refusal
 
 import schedopt
 from schedopt.instances import files
@@ -93,29 +92,19 @@ def test_from_results_to_the_rules_of_tonight_on_the_command_line(tmp_path: Path
     assert json.loads(both.stdout)[0]["past_total"] == 30
 
 
-def test_a_usage_table_tells_the_same(tmp_path: Path) -> None:
-    table = tmp_path / "usage.csv"
-    table.write_text(
-        "night,team,user,demand,capacity\n2026-11-20,fx,ann,4,10\n2026-11-20,light,bob,2,10\n"
-        "2026-11-22,fx,ann,1,10\n2026-11-22,fx,bob,2,10\n"
-    )
-    (fair,) = schedopt.carry(table, half_life=1, constraints=[rule()])
-    assert (fair.past, fair.past_total) == ({"fx": 4.0, "light": 0.5}, 12.5)  # type: ignore[attr-defined]
-    (fair,) = schedopt.carry(table, window=2, constraints=[rule(of="selected")])
-    assert (fair.past, fair.past_total) == ({"fx": 3.0}, 3.0)  # type: ignore[attr-defined]
-    both = schedopt.carry(table, window="7d")
-    assert [one.by for one in both] == ["team", "user"]  # type: ignore[attr-defined]
-    for text, word in (
-        ("team,demand\nfx,1\n", "'night'"),
-        ("night,team,demand\n1,fx,x\n", "finite number"),
-        ("night,team,demand\nx,fx,1\n", "date"),
-        ("night,team,demand\n1,fx,1\n", "capacity"),
-    ):
-        table.write_text(text)
-        with pytest.raises(InputError, match=word):
-            schedopt.carry(table, window=2)
-    assert "nights" in str(refusal(schedopt.carry, table, half_life="soon"))
-    assert "half-life or --window" in str(refusal(schedopt.carry, table))
+@pytest.mark.parametrize(
+    ("memory", "says"),
+    [
+        ({"half_life": "soon"}, "nights"),
+        ({}, "half-life or --window"),
+        ({"window": 1.5}, "whole nights"),
+        ({"window": 2}, "a fair share to carry over"),
+    ],
+)
+def test_what_carry_is_not_given(memory: dict[str, Any], says: str) -> None:
+    result = schedopt.solve(nights_of(1, 1)[0])
+    with pytest.raises(InputError, match=says):
+        schedopt.carry(result, **memory)
 
 
 def test_a_cap_that_the_past_exceeds_is_told_with_the_least_that_can_be_kept() -> None:

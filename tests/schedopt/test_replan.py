@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 from builders.cli import refused, run
-from builders.dssp_resting import HORIZON, Facts, best, some_night
+from builders.dssp_remaining import HORIZON, Facts, best, some_night
 from builders.effort import examples
 
 import schedopt
@@ -118,7 +118,7 @@ def test_what_a_dropped_job_runs_still_holds_its_processors(tmp_path: Path) -> N
     table = replan(made.plan, state=state("j0,failed"), instance=night, **how)
     assert [each.result.objective for each in (made, again, table)] == [8, 8, 8]
     later = replan(again, at=2, state=state(f"{dropped},failed"), formulation="schedule")
-    assert later.old.begun[dropped].lost >= 2  # from 0 on
+    assert later.old.progress[dropped].lost >= 2  # from 0 on
     with pytest.raises(InputError, match="when it was planned again"):
         replan(later, at=1.5)
 
@@ -127,7 +127,7 @@ def test_what_failed_counts_against_shares_at_every_later_time() -> None:
     cap = FairShare(name="cap", by="team", at_most={"fx": 0.5})
     night = a_night(constraints=(cap,))
     made = replan(schedopt.solve(night), at=5, state=state("b,failed", "d,failed"), instance=night)
-    used = sum(begun.lost for begun in made.old.begun.values())
+    used = sum(begun.lost for begun in made.old.progress.values())
     assert used > 0
     later = replan(made, at=5.5).rest.constraints
     assert next(rule for rule in later if rule.name == "cap").past["fx"] >= used

@@ -89,7 +89,7 @@ def test_many_jobs_by_every_engine_on_a_machine_that_changes() -> None:
     assert night.capacity() == room
     found = {
         name: schedopt.solve(Selection(night), solver=name).objective
-        for name in ("columns", "tree", "highs", "cp-sat", "model")
+        for name in ("columns", "tree", "highs", "model")
     }
     assert len(set(found.values())) == 1
     flat = Instance(name="flat", processors=1, deadline=float(room), jobs=jobs)

@@ -16,7 +16,8 @@ from schedopt.instances.constraints import FairShare, Require
 from schedopt.instances.dssp import Instance, Job
 from schedopt.solvers.dssp.schedule import solving
 from schedopt.solvers.dssp.schedule.dispatch_kernels import order_of
-from schedopt.solvers.dssp.schedule.search import Annealing, search
+from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
+from schedopt.solvers.dssp.schedule.dispatch_search import Annealing, search
 from schedopt.solvers.dssp.schedule.tournament import (
     NOBODY,
     begin,
@@ -25,7 +26,6 @@ from schedopt.solvers.dssp.schedule.tournament import (
     replay,
     without,
 )
-from schedopt.solvers.dssp.schedule.trial import Trials
 from schedopt.solvers.result import Limits
 from schedopt.solvers.running import Run
 from schedopt.validation.dssp.schedule import check
@@ -47,7 +47,7 @@ def test_one_seed_makes_the_same_moves() -> None:
     night = season()
 
     def after(moves: int, seed: int) -> tuple[float, list[float]]:
-        found = Annealing(Trials(night), (), lambda jobs: True, seed, [everyone(night)])
+        found = Annealing(DispatchOrders(night), (), lambda jobs: True, seed, [everyone(night)])
         for _ in range(moves):
             found.move()
         played = found.best.played
@@ -65,9 +65,9 @@ def test_what_is_packed_is_a_schedule_of_the_jobs_that_it_pays() -> None:
     for seed in range(examples(60)):
         night = files.parse(drawn(seed, {*FEATURES} - {"deadline"}, most=40))
         free = night.jobs
-        trials = Trials(night)
-        assert trials.orders > 2
-        for order in range(2, trials.orders):
+        trials = DispatchOrders(night)
+        assert trials.count > 2
+        for order in range(2, trials.count):
             stages = len(night.tasks.longest)
             shift = rng.normal(0.0, 0.2, stages) * night.deadline
             some = trials.able & (rng.random(len(free)) < 0.8)
@@ -96,7 +96,11 @@ def test_it_ends_where_the_target_is_met() -> None:
     jobs = tuple(Job(name=f"j{i}", reward=1.0, stages=((2.0, 2.0), (1.0,))) for i in range(6))
     night = Instance(name="easy", processors=3, deadline=10.0, jobs=jobs)
     found = search(
-        Trials(night), Run(Limits()), starts=[everyone(night)], keeps=lambda jobs: True, target=6.0
+        DispatchOrders(night),
+        Run(Limits()),
+        starts=[everyone(night)],
+        keeps=lambda jobs: True,
+        target=6.0,
     )
     assert found.worth == 6.0
     assert found.moves == 0

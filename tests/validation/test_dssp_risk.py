@@ -19,7 +19,7 @@ from schedopt.instances.dssp.jobs import Lognormal
 from schedopt.instances.dssp.scenarios import JUDGING, MILLION, Measure, factors
 from schedopt.instances.errors import InputError
 from schedopt.problems import problem
-from schedopt.problems.dssp.chances import chances, ran
+from schedopt.problems.dssp.chances import chances, jobs_in_time
 from schedopt.solvers.clock import now
 from schedopt.solvers.dssp.selection.scenario_search import ROUNDS, ScenarioSearch
 from schedopt.solvers.result import Document, Limits
@@ -238,7 +238,7 @@ def test_a_chance_lies_in_its_interval_on_nights_simulated_anew() -> None:
         name = next((name for name, chance in told.items() if 0 < chance < 1), None)
         if name is None:
             continue
-        anew_of, anew = ran(night, run.solution, str(run.policy), 10**6 + tried)
+        anew_of, anew = jobs_in_time(night, run.solution, str(run.policy), 10**6 + tried)
         again = float(anew[:, anew_of.tolist().index(night.index[name])].mean())
         low, high = sorted((told[name], again))
         apart = hypot(edges(high, len(anew))[0] - high, edges(low, len(anew))[1] - low)

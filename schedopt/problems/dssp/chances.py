@@ -30,12 +30,12 @@ def chances(night: Instance, schedule: Scheduled, policy: str, seed: int) -> dic
     """Return the share of drawn scenarios in which each job of a schedule is in time."""
     if not any(night.jobs[night.index[name]].spread for name in schedule.completion):
         return {}
-    jobs, in_time = ran(night, schedule, policy, seed)
+    jobs, in_time = jobs_in_time(night, schedule, policy, seed)
     shares = in_time.mean(axis=0).tolist()
     return dict(zip((night.jobs[j].name for j in jobs), shares, strict=True))
 
 
-def ran(
+def jobs_in_time(
     night: Instance, schedule: Scheduled, policy: str, seed: int, drawn: Ints | None = None
 ) -> tuple[Ints, NDArray[np.bool_]]:
     """Run a schedule in scenarios, and return its jobs' positions, and which are in time in each.
@@ -49,7 +49,7 @@ def ran(
     return jobs, _in_time(night, jobs, _keys(night, schedule, policy), drawn)
 
 
-def steadiest(night: Instance, jobs: Ints, seed: int) -> str:
+def steadiest_dispatcher(night: Instance, jobs: Ints, seed: int) -> str:
     """Return the dispatcher with the highest mean reward over a few scenarios."""
     from schedopt.policies.dssp.dispatchers import DRAWN, KEYS
     from schedopt.policies.registry import is_own

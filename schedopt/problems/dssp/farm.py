@@ -111,7 +111,7 @@ def pairs(given: object, flag: str, form: str, *, last: bool = False) -> dict[st
     return found
 
 
-def farm_of(file: str | Path | None, given: Mapping[str, object]) -> Farm:
+def merge_farm(file: str | Path | None, given: Mapping[str, object]) -> Farm:
     """Return a farm as its file says, but for what is given beside it."""
     farm = Farm() if file is None else decode(read_bytes(file), Farm, file=str(file))
     named = {
@@ -134,7 +134,7 @@ def farm_of(file: str | Path | None, given: Mapping[str, object]) -> Farm:
 
 def read(table: Source, farm: Farm, tell: Tell | None = None) -> Instance:
     """Read a table of jobs into the night of a farm."""
-    said = (lambda line: tell(in_flags(line))) if tell else None
+    said = (lambda line: tell(options_as_flags(line))) if tell else None
     with flags():
         if not farm.processors and not farm.pools:
             raise InputError("--processors N, which a table cannot tell")
@@ -151,11 +151,11 @@ def flags() -> Iterator[None]:
         yield
     except InputError as error:
         place = "" if error.place == "option" else error.place
-        error.place, error.expected = in_flags(place), in_flags(error.expected)
+        error.place, error.expected = options_as_flags(place), options_as_flags(error.expected)
         raise
 
 
-def in_flags(text: str) -> str:
+def options_as_flags(text: str) -> str:
     """Return a text with flags in place of options."""
 
     def flag(found: re.Match[str]) -> str:
@@ -198,7 +198,7 @@ def shares(
     return found
 
 
-def for_tonight(
+def rules_tonight(
     rules: Iterable[Constraint], night: Instance, tell: Tell | None
 ) -> list[Constraint]:
     """Return the rules of every night without the groups of which there is no job tonight."""

@@ -71,7 +71,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Begun:
+class Progress:
     """The progress of a job."""
 
     status: str = "waiting"  # of `STATUSES`
@@ -107,7 +107,7 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class Old:
+class PlannedNight:
     """What was planned."""
 
     # When each job that is run starts and ends; None where that is not said.
@@ -117,16 +117,16 @@ class Old:
     # The tasks of each of them, where they are known.
     tasks: Mapping[str, Sequence[Task]] = field(default_factory=dict)
     # The progress of jobs, of those too that are not run, when the plan was made.
-    begun: Mapping[str, Begun] = field(default_factory=dict)
+    progress: Mapping[str, Progress] = field(default_factory=dict)
     answer: Any = None  # which question the plan answers, and the answer, where that is known
 
     @property
     def at(self) -> float:
         """When it was last planned again, or 0."""
-        return max((begun.at for begun in self.begun.values()), default=0.0)
+        return max((begun.at for begun in self.progress.values()), default=0.0)
 
 
-def time_told(night: Instance, text: str, place: str) -> float:
+def read_time(night: Instance, text: str, place: str) -> float:
     """Return a time as people write it, in the night's unit."""
     with placed(place):
         return time_of(
@@ -134,7 +134,7 @@ def time_told(night: Instance, text: str, place: str) -> float:
         )
 
 
-def state_of(night: Instance, source: Source | None, at: float) -> State:
+def read_state(night: Instance, source: Source | None, at: float) -> State:
     """Read a state: rows of jobs of which something is said, and without a job of the machine."""
     if source is None:
         return State({}, ())
@@ -191,24 +191,28 @@ def _row(night: Instance, row: Row, at: float) -> StateRow:
     return StateRow(row.place, status, start, processors, end, pool)
 
 
-def observed(night: Instance, old: Old, state: State, at: float) -> tuple[list[Begun], list[str]]:
+def observed(
+    night: Instance, old: PlannedNight, state: State, at: float
+) -> tuple[list[Progress], list[str]]:
     """Return each job's progress at a time, and the assumptions that were made."""
     notes: list[str] = []
     found = []
     for job in night.jobs:
         told = state.jobs.get(job.name)
         with placed(told.place if told else "", file=state.file):
-            begun = _observed(job, old, told, at, notes)
+            begun = _progress(job, old, told, at, notes)
             pools = [*night.machine.of_job(job)]
             known = (told.pool if told else "") or (pools[0] if len(pools) == 1 else "")
             if known not in ("", *pools):
                 raise InputError(f"a pool of {job.name}", found=shown(known), place="pool")
             past = [task._replace(pool=known or task.pool) for task in begun.past]
             found.append(replace(begun, past=past, at=at))
-    return _standing(night, found, at, notes), notes
+    return _with_pools(night, found, at, notes), notes
 
 
-def _standing(night: Instance, found: Sequence[Begun], at: float, notes: list[str]) -> list[Begun]:
+def _with_pools(
+    night: Instance, found: Sequence[Progress], at: float, notes: list[str]
+) -> list[Progress]:
     """Return jobs with a pool for each running task: the first with room where none is stated."""
     if not night.pools:
         return list(found)
@@ -240,24 +244,26 @@ def pool_of(night: Instance, processor: int) -> str:
     return next((one.pool for one in layers if processor < one.first + one.size), "")
 
 
-def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[str]) -> Begun:
-    before = old.begun.get(job.name, Begun())
+def _progress(
+    job: Job, old: PlannedNight, told: StateRow | None, at: float, notes: list[str]
+) -> Progress:
+    before = old.progress.get(job.name, Progress())
     if told is None and before.status == "done":
         return before
     row = told or StateRow("")
-    tasks, width = _planned(job, old, row, at)
+    tasks, width = _planned_tasks(job, old, row, at)
     past, count = {*before.past}, sum(map(len, job.stages or ((0,),)))
     begun = [t for t in tasks if t in past or (t.start < at and not _same(t.start, at))]
     status = row.status or _by_plan(count, begun, at)
     known = status == "failed" and before.lost and not before.past  # that it failed, long since
     if status == "waiting" or (known and row.start is not None and row.start < before.at):
-        return Begun(lost=before.lost)
+        return Progress(lost=before.lost)
     if status == "failed":
         until = at if row.end is None else row.end
         lost = width * sum(max(0.0, min(t.end, until) - t.start) for t in begun)
-        return Begun(lost=before.lost + lost)
+        return Progress(lost=before.lost + lost)
     if status == "done":
-        return Begun("done", _ended(job, tasks, row, at), width, before.lost)
+        return Progress("done", _tasks_done(job, tasks, row, at), width, before.lost)
     if not begun:
         if not tasks or (row.start is None and not _same(min(t.start for t in tasks), at)):
             expected = "when it started: it is not in the plan by now"
@@ -272,7 +278,7 @@ def _observed(job: Job, old: Old, told: StateRow | None, at: float, notes: list[
         last = max(begun, key=lambda task: task.end)
         begun = [task._replace(end=at) if task is last else task for task in begun]
         notes.append(f"{job.name} should have ended at {last.end:g}: it is taken to end now")
-    return Begun("done" if len(begun) == count else "running", begun, width, before.lost)
+    return Progress("done" if len(begun) == count else "running", begun, width, before.lost)
 
 
 def _by_plan(count: int, begun: Sequence[Task], at: float) -> str:
@@ -283,7 +289,7 @@ def _by_plan(count: int, begun: Sequence[Task], at: float) -> str:
     return "done" if done else "running"
 
 
-def _ended(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Task]:
+def _tasks_done(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Task]:
     """Return the tasks of a job that is done, none of which ends after it."""
     last = max((task.end for task in tasks), default=inf)
     end = row.end if row.end is not None else min(last, at)
@@ -295,9 +301,9 @@ def _ended(job: Job, tasks: Sequence[Task], row: StateRow, at: float) -> list[Ta
     return cut
 
 
-def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], int]:
+def _planned_tasks(job: Job, old: PlannedNight, row: StateRow, at: float) -> tuple[list[Task], int]:
     """Return when each task of a job runs, at guessed lengths, and on how many processors."""
-    before, tasks = old.begun.get(job.name, Begun()), old.tasks.get(job.name)
+    before, tasks = old.progress.get(job.name, Progress()), old.tasks.get(job.name)
     span, wide = old.spans.get(job.name), old.widths.get(job.name)
     if before.past:
         span = (before.start, before.end)
@@ -311,7 +317,7 @@ def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], 
     if not told and before.past:
         if tasks is None and job.name in old.spans and job.stages is not None:
             count = max(1, (wide or 0) // job.processors)
-            return replayed(job, before.at, count, before.past), before.width
+            return _replayed(job, before.at, count, before.past), before.width
         past = {task[:2] for task in before.past}
         return [*before.past, *(t for t in tasks or () if t[:2] not in past)], before.width
     if not told and tasks is not None and job.stages is not None:
@@ -327,10 +333,10 @@ def _planned(job: Job, old: Old, row: StateRow, at: float) -> tuple[list[Task], 
             expected = f"at least {job.processors}, what each task takes"
             raise InputError(expected, found=shown(count), place="processors")
         count = job.processors
-    return replayed(job, start, count // job.processors), job.processors
+    return _replayed(job, start, count // job.processors), job.processors
 
 
-def replayed(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
+def _replayed(job: Job, start: float, wide: int, past: Sequence[Task] = ()) -> list[Task]:
     """Return a job's tasks, stage after stage in the file's order, so many at a time."""
     found = list(past)
     begun = {task[:2] for task in past}
@@ -350,7 +356,7 @@ def _same(a: float, b: float) -> bool:
     return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
 
 
-def left_of(job: Job, begun: Begun) -> list[list[tuple[int, int]]]:
+def tasks_left(job: Job, begun: Progress) -> list[list[tuple[int, int]]]:
     """Return the places of a job's tasks that have not begun, stage by stage; no empty stages."""
     past: set[tuple[int, int]] = {(task.stage, task.task) for task in begun.past}
     if job.stages is None:

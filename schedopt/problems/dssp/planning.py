@@ -37,7 +37,7 @@ from schedopt.solvers.result import Result
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedopt.policies.dssp.dispatch import Played
+    from schedopt.policies.dssp.dispatch import Simulated
 
 Chosen = Selected | SelectedNights
 
@@ -48,7 +48,7 @@ ON_TIME = 1 + 1e-11
 """A completion that is later than the deadline by less than this factor is rounded."""
 
 
-def of_nights(result: Result) -> bool:
+def has_several_nights(result: Result) -> bool:
     """Tell whether a result is one of several nights."""
     if result.solution is None:
         return result.formulation == "season"
@@ -72,7 +72,7 @@ def lateness(instance: Instance, solution: Scheduled) -> dict[str, float]:
     return late
 
 
-def unpaid(instance: Instance, solution: Scheduled) -> list[str]:
+def unpaid_jobs(instance: Instance, solution: Scheduled) -> list[str]:
     """Return the jobs that are run and end so late that they earn nothing, the latest first."""
     late = lateness(instance, solution)
     ends, index = solution.completion, instance.index
@@ -105,9 +105,9 @@ def dispatched(
     if most is not None and len(instance.tasks.lengths) > most:
         return None
     earned, late, schedules, names = 0.0, 0, list[Scheduled](), list[str]()
-    for alone, night in _alone(instance, result, chosen):
+    for alone, night in _each_night(instance, result, chosen):
         if alone is None:
-            schedules.append(_nothing(chosen.capacity))
+            schedules.append(_empty_schedule(chosen.capacity))
             continue
         seed = result.seed if "risk" in result.options else None
         filled = chosen.capacity / instance.capacity()
@@ -127,10 +127,10 @@ def dispatched(
         )
         how, total = "dispatched", len(chosen.selected)
         done = f"night by night, by {by}: {total - late:,} of {counted(total, 'job')} in time"
-    return as_run(result, how, earned, solution, done)
+    return as_dispatched(result, how, earned, solution, done)
 
 
-def as_run(
+def as_dispatched(
     result: Result, how: str, earned: float, solution: Scheduled | ScheduledNights, done: str
 ) -> Result:
     """Return a result as it is dispatched, of which nothing is proven."""
@@ -152,7 +152,7 @@ def as_run(
     return run
 
 
-def _alone(
+def _each_night(
     instance: Instance, result: Result[Chosen], chosen: Chosen
 ) -> Iterator[tuple[Instance | None, Selected | SelectedNight]]:
     """Yield each night as dispatchers take it, with its own seats; None where nothing runs."""
@@ -171,7 +171,7 @@ def _alone(
         yield one_night(instance, night.selected, every, n) if night.selected else None, night
 
 
-def _nothing(capacity: float) -> Scheduled:
+def _empty_schedule(capacity: float) -> Scheduled:
     return Scheduled(
         selected=(),
         demand=0.0,
@@ -198,11 +198,11 @@ def _best(
 
     jobs = positions(night, list(names))
     if seed is not None:
-        from schedopt.problems.dssp.chances import steadiest
+        from schedopt.problems.dssp.chances import steadiest_dispatcher
 
-        name = steadiest(night, jobs, seed)
+        name = steadiest_dispatcher(night, jobs, seed)
         return name, schedule_of(night, jobs, simulated(night, name, jobs), fill)
-    best: tuple[tuple[float, int, float], str, Played] | None = None
+    best: tuple[tuple[float, int, float], str, Simulated] | None = None
     for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
@@ -233,7 +233,7 @@ def plan(
     """Return a row for each job; jobs that earn nothing are not run; no times without ``run``."""
     chosen = result.solution
     if chosen is None:
-        several = "several nights" if of_nights(result) else "one night"
+        several = "several nights" if has_several_nights(result) else "one night"
         raise InputError(f"a result with the jobs of {several}", found="none to plan from")
     why: dict[str, Any] = {**reasons(instance, result)}
     on = {name: n for n, night in enumerate(nights_of(chosen), 1) for name in night.selected}
@@ -242,8 +242,8 @@ def plan(
     ends: dict[str, float] = {}
     late: dict[str, float] = {}
     for schedule in schedules_of(run):
-        why |= dict.fromkeys(unpaid(instance, schedule), LATE)
-        began, wide = _spans(schedule)
+        why |= dict.fromkeys(unpaid_jobs(instance, schedule), LATE)
+        began, wide = _starts_and_widths(schedule)
         starts |= began
         widths |= wide
         ends |= schedule.completion
@@ -251,11 +251,11 @@ def plan(
     if run is not None:
         why |= dict.fromkeys((name for name in on if name not in ends), LATE)
     if instance.beyond:
-        for name in _waited_for(instance, [name for name in on if name not in why]):
+        for name in _predecessors(instance, [name for name in on if name not in why]):
             why.pop(name, None)  # though it earns nothing
     names = [job.name for job in instance.jobs]
     ranks = _ranks(instance, {name: n for name, n in on.items() if name not in why}, starts)
-    night = [Column("night", int, list(map(on.get, names)))] if of_nights(result) else []
+    night = [Column("night", int, list(map(on.get, names)))] if has_several_nights(result) else []
     titles = groupings([*instance.groups], [column.title for column in night])
     return (
         Column("job", str, names),
@@ -285,13 +285,13 @@ def _chances(
         return
     from schedopt.problems.dssp.chances import chances
 
-    night = next(_alone(instance, result, result.solution))[0] or instance
+    night = next(_each_night(instance, result, result.solution))[0] or instance
     found = chances(night, run.solution, str(run.policy or ""), result.seed)
     if found:
         yield Column("chance", float, [found.get(job.name) for job in instance.jobs])
 
 
-def _waited_for(instance: Instance, names: Sequence[str]) -> set[str]:
+def _predecessors(instance: Instance, names: Sequence[str]) -> set[str]:
     """Return the jobs that must complete before some others."""
     found: set[str] = set()
     waiting = list(names)
@@ -323,7 +323,7 @@ def clock(
         yield Column(title, str, [None if time is None else dates.told(time) for time in times])
 
 
-def _spans(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
+def _starts_and_widths(schedule: Scheduled) -> tuple[dict[str, float], dict[str, int]]:
     """Return when each job starts, and the most processors that it holds at once."""
     moments: dict[str, list[tuple[float, int]]] = {}
     for task in schedule.tasks:

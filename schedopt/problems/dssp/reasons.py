@@ -68,13 +68,13 @@ def reasons(instance: Instance, result: Result, most: int | None = None) -> dict
     model = kind(instance, fill=_fill(instance, result, solution)).add(*result.constraints)
     found = left_out(model, solution, most)
     if isinstance(solution, Scheduled):
-        found = {name: _scheduled(reason, result.proven) for name, reason in found.items()}
+        found = {name: _of_schedule(reason, result.proven) for name, reason in found.items()}
     if "risk" in result.options:
-        found = {name: _at_risk(reason) for name, reason in found.items()}
-    return found | _explained(result)
+        found = {name: _under_risk(reason) for name, reason in found.items()}
+    return found | _explained_reasons(result)
 
 
-def _scheduled(reason: Reason, proven: bool) -> Reason:
+def _of_schedule(reason: Reason, proven: bool) -> Reason:
     """Return a reason in terms of a schedule, where room alone does not suffice."""
     if reason.kind != "overlooked":
         return reason
@@ -83,14 +83,14 @@ def _scheduled(reason: Reason, proven: bool) -> Reason:
     return Reason("overlooked", words=f"{reason.words}, but no schedule with it was found")
 
 
-def _at_risk(reason: Reason) -> Reason:
+def _under_risk(reason: Reason) -> Reason:
     """Return a reason in terms of risk, where room by planned times is not enough."""
     if reason.kind != "overlooked":
         return reason
     return Reason("risk", words=f"{reason.words}; run times are uncertain")
 
 
-def _explained(result: Result) -> dict[str, Reason]:
+def _explained_reasons(result: Result) -> dict[str, Reason]:
     """Return the reasons found by further solves, where these were requested."""
     told: dict[str, Reason] = {}
     for one in (result.explanation or {}).get("left_out", ()):
@@ -117,13 +117,13 @@ def left_out(
     columns = [(j, n) for j in range(len(jobs)) for n in model.columns_of(j)]
     labels = [f"{jobs[j].name} (night {n})" if several else jobs[j].name for j, n in columns]
     demands = [int(numbers[j]) for j, _ in columns]
-    judge = _Judge(labels, demands, model.program(), set(model.columns(solution)))
+    judge = _Exchanges(labels, demands, model.program(), set(model.columns(solution)))
     why: dict[str, Reason] = {}
     out = [j for j, job in enumerate(jobs) if job.name not in run]
     for j in sorted(sorted(out, key=lambda j: -jobs[j].reward)[:most]):
         job, nights = jobs[j], model.columns_of(j)
         if not model.open[next(iter(nights.values()))]:
-            why[job.name] = _never(instance, j)
+            why[job.name] = _never_in_time(instance, j)
             continue
         told = {n: judge.reason(column) for n, column in nights.items()}
         kept_out = [
@@ -136,7 +136,7 @@ def left_out(
     return why
 
 
-def _never(night: Instance, j: int) -> Reason:
+def _never_in_time(night: Instance, j: int) -> Reason:
     path, demand = night.planned.paths.fractions[j], night.planned.demands.fractions[j]
     job, window = night.jobs[j], as_written(night.deadlines[j]) - as_written(night.releases[j])
     where = "from its release to its deadline" if job.release else "until its deadline"
@@ -156,7 +156,7 @@ def _never(night: Instance, j: int) -> Reason:
     return Reason("never", words=words)
 
 
-class _Judge:
+class _Exchanges:
     """Judges what adding a job to those chosen, and dropping others for it, would break."""
 
     def __init__(

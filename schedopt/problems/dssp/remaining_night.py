@@ -31,7 +31,7 @@ from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.machine import Steps
 from schedopt.instances.errors import InputError
 from schedopt.instances.fair_share import weight
-from schedopt.problems.dssp.observed_state import Begun, Level, left_of
+from schedopt.problems.dssp.observed_state import Level, Progress, tasks_left
 from schedopt.problems.dssp.reasons import moment
 
 Held = Sequence[tuple[float, float]]  # an amount, and until when it is held
@@ -39,31 +39,33 @@ BEGUN = "begun"  # what the rule is called that keeps what has begun, where no o
 
 
 @dataclass(frozen=True)
-class Rest:
+class RemainingNight:
     """The rest of a night."""
 
     night: Instance  # the whole night, on the machine as it is now known to be
     at: float  # now
     instance: Instance  # the rest of it
-    begun: Sequence[Begun]  # each job of the night as it stands
+    progress: Sequence[Progress]  # each job of the night as it stands
     # Of each job of the rest, where its tasks stand in which job of the night.
     tasks: Mapping[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]]
-    sure: frozenset[str]  # the jobs that are done, or will be once what runs has ended
+    settled: frozenset[str]  # the jobs that are done, or will be once what runs has ended
     # By job of the night, the job of the rest that is the rest of its present stage.
     parts: Mapping[str, str]
     notes: Sequence[str]
 
 
-def rest_of(night: Instance, begun: Sequence[Begun], at: float, levels: Sequence[Level]) -> Rest:
+def remaining_night(
+    night: Instance, progress: Sequence[Progress], at: float, levels: Sequence[Level]
+) -> RemainingNight:
     """Return the rest of a night; `InputError` if the reported state is impossible."""
-    return _Resting(night, begun, at, levels).rest()
+    return _Remaining(night, progress, at, levels).rest()
 
 
-class _Resting:
+class _Remaining:
     def __init__(
         self,
         night: Instance,
-        begun: Sequence[Begun],
+        progress: Sequence[Progress],
         at: float,
         levels: Sequence[Level],
     ) -> None:
@@ -72,25 +74,25 @@ class _Resting:
                 f"a time of the night, from its start to before {moment(night, night.deadline)}"
             )
             raise InputError(expected, found=moment(night, at), place="at")
-        self.at, self.begun = at, begun
+        self.at, self.progress = at, progress
         self.notes: list[str] = []
         if levels:
-            night = _told(night, levels)
+            night = _with_levels(night, levels)
         self.night = night
         self.rules = list(night.constraints)
         self.names = {*night.index}
         self.unpaid = {  # jobs that have ended, or will, too late to earn anything
             job.name
-            for j, (job, one) in enumerate(zip(night.jobs, begun, strict=True))
+            for j, (job, one) in enumerate(zip(night.jobs, progress, strict=True))
             if one.status == "done" and not night.worth(j, one.end)
         }
         self.tasks: dict[str, tuple[str, Sequence[Sequence[tuple[int, int]]]]] = {}
-        self.sure: list[str] = []
+        self.settled: list[str] = []
         self.parts: dict[str, str] = {}
         self.resources: dict[str, Any] = {}
         self.seats: dict[str, dict[str, float]] = {}
 
-    def rest(self) -> Rest:
+    def rest(self) -> RemainingNight:
         night, at = self.night, self.at
         pools = {name: self._pool(name, there) for name, there in night.machine.pools.items()}
         for name, given in night.resources.items():
@@ -102,7 +104,7 @@ class _Resting:
                 self.seats[name] = {job: float(use) for job, use in rule.use.items()}
                 self._resource(name, Steps.of(rule.capacity), self.seats[name])
         jobs: list[Job] = []
-        for job, begun in zip(night.jobs, self.begun, strict=True):
+        for job, begun in zip(night.jobs, self.progress, strict=True):
             of = night.machine.of_job(job)
             jobs += self._jobs(job, begun, max(count for name in of for _, count in pools[name]))
         due = min(night.deadline, night.end or night.deadline)
@@ -113,20 +115,27 @@ class _Resting:
         part = {"jobs": tuple(jobs), "resources": self.resources, "down": ()}
         bare = replace(night, constraints=(), **there, **part)
         rest = replace(bare, constraints=tuple(self._rules(bare)))
-        return Rest(
-            night, at, rest, self.begun, self.tasks, frozenset(self.sure), self.parts, self.notes
+        return RemainingNight(
+            night,
+            at,
+            rest,
+            self.progress,
+            self.tasks,
+            frozenset(self.settled),
+            self.parts,
+            self.notes,
         )
 
     def _pool(self, name: str, there: Steps) -> tuple[tuple[float, int], ...]:
         """Return a pool less the running tasks."""
-        every = [one for begun in self.begun for one in begun.running(self.at)]
+        every = [one for begun in self.progress for one in begun.running(self.at)]
         held = [(until, count) for until, count, pool in every if pool == name]
         now, holding = there.at(as_written(self.at)), sum(count for _, count in held)
         if holding > now:
             of = f" of {name}" if name else ""
             at = moment(self.night, self.at)
             expected = f"at most {float(now):g} processors{of} at work at {at}: say what failed"
-            jobs = zip(self.night.jobs, self.begun, strict=True)
+            jobs = zip(self.night.jobs, self.progress, strict=True)
             widths = {
                 job.name: sum(wide for _, wide, where in begun.running(self.at) if where == name)
                 for job, begun in jobs
@@ -158,17 +167,17 @@ class _Resting:
     def _resource(self, name: str, there: Steps, use: Mapping[str, float]) -> None:
         held = [
             (until, use[job.name] * count / job.processors)
-            for job, begun in zip(self.night.jobs, self.begun, strict=True)
+            for job, begun in zip(self.night.jobs, self.progress, strict=True)
             if use.get(job.name)
             for until, count, _ in begun.running(self.at)
         ]
         self.resources[name] = tuple(self._less(there, held))
 
-    def _jobs(self, job: Job, begun: Begun, most: int) -> list[Job]:
+    def _jobs(self, job: Job, begun: Progress, most: int) -> list[Job]:
         """Return the rest of a job: one job, or two where part of a stage is running."""
-        left = left_of(job, begun)
+        left = tasks_left(job, begun)
         if begun.status == "done":
-            self.sure.append(job.name)
+            self.settled.append(job.name)
             self.tasks[job.name] = (job.name, [])
             return [self._ended(job, begun.end)]
         holds = {name: use[job.name] for name, use in self.seats.items() if use.get(job.name)}
@@ -246,13 +255,13 @@ class _Resting:
     def _rules(self, rest: Instance) -> list[Constraint]:
         """Return the rules of the rest: each knows what has begun."""
         found: list[Constraint] = []
-        sure = {*self.sure}
+        settled = {*self.settled}
         used: dict[str, dict[str, Fraction]] = {}
-        for job, begun in zip(self.night.jobs, self.begun, strict=True):
+        for job, begun in zip(self.night.jobs, self.progress, strict=True):
             for by, group in job.groups.items():
                 of = used.setdefault(by, {})
                 of[group] = of.get(group, Fraction(0)) + as_written(begun.used())
-        everything = sum((as_written(begun.used()) for begun in self.begun), Fraction(0))
+        everything = sum((as_written(begun.used()) for begun in self.progress), Fraction(0))
         passed = self.night.exact_capacity() - rest.exact_capacity()
         for position, given in enumerate(self.rules):
             rule = given if given.name else replace(given, name=label(given, position))
@@ -266,7 +275,7 @@ class _Resting:
                 ]
                 rule = replace(rule, jobs=tuple(members), by=None, group=None)
             if isinstance(rule, Forbid):
-                out = tuple(name for name in rule.jobs if name not in sure)
+                out = tuple(name for name in rule.jobs if name not in settled)
                 if not out:
                     continue
                 rule = replace(rule, jobs=out)
@@ -275,9 +284,9 @@ class _Resting:
                 rule = self._share(rule, used.get(rule.by, {}), total, rest)
             found.append(rule)
         names = {rule.name for rule in found}
-        if self.sure:
+        if self.settled:
             name = self._unused(BEGUN, names)
-            found.append(Require(name=name, jobs=tuple(self.sure)))
+            found.append(Require(name=name, jobs=tuple(self.settled)))
         for name, first in self.parts.items():
             found.append(Imply(name=self._unused(f"{BEGUN}: {name}", names), if_=first, then=name))
         return found
@@ -314,7 +323,7 @@ class _Resting:
         return shared
 
 
-def _told(night: Instance, levels: Sequence[Level]) -> Instance:
+def _with_levels(night: Instance, levels: Sequence[Level]) -> Instance:
     """Return a night on the reported machine: each level holds until the next one."""
     found: dict[str, dict[float, int]] = {}
     for name, there in night.machine.pools.items():

@@ -1,4 +1,4 @@
-"""Replanning: the rest of a night solved again, near what was planned.
+"""Plan the rest of a night again, near what was planned.
 
 First the best reward is found, or proven; then how many of the jobs that were to run can run
 within the part of that reward that stability may cost; then the best reward with so many of them.
@@ -17,43 +17,35 @@ from msgspec.structs import replace
 from schedopt.formulations.dssp.rows import Row
 from schedopt.instances.constraints import AtLeast, Constraint, label
 from schedopt.instances.decimals import as_written, total
-from schedopt.instances.dssp import Instance, Job, Scheduled, Selected, refuse_nights, selected
+from schedopt.instances.dssp import Instance, Scheduled, refuse_nights
 from schedopt.instances.dssp.planned import Floats
 from schedopt.instances.encoding import to_json
 from schedopt.instances.errors import InputError, shown
 from schedopt.instances.protocol import identity
 from schedopt.instances.tables import Source
+from schedopt.problems.dssp import planning
 from schedopt.problems.dssp.observed_state import (
-    Begun,
-    Old,
+    PlannedNight,
+    Progress,
+    State,
     Task,
     observed,
     pool_of,
-    state_of,
-    time_told,
-)
-from schedopt.problems.dssp.planning import (
-    LATE,
-    PLAINLY,
-    as_run,
-    clock,
-    dispatched,
-    plan,
-    schedules_of,
+    read_state,
+    read_time,
 )
 from schedopt.problems.dssp.reasons import moment, reasons
-from schedopt.problems.dssp.remaining_night import Rest, rest_of
+from schedopt.problems.dssp.remaining_night import RemainingNight, remaining_night
 from schedopt.problems.summary import Change, Column, Plan, Replanned, changes, same
 from schedopt.solvers.result import Result
 from schedopt.solvers.stopping import stopped
-from schedopt.validation.documents import check
 
 BEGUN = "begun"  # the column of a plan that says of each job what had begun when it was made
 STAY = "stay"  # what the rule is called that keeps what was planned
 FEW = ("cpa", "least-slack")
 """Dispatchers that are tried where there are many tasks and the old order makes some jobs late."""
 
-Solve = Callable[..., Result]
+Solve = Callable[..., Result]  # takes an instance, and rules
 PlanRow = dict[str, Any]
 
 
@@ -75,57 +67,9 @@ class Worth(Constraint, frozen=True, kw_only=True, tag="worth"):
             yield f"{float(worth):g} of {self.at_least:g}"
 
 
-def old_of(instance: Instance, result: Result | Sequence[PlanRow]) -> Old:
-    """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
-    refuse_nights(instance, "replan")
-    if not isinstance(result, Result):
-        return _old_from(result)
-    run = dispatched(instance, result)
-    made = schedules_of(run)
-    if not made:
-        names = result.solution.selected if result.solution is not None else ()
-        return Old(dict.fromkeys(names))
-    tasks: dict[str, list[Task]] = {}
-    for task in made[0].tasks:
-        one = Task(task.stage, task.task, task.start, task.end, pool_of(instance, task.processor))
-        tasks.setdefault(task.job, []).append(one)
-    rows = _rows(plan(instance, result, run))
-    runs = {name: row for name, row in rows.items() if row["run"]}
-    return Old(
-        {name: _span(row) for name, row in runs.items()},
-        {name: row["processors"] or 1 for name, row in runs.items()},
-        {name: tasks[name] for name in runs if name in tasks},
-    )
-
-
-def _old_from(rows: Sequence[PlanRow]) -> Old:
-    """Return the plan of a table; one of `replan` says what had begun then."""
-    runs = {row["job"]: row for row in rows if row["run"]}
-    widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
-    begun: dict[str, Begun] = {}
-    for row in rows:
-        if text := row.get(BEGUN):
-            try:
-                begun[row["job"]] = msgspec.json.decode(text, type=Begun)
-            except msgspec.MsgspecError:
-                expected = f"what `replan` wrote of {shown(row['job'])}"
-                raise InputError(expected, found=shown(text), place=BEGUN) from None
-    return Old({name: _span(row) for name, row in runs.items()}, widths, begun=begun)
-
-
-def _span(row: PlanRow) -> tuple[float, float] | None:
-    return None if row["start"] is None or row["end"] is None else (row["start"], row["end"])
-
-
-def _rows(columns: Plan) -> dict[str, PlanRow]:
-    titles = [column.title for column in columns]
-    cells = zip(*(column.cells for column in columns), strict=True)
-    return {str(row[0]): dict(zip(titles, row, strict=True)) for row in cells}
-
-
 def replan(
     night: Instance,
-    planned: Old | Result | Sequence[PlanRow],
+    planned: PlannedNight | Result | Sequence[PlanRow],
     at: str | float,
     state: Source | None,
     solve: Solve,
@@ -134,40 +78,110 @@ def replan(
     constraints: Sequence[Constraint],
     how: Sequence[object] = (),
 ) -> Replanned:
-    """Solve the rest of a night; ``solve`` takes an instance, rules and what to start from.
+    """Solve the rest of a night.
 
     A plan that answers this very question, asked in the same way, stays.
     """
     refuse_nights(night, "replan")
-    now = time_told(night, str(at), "at")
-    old = planned if isinstance(planned, Old) else old_of(night, planned)
+    now = read_time(night, str(at), "at")
+    old = planned if isinstance(planned, PlannedNight) else planned_night(night, planned)
     if now < old.at:
         expected = f"a time from {moment(night, old.at)} on, when it was planned again"
         raise InputError(expected, found=moment(night, now), place="at")
-    told = state_of(night, state, now)
-    begun, notes = observed(night, old, told, now)
+    reported = read_state(night, state, now)
+    progress, notes = observed(night, old, reported, now)
     whole = replace(night, constraints=(*night.constraints, *constraints))
-    rest = rest_of(whole, begun, now, told.levels)
-    was = {name for name in old.spans if name not in rest.sure}
+    rest = remaining_night(whole, progress, now, reported.levels)
     question = (identity(rest.instance).digest, stay, *how)
     if old.answer is not None and old.answer[0] == question:
         _, rest, result, run, left_out = old.answer
     else:
-        rest, result, left_out = _solved(rest, old, was, solve, stay)
-        run = None if result.solution is None else _carried_out(rest, old, result)
+        rest, result, left_out = _solved(rest, {*old.spans} - rest.settled, solve, stay)
+        run = None if result.solution is None else _dispatched(rest, old, result)
     notes = [*notes, *rest.notes, *(f"{name} cannot be kept: left out" for name in left_out)]
+    if result.solution is None:
+        return Replanned(result, rest.instance, rest.night, notes=tuple(notes))
     answer = (question, rest, result, run, left_out) if result.termination == "optimal" else None
-    return _Merging(rest, old, result, notes).merged(told.jobs, run, answer)
+    made = _whole_night(rest, old, reported, result, run)
+    return dataclasses.replace(
+        made, notes=tuple(notes), old=dataclasses.replace(made.old, answer=answer)
+    )
+
+
+# --- the old plan -----------------------------------------------------------------------------
+
+
+def planned_night(night: Instance, result: Result | Sequence[PlanRow]) -> PlannedNight:
+    """Return the plan of a result, dispatched where it has no times; or of a plan's rows."""
+    if not isinstance(result, Result):
+        progress = {row["job"]: _begun(row) for row in result if row.get(BEGUN)}
+        return _planned({row["job"]: row for row in result}, progress=progress)
+    run = planning.dispatched(night, result)
+    if not (schedules := planning.schedules_of(run)):
+        names = result.solution.selected if result.solution is not None else ()
+        return PlannedNight(dict.fromkeys(names))
+    tasks: dict[str, list[Task]] = {}
+    for task in schedules[0].tasks:
+        pool = pool_of(night, task.processor)
+        tasks.setdefault(task.job, []).append(
+            Task(task.stage, task.task, task.start, task.end, pool)
+        )
+    return _planned(_rows(planning.plan(night, result, run)), tasks)
+
+
+def _planned(
+    rows: Mapping[str, PlanRow],
+    tasks: Mapping[str, Sequence[Task]] | None = None,
+    progress: Mapping[str, Progress] | None = None,
+) -> PlannedNight:
+    """Return the plan that a row for each job says; widths where they are known."""
+    runs = {name: row for name, row in rows.items() if row["run"]}
+    spans = {
+        name: None if row["start"] is None or row["end"] is None else (row["start"], row["end"])
+        for name, row in runs.items()
+    }
+    widths = {name: row["processors"] for name, row in runs.items() if row["processors"]}
+    known = {name: tasks[name] for name in runs if tasks.get(name)} if tasks else {}
+    return PlannedNight(spans, widths, known, progress or {})
+
+
+def _begun(row: PlanRow) -> Progress:
+    """Return what a plan's cell says of a job that had begun."""
+    try:
+        return msgspec.json.decode(row[BEGUN], type=Progress)
+    except msgspec.MsgspecError:
+        expected = f"what `replan` wrote of {shown(row['job'])}"
+        raise InputError(expected, found=shown(row[BEGUN]), place=BEGUN) from None
+
+
+def _begun_cell(progress: Progress) -> str:
+    """Return what a table says of a job that has begun or failed, for the next replanning."""
+    if not (progress.past or progress.lost):
+        return ""
+    if progress.status == "done" and progress.end <= progress.at:  # only its use still matters
+        once = Task(0, 0, progress.start, progress.end)
+        lost = progress.used() - progress.width * (once.end - once.start)
+        progress = dataclasses.replace(progress, past=[once], lost=lost)
+    return to_json(progress).decode()
+
+
+def _rows(columns: Plan) -> dict[str, PlanRow]:
+    titles = [column.title for column in columns]
+    cells = zip(*(column.cells for column in columns), strict=True)
+    return {str(row[0]): dict(zip(titles, row, strict=True)) for row in cells}
+
+
+# --- the choice -------------------------------------------------------------------------------
 
 
 def _solved(
-    rest: Rest, old: Old, was: set[str], solve: Solve, stay: float
-) -> tuple[Rest, Result, list[str]]:
+    rest: RemainingNight, was: set[str], solve: Solve, stay: float
+) -> tuple[RemainingNight, Result, list[str]]:
     """Return the result nearest to the plan, on what rest, and the rules that no plan can keep."""
     night, dropped = rest.instance, list[str]()
     own = {label(rule, i) for i, rule in enumerate(rest.night.constraints)}
     while True:
-        best = solve(night, start=lambda: _warm(rest, old))
+        best = solve(night)
         lost = {*best.conflict} & own
         if best.termination != "infeasible" or not lost or stopped():
             break
@@ -177,229 +191,165 @@ def _solved(
     rest = dataclasses.replace(rest, instance=night)
     if best.solution is None or was <= {*best.solution.selected} or stopped():
         return rest, best, dropped
-    free = [job for job in night.jobs if job.name not in rest.sure]
-    chosen = {*best.solution.selected}
-    worth = total(job.reward for job in free if job.name in chosen) * (1 - as_written(stay))
-    names = [job.name for job in free if job.name in was]
+    chosen, free = {*best.solution.selected}, {*night.index} - rest.settled
+    rewards = {job.name: job.reward for job in night.jobs if job.name in free}
+    worth = total(rewards[name] for name in chosen & free) * (1 - as_written(stay))
     least = float(worth)
     while as_written(least) > worth:
         least = nextafter(least, 0.0)
-    floor = Worth(name=STAY, rewards={job.name: job.reward for job in free}, at_least=least)
-    jobs = tuple(replace(job, reward=float(job.name in names)) for job in night.jobs)
-    near = replace(night, jobs=jobs, objectives=())
-    kept = solve(near, rules=[floor], start=best.solution, checked=False)  # only counted
-    count = 0 if kept.solution is None else len({*names} & {*kept.solution.selected})
+    names = tuple(name for name in rewards if name in was)
+    counted = tuple(replace(job, reward=float(job.name in names)) for job in night.jobs)
+    floor = Worth(name=STAY, rewards=rewards, at_least=least)
+    near = solve(replace(night, jobs=counted, objectives=()), [floor])
+    count = 0 if near.solution is None else len({*names} & {*near.solution.selected})
     if count <= len({*names} & chosen) or stopped():
         return rest, best, dropped
-    rule = AtLeast(name=STAY, jobs=tuple(names), count=count)
-    final = solve(night, rules=[rule], start=kept.solution)
+    final = solve(night, [AtLeast(name=STAY, jobs=names, count=count)])
     return rest, (best if final.solution is None else final), dropped
 
 
-def _warm(rest: Rest, old: Old) -> Scheduled | None:
-    """Return the old plan's jobs that can still be in time, if they keep all rules."""
-    night = rest.instance
-    if any(job.stages is None for job in night.jobs):
-        return None
-    names = {first for first, (name, _) in rest.tasks.items() if name in old.spans} | rest.sure
-    while True:
-        chosen = selected(night, [j for j, job in enumerate(night.jobs) if job.name in names])
-        made = in_old_order(rest, old, chosen)
-        ends = made.completion
-        late = {n for n in names if n not in ends or not night.worth(night.index[n], ends[n])}
-        if not late:
-            break
-        names -= late | {first for name, first in rest.parts.items() if name in late}
-    document = Result(
-        instance=night.name,
-        problem="dssp",
-        policy="old-order",
-        sense="maximize",
-        termination="completed",
-        solution_status="feasible",
-        objective=night.objective_of(made),
-        solution=made,
-    )
-    return None if check(night, document.claim()).violations else made
+# --- the times --------------------------------------------------------------------------------
 
 
-class _Merging:
-    """A plan of the whole night: what has begun, and what is planned of the rest."""
-
-    def __init__(self, rest: Rest, old: Old, result: Result, notes: Sequence[str]) -> None:
-        self.night, self.at = rest.night, rest.at
-        self.rest, self.old, self.result, self.notes = rest, old, result, notes
-
-    def merged(self, told: Mapping[str, Any], run: Result | None, answer: Any) -> Replanned:
-        rest, result = self.rest, self.result
-        if result.solution is None:
-            notes = tuple(self.notes)
-            return Replanned(result, rest.instance, rest.night, notes=notes)
-        columns = plan(rest.instance, result, run)
-        rows = _rows(columns)
-        tasks: dict[str, list[Task]] = {}
-        for job, begun in zip(self.night.jobs, rest.begun, strict=True):
-            tasks[job.name] = list(begun.past)
-        for schedule in schedules_of(run):
-            for task in schedule.tasks:
-                name, places = rest.tasks[task.job]
-                if places and rows[name]["run"]:
-                    place = places[task.stage][task.task]
-                    pool = pool_of(rest.instance, task.processor)
-                    tasks[name].append(Task(*place, task.start, task.end, pool))
-        for job, begun in zip(self.night.jobs, rest.begun, strict=True):
-            self._merge(job, begun, rows)
-        order = sorted(
-            (row for row in rows.values() if row["rank"] is not None), key=lambda row: row["rank"]
-        )
-        for rank, row in enumerate(order, start=1):
-            row["rank"] = rank
-        runs = {name: rows[name] for name in self.night.index if rows[name]["run"]}
-        spans = {name: _span(row) for name, row in runs.items()}
-        change = changes(self.old.spans, spans)
-        why = reasons(rest.instance, result)
-        words = {name: self._why(name, what, rows, why, told) for name, what in change.items()}
-        new = Old(
-            spans,
-            {n: row["processors"] or 1 for n, row in runs.items()},
-            {n: tasks[n] for n in runs if tasks[n]},
-            {
-                n: begun
-                for n, begun in zip(self.night.index, rest.begun, strict=True)
-                if begun.past or begun.lost
-            },
-            answer,
-        )
-        return Replanned(
-            columns=self._columns(columns, rows, change),
-            result=result,
-            rest=rest.instance,
-            night=rest.night,
-            old=new,
-            changes=tuple(
-                self._told(name, change[name], rows, words[name])
-                for name in self.night.index
-                if name in change
-            ),
-            notes=tuple(self.notes),
-        )
-
-    def _merge(self, job: Job, begun: Begun, rows: dict[str, PlanRow]) -> None:
-        """Merge the rows of a job's parts into one row of the job."""
-        row, first = rows[job.name], rows.pop(self.rest.parts.get(job.name, ""), None)
-        row["reward"] = job.reward
-        if begun.status == "waiting":
-            return
-        row["rank"] = None  # nobody has to release it
-        if not row["run"]:
-            return
-        row["start"] = begun.start
-        row["late"] = row["late"] or 0.0
-        widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, begun.widest]
-        row["processors"] = max(widths)
-        if job.name in self.rest.sure:
-            due = self.night.deadline if job.deadline is None else job.deadline
-            row |= {"end": begun.end, "late": max(0.0, begun.end - due)}
-            row["processors"] = self.old.widths.get(job.name) or begun.widest
-
-    def _columns(self, shown: Plan, rows: Mapping[str, PlanRow], change: Mapping[str, str]) -> Plan:
-        jobs = [*self.night.index]
-        spans = self.old.spans
-        starts, ends = ([rows[name][key] for name in jobs] for key in ("start", "end"))
-        columns = [
-            Column(c.title, c.kind, [rows[name][c.title] for name in jobs])
-            for c in shown
-            if c.title not in ("start_time", "end_time")
-        ]
-        was = [span[0] if (span := spans.get(name)) else None for name in jobs]
-        return (
-            *columns,
-            *clock(self.night, starts, ends),
-            Column("was", float, was),
-            Column("change", str, [change.get(name, "") for name in jobs]),
-            Column(BEGUN, str, [_begun_cell(begun) for begun in self.rest.begun]),
-        )
-
-    def _why(
-        self, name: str, change: str, rows: Mapping[str, PlanRow], why: Mapping[str, Any], told: Any
-    ) -> str:
-        row = told.get(name)
-        said = f"{row.status}" if row is not None else ""
-        if change == "dropped":
-            reason = (
-                "ends too late"
-                if rows[name]["reason"] == LATE
-                else (why[name].words if name in why else "")
-            )
-            return "; ".join(part for part in (said, reason) if part)
-        if said == "failed":
-            return "failed: begins anew"
-        if change == "added":
-            return said or "there is room for it now"
-        return said if change == "moved" else ""
-
-    def _told(self, name: str, change: str, rows: Mapping[str, PlanRow], why: str) -> Change:
-        span, row = self.old.spans.get(name), rows[name]
-        now = row["start"] if row["run"] else None
-        was = span[0] if span else None
-        by_clock = [str(column.cells[0] or "") for column in clock(self.night, [was], [now])]
-        return Change(name, change, was, now, why, *by_clock)
-
-
-def _begun_cell(begun: Begun) -> str:
-    """Return what a table says of a job that has begun or failed, for the next replanning."""
-    if not (begun.past or begun.lost):
-        return ""
-    if begun.status == "done" and begun.end <= begun.at:  # all that matters is how much it used
-        once = Task(0, 0, begun.start, begun.end)
-        lost = begun.used() - begun.width * (once.end - once.start)
-        begun = dataclasses.replace(begun, past=[once], lost=lost)
-    return to_json(begun).decode()
-
-
-def _carried_out(rest: Rest, old: Old, result: Result) -> Result | None:
+def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Result | None:
     """Return a result dispatched in the old order where that loses nothing."""
+    from schedopt.policies.dssp.dispatch import play, schedule_of
+    from schedopt.policies.dssp.dispatchers import positions
+
     night, chosen = rest.instance, result.solution
     bare = any(job.stages is None for job in night.jobs)
     if bare or chosen is None or isinstance(chosen, Scheduled):
-        return dispatched(night, result)
-    made = in_old_order(rest, old, chosen)
+        return planning.dispatched(night, result)
+    jobs = positions(night, chosen.selected)
+    played = play(night, jobs, keys=_old_starts(rest, old))
+    made = schedule_of(night, jobs, played, chosen.capacity / night.capacity())
     earned = night.objective_of(made)
     paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]
-    if len(paid) < len(chosen.selected) or not all(same(worth, 1.0) for worth in paid):
-        many = len(night.tasks.lengths) > PLAINLY
-        other = dispatched(night, result, among=FEW if many else None)
+    if len(paid) < len(jobs) or not all(same(worth, 1.0) for worth in paid):
+        many = len(night.tasks.lengths) > planning.PLAINLY
+        other = planning.dispatched(night, result, among=FEW if many else None)
         if other is not None and (other.objective or 0.0) > earned:
             return other
     done = f"in the old order: {paid.count(1.0):,} of {len(paid):,} jobs in time"
-    return as_run(result, "old-order", earned, made, done)
+    return planning.as_dispatched(result, "old-order", earned, made, done)
 
 
-def in_old_order(rest: Rest, old: Old, chosen: Selected) -> Scheduled:
-    """Return some jobs dispatched in the order in which they were to start, the others after."""
-    from schedopt.policies.dssp.dispatch import play, schedule_of
-
-    night = rest.instance
-    index = night.index
-    jobs = np.sort(np.array([index[n] for n in chosen.selected], np.int64))
-    keys = _keys(rest, old)
-    return schedule_of(
-        night, jobs, play(night, jobs, keys=keys), chosen.capacity / night.capacity()
-    )
-
-
-def _keys(rest: Rest, old: Old) -> Floats:
+def _old_starts(rest: RemainingNight, old: PlannedNight) -> Floats:
     """Return when each task of the rest was to start; of jobs that were not to run, never."""
     found: list[float] = []
     for job in rest.instance.jobs:
         name, places = rest.tasks[job.name]
-        count = sum(map(len, job.stages or ()))
-        span, tasks = (
-            old.spans.get(name),
-            {task[:2]: task.start for task in old.tasks.get(name, ())},
-        )
-        if places and tasks:
-            found += [tasks[place] for stage in places for place in stage]
+        starts = {task[:2]: task.start for task in old.tasks.get(name, ())}
+        if places and starts:
+            found += [starts[place] for stage in places for place in stage]
         else:
-            found += [inf if span is None else span[0]] * count
+            span = old.spans.get(name)
+            found += [inf if span is None else span[0]] * sum(map(len, job.stages or ()))
     return np.array(found)
+
+
+# --- the plan of the whole night --------------------------------------------------------------
+
+
+def _whole_night(
+    rest: RemainingNight, old: PlannedNight, state: State, result: Result, run: Result | None
+) -> Replanned:
+    """Return the plan of a whole night: what has begun, and what is planned of the rest."""
+    night, columns = rest.night, planning.plan(rest.instance, result, run)
+    rows = _rows(columns)
+    tasks = {name: [*begun.past] for name, begun in zip(night.index, rest.progress, strict=True)}
+    for schedule in planning.schedules_of(run):
+        for task in schedule.tasks:
+            name, places = rest.tasks[task.job]
+            if places and rows[name]["run"]:
+                pool = pool_of(rest.instance, task.processor)
+                place = places[task.stage][task.task]
+                tasks[name].append(Task(*place, task.start, task.end, pool))
+    for j, progress in enumerate(rest.progress):
+        _add_past(rest, old, j, progress, rows)
+    ranked = [row for row in rows.values() if row["rank"] is not None]
+    for rank, row in enumerate(sorted(ranked, key=lambda row: row["rank"]), start=1):
+        row["rank"] = rank
+    begun = {
+        name: progress
+        for name, progress in zip(night.index, rest.progress, strict=True)
+        if progress.past or progress.lost
+    }
+    new = _planned({name: rows[name] for name in night.index}, tasks, begun)
+    change = changes(old.spans, new.spans)
+    why = {name: reason.words for name, reason in reasons(rest.instance, result).items()}
+    told = []
+    for name in (name for name in night.index if name in change):
+        was, now = (plan.spans.get(name) for plan in (old, new))
+        before, after = (span[0] if span else None for span in (was, now))
+        by_clock = [
+            str(column.cells[0] or "") for column in planning.clock(night, [before], [after])
+        ]
+        because = _why(name, change, rows, why, state)
+        told.append(Change(name, change[name], before, after, because, *by_clock))
+    wide = _columns(rest, old, columns, rows, change)
+    return Replanned(result, rest.instance, night, tuple(told), old=new, columns=wide)
+
+
+def _add_past(
+    rest: RemainingNight, old: PlannedNight, j: int, progress: Progress, rows: dict[str, PlanRow]
+) -> None:
+    """Add to the row of a job what of it has begun, and the rest of its present stage."""
+    job = rest.night.jobs[j]
+    row, first = rows[job.name], rows.pop(rest.parts.get(job.name, ""), None)
+    row["reward"] = job.reward
+    if progress.status == "waiting":
+        return
+    row["rank"] = None  # nobody has to release it
+    if not row["run"]:
+        return
+    widths = [row["processors"] or 0, first["processors"] or 0 if first else 0, progress.widest]
+    row |= {"start": progress.start, "late": row["late"] or 0.0, "processors": max(widths)}
+    if job.name in rest.settled:
+        due = rest.night.deadline if job.deadline is None else job.deadline
+        row |= {"end": progress.end, "late": max(0.0, progress.end - due)}
+        row["processors"] = old.widths.get(job.name) or progress.widest
+
+
+def _columns(
+    rest: RemainingNight,
+    old: PlannedNight,
+    columns: Plan,
+    rows: Mapping[str, PlanRow],
+    change: Mapping[str, str],
+) -> Plan:
+    """Return the columns of the plan, with what was planned, what changed, and what has begun."""
+    jobs = [*rest.night.index]
+    starts, ends = ([rows[name][key] for name in jobs] for key in ("start", "end"))
+    was = [span[0] if (span := old.spans.get(name)) else None for name in jobs]
+    return (
+        *(
+            Column(column.title, column.kind, [rows[name][column.title] for name in jobs])
+            for column in columns
+            if column.title not in ("start_time", "end_time")
+        ),
+        *planning.clock(rest.night, starts, ends),
+        Column("was", float, was),
+        Column("change", str, [change.get(name, "") for name in jobs]),
+        Column(BEGUN, str, [_begun_cell(progress) for progress in rest.progress]),
+    )
+
+
+def _why(
+    name: str,
+    change: Mapping[str, str],
+    rows: Mapping[str, PlanRow],
+    why: Mapping[str, str],
+    state: State,
+) -> str:
+    """Say why a job is planned otherwise than before: what was reported, and what follows."""
+    said = state.jobs[name].status if name in state.jobs else ""
+    if change[name] == "dropped":
+        late = rows[name]["reason"] == planning.LATE
+        reason = "ends too late" if late else why.get(name, "")
+        return "; ".join(part for part in (said, reason) if part)
+    if said == "failed":
+        return "failed: begins anew"
+    if change[name] == "added":
+        return said or "there is room for it now"
+    return said if change[name] == "moved" else ""

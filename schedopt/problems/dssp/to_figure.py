@@ -9,9 +9,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from schedopt.formats import number
 from schedopt.instances.constraints import FairShare
-from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights, Selected, SelectedNights
+from schedopt.instances.dssp import Instance, Scheduled, Selected, SelectedNights
 from schedopt.instances.dssp.clock import dates_of
 from schedopt.pictures.style import (
     COLOURS,
@@ -30,8 +29,8 @@ from schedopt.pictures.style import (
     time_unit,
     title,
 )
-from schedopt.problems.dssp.planning import of_nights
-from schedopt.problems.dssp.to_tables import largest
+from schedopt.problems.dssp.planning import has_several_nights
+from schedopt.problems.dssp.to_tables import largest_groups
 from schedopt.solvers.result import Result
 
 GROUPS = 40  # groups of a grouping that are drawn; of more, those with the largest shares
@@ -74,12 +73,12 @@ def results(documents: Sequence[Result[Any]], night: Instance | None = None) -> 
     """Draw schedules as they run where all results have one, else the shares of the capacity."""
     if all(isinstance(document.solution, Scheduled) for document in documents):
         return schedule(documents, night)
-    return shared(documents, night)
+    return draw_shares(documents, night)
 
 
-def shared(documents: Sequence[Result[Any]], night: Instance | None = None) -> Figure:
+def draw_shares(documents: Sequence[Result[Any]], night: Instance | None = None) -> Figure:
     """Draw the shares of the capacity, by night where there are several."""
-    if all(of_nights(document) for document in documents):
+    if all(has_several_nights(document) for document in documents):
         return _shares_by_night(documents)
     return shares(documents, night)
 
@@ -122,7 +121,7 @@ def _shares_by_night(documents: Sequence[Result[SelectedNights]]) -> Figure:
     size, share = (8, 1 + 2.2 * len(documents)), {"sharex": True, "sharey": True}
     figure, grid = panels(size, len(documents), **share)
     rows = grid[:, 0]
-    named = {group for found in solutions for group in largest(found, by)}
+    named = {group for found in solutions for group in largest_groups(found, by)}
     look = colours(sorted(named) if by else [ALL])
     for axes, found, name in zip(rows, solutions, keys(documents), strict=True):
         at = list(range(1, len(found.nights) + 1))
@@ -281,45 +280,6 @@ def _gantt(axes: Axes, document: Any, night: Instance | None, unit: float) -> No
         for group in groups:
             axes.bar(0, 0, color=colour[group], label=label(group))
         _legend(axes)
-
-
-def at_work(season: Instance, found: ScheduledNights) -> Figure:
-    """Draw how many processors are busy, by group, one night after the other."""
-    by = next(iter(season.groups), "")
-    shown = largest(found, by) if by else [ALL]
-    groups = {job.name: job.groups.get(by, "") if by else ALL for job in season.jobs}
-    look = colours([*shown, *(["others"] if set(groups.values()) - {*shown} else [])])
-    unit, word = time_unit(season.deadline)
-    figure, axes = single_panel((9, 3.2))
-    at = 0.0
-    middles = []
-    for schedule in found.schedules:
-        axes.axvline(at / unit, color=PALE, linewidth=0.8)
-        changes: dict[str, list[tuple[float, int]]] = {name: [] for name in look}
-        for task in schedule.tasks:
-            group = groups[task.job] if groups[task.job] in changes else "others"
-            changes[group] += [(task.start, 1), (task.end, -1)]
-        moments = np.unique([0.0, *(time for each in changes.values() for time, _ in each)])
-        heights = []
-        for each in changes.values():
-            steps = np.zeros(len(moments))
-            times = np.array([time for time, _ in each])
-            np.add.at(steps, np.searchsorted(moments, times), [change for _, change in each])
-            heights.append(np.cumsum(steps))
-        axes.stackplot((at + moments) / unit, heights, colors=[*look.values()], step="post")
-        long = max(season.deadline, schedule.makespan)
-        middles.append((at + long / 2) / unit)
-        at += long
-    step = max(1, -(-len(middles) // 14))
-    axes.set_xticks(middles[::step], [f"{n}" for n in range(1, len(middles) + 1, step)])
-    axes.set_xlim(0, at / unit)
-    axes.set_ylim(0, season.processors)
-    axes.set_xlabel(f"night ({number(season.deadline / unit)} {word or 'units of time'} each)")
-    axes.set_ylabel("processors at work")
-    for name, colour in look.items():
-        axes.fill_between([], [], color=colour, label=label(name))
-    _legend(axes)
-    return figure
 
 
 def _time(

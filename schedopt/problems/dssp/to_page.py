@@ -7,7 +7,14 @@ from schedopt import tables as column
 from schedopt.formats import counted, number
 from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights
 from schedopt.problems.dssp import to_figure, to_tables
-from schedopt.problems.dssp.planning import Chosen, in_time, lateness, of_nights, plan, schedules_of
+from schedopt.problems.dssp.planning import (
+    Chosen,
+    has_several_nights,
+    in_time,
+    lateness,
+    plan,
+    schedules_of,
+)
 from schedopt.problems.dssp.reasons import Reason, reasons
 from schedopt.problems.summary import Section, as_table
 from schedopt.solvers.result import Result
@@ -61,10 +68,6 @@ PLAN_BY_NIGHT = PLAN | {
     "start, end": "When its first task starts and its last one ends, from the start of its night, "
     "in the file's unit of time.",
 }
-TIMELINE_BY_NIGHT = {
-    "processors at work": "How many are busy at each time, by group; nights stand one after the "
-    "other, each from its start to its deadline, or to its last task's end if that is later.",
-}
 
 
 def sections(
@@ -73,9 +76,9 @@ def sections(
     """Yield the parts of the page."""
     if result.solution is None:
         return
-    why, several = reasons(instance, result), of_nights(result)
+    why, several = reasons(instance, result), has_several_nights(result)
     if run is not None and run.solution is not None:
-        yield _when(instance, result, run, run.solution)
+        yield _times_section(instance, result, run, run.solution)
     each = "each night's capacity" if several else "the machine's time"
     beside = "" if several else ", beside what it asks for"
     where = ", night by night" if several else ""
@@ -84,12 +87,12 @@ def sections(
         "Who gets what",
         words=f"The share of {each} that each group is given{beside}.",
         pictures=(
-            (f"Shares of the capacity{where}", lambda: to_figure.shared([result], instance)),
+            (f"Shares of the capacity{where}", lambda: to_figure.draw_shares([result], instance)),
         ),
         tables=groups,
         terms=SHARES_BY_NIGHT if several else SHARES if groups else {},
     )
-    taken = _lost(instance, why)
+    taken = _lost_to_rules(instance, why)
     if taken.rows:
         words = "Jobs that would pay, or that a rule shuts out, under the rule that keeps them out."
         yield Section("Who loses what to which rule", words=words, tables=(taken,), terms=REASONS)
@@ -98,10 +101,10 @@ def sections(
         words, tables = "The most rewarding first.", (dropped.filled() if several else dropped,)
         yield Section("What is left out, and why", words, tables=tables, terms=REASONS)
     terms = PLAN_BY_NIGHT if several else PLAN
-    yield Section("All jobs", tables=(_all(instance, result, run),), terms=terms)
+    yield Section("All jobs", tables=(_plan_table(instance, result, run),), terms=terms)
 
 
-def _when(
+def _times_section(
     instance: Instance, result: Result[Chosen], run: Result[Any], made: Scheduled | ScheduledNights
 ) -> Section:
     """Return when jobs run: every task of a night, or who is at work on each of several."""
@@ -116,8 +119,7 @@ def _when(
             "What is chosen says which jobs and which night, not when: here each night is "
             f"{run.message}.{told}"
         )
-        picture = "Processors at work", lambda: to_figure.at_work(instance, made)
-        return Section("When it runs", words, pictures=(picture,), terms=TIMELINE_BY_NIGHT)
+        return Section("When it runs", words)
     words = f"{in_time(instance, made)}." + f" Late: {', '.join(names)}." * bool(late)
     if run is not result:
         dispatcher = str(run.policy).rpartition("+")[2]
@@ -129,7 +131,7 @@ def _when(
     return Section("When it runs", words, pictures=(picture,), terms=TIMELINE)
 
 
-def _lost(night: Instance, why: Mapping[str, Reason]) -> Table:
+def _lost_to_rules(night: Instance, why: Mapping[str, Reason]) -> Table:
     """Return what each group loses to each rule."""
     by = next(iter(night.groups), None)
     kept_out: dict[tuple[str, str], list[int]] = {}
@@ -153,5 +155,5 @@ def _lost(night: Instance, why: Mapping[str, Reason]) -> Table:
     return Table.of("lost to rules", columns, rows).filled()
 
 
-def _all(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> Table:
+def _plan_table(instance: Instance, result: Result[Chosen], run: Result[Any] | None) -> Table:
     return as_table("plan", plan(instance, result, run)).filled()

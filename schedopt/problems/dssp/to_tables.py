@@ -22,11 +22,11 @@ from schedopt.problems.dssp.planning import (
     PLAINLY,
     Chosen,
     dispatched,
+    has_several_nights,
     in_time,
     lateness,
-    of_nights,
     schedules_of,
-    unpaid,
+    unpaid_jobs,
 )
 from schedopt.problems.dssp.reasons import reasons
 from schedopt.problems.summary import CAUTION, Lines, Tables
@@ -68,9 +68,9 @@ def lines(instance: Instance, result: Result[Chosen]) -> Lines:
         nights = counted(len(chosen.nights), "night")
         yield "jobs", f"{run:,} of {total:,} run on {nights}; they fill {used:.1%} of the capacity"
     elif chosen is not None:
-        yield from _of_night(instance, result, chosen)
+        yield from _night_lines(instance, result, chosen)
     else:
-        yield from _used_up(instance, result)
+        yield from _exceeded_caps(instance, result)
 
 
 def done(instance: Instance, result: Result[Chosen]) -> str:
@@ -92,7 +92,7 @@ def _at_risk(result: Result[Chosen]) -> Lines:
     yield "risk", f"{asked}: {what} {inside} {where}; in others {outside} ± {half} (95%)"
 
 
-def _of_night(night: Instance, result: Result[Chosen], found: Selected) -> Lines:
+def _night_lines(night: Instance, result: Result[Chosen], found: Selected) -> Lines:
     total = len(night.jobs)
     never = int((~able(night, found.capacity / night.capacity()) & _left_out(night, found)).sum())
     verb = "run" if isinstance(found, Scheduled) else "selected"
@@ -138,15 +138,15 @@ def caution(
     instance: Instance, result: Result[Chosen], run: Result[Scheduled | ScheduledNights]
 ) -> str:
     """Say how many chosen jobs cannot be run in time; empty if all can."""
-    lost = [name for schedule in schedules_of(run) for name in unpaid(instance, schedule)]
+    lost = [name for schedule in schedules_of(run) for name in unpaid_jobs(instance, schedule)]
     if run is result or not lost:
         return ""
     ends, earn = ("ends", "earns") if len(lost) == 1 else ("end", "earn")
-    hope = "" if of_nights(result) else HOPE
+    hope = "" if has_several_nights(result) else HOPE
     return f"{counted(len(lost), 'chosen job')} {ends} late and {earn} nothing{hope}"
 
 
-def _used_up(night: Instance, result: Result) -> Lines:
+def _exceeded_caps(night: Instance, result: Result) -> Lines:
     """Yield the groups whose earlier use alone exceeds a cap."""
     rules = [*night.constraints, *result.constraints]
     capacity = as_written(float(result.options.get("fill", 1.0))) * night.exact_capacity(1.0)
@@ -225,7 +225,7 @@ def _by_night(season: Instance, found: SelectedNights) -> Tables:
     """Yield a row for each night, and a last one for all of them."""
     nights, rooms = found.nights, found.capacities
     for by in season.groups or {"": {}}:
-        groups = largest(found, by) if by else []
+        groups = largest_groups(found, by) if by else []
         of = [[night.shares[by][group] for night in nights] for group in groups]
         rows: list[tuple[Value, ...]] = [
             (n, len(night.selected), night.demand / room, *(share[n - 1] for share in of))
@@ -246,7 +246,7 @@ def _by_night(season: Instance, found: SelectedNights) -> Tables:
         )
 
 
-def largest(found: SelectedNights, by: str) -> list[str]:
+def largest_groups(found: SelectedNights, by: str) -> list[str]:
     """Return the groups of a grouping that get most over all nights, in alphabetical order."""
     total: dict[str, float] = {}
     for night in found.nights:
@@ -285,7 +285,7 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
                     share,
                     cap,
                     floor,
-                    _held(share, cap, floor, demand),
+                    _bound_reached(share, cap, floor, demand),
                 )
             )
         left = len(shares) - len(names)
@@ -293,7 +293,7 @@ def _by_group(night: Instance, result: Result[Chosen], found: Selected) -> Table
         yield Table.of(by + more, COLUMNS, rows)
 
 
-def _held(share: float, cap: float | None, floor: float | None, asked: float) -> str:
+def _bound_reached(share: float, cap: float | None, floor: float | None, asked: float) -> str:
     """Say whether a share is held by its cap or its floor, or breaks it."""
     words = []
     if cap is not None and share > cap - NEAR:
@@ -314,13 +314,17 @@ def _bounds(
     for rule in rules:
         if isinstance(rule, FairShare) and rule.by == by and rule.of == "capacity":
             for group, share in rule.caps(groups).items():
-                caps[group] = min(_tonight(rule, group, share, capacity), caps.get(group, 1.0))
+                caps[group] = min(
+                    _bound_tonight(rule, group, share, capacity), caps.get(group, 1.0)
+                )
             for group, share in rule.floors(groups).items():
-                floors[group] = max(_tonight(rule, group, share, capacity), floors.get(group, 0.0))
+                floors[group] = max(
+                    _bound_tonight(rule, group, share, capacity), floors.get(group, 0.0)
+                )
     return caps, floors
 
 
-def _tonight(rule: FairShare, group: str, share: float, capacity: float) -> float:
+def _bound_tonight(rule: FairShare, group: str, share: float, capacity: float) -> float:
     """Return a bound as a share of tonight's capacity, given what was used before."""
     if rule.window == 1:
         return share

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from schedopt.formats import counted, number
-from schedopt.formulations.dssp import Schedule
+from schedopt.instances.constraints import Forbid
 from schedopt.instances.dssp import Instance, Selected
 from schedopt.instances.errors import InputError, placed
-from schedopt.problems.dssp.farm import SAID, farm_of, flags, for_tonight, pairs, read, shares
-from schedopt.problems.dssp.incumbents import Search
-from schedopt.problems.dssp.planning import as_run
+from schedopt.problems.dssp.farm import SAID, flags, merge_farm, pairs, read, rules_tonight, shares
+from schedopt.problems.dssp.planning import as_dispatched
 from schedopt.problems.summary import Solve, Tonight
-from schedopt.solvers.result import Limits, Result
+from schedopt.solvers.result import Result
+
+TIMING = 2.0
+"""Most seconds for the schedule of jobs that are chosen under risk."""
 
 
 def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
@@ -25,7 +27,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
         pairs(given.pop(key, None), f"--{key}", "GROUPING:GROUP=SHARE", last=True)
         for key in ("cap", "floor")
     )
-    farm = farm_of(file, given)
+    farm = merge_farm(file, given)
     if isinstance(what, Instance):
         for key in (key for key, value in given.items() if value and key != "template"):
             flag = f"--{SAID.get(key, key).rstrip('_')}"
@@ -34,7 +36,7 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
     else:
         night = read(what, farm, tell)
     with placed(file=file):
-        lasting = for_tonight(farm.constraints, night, tell)
+        lasting = rules_tonight(farm.constraints, night, tell)
     own = shares(night, caps, floors)
     before = {rule.name for rule in own}
     farm.constraints = (*(rule for rule in farm.constraints if rule.name not in before), *own)
@@ -44,11 +46,11 @@ def plan(what: Any, given: Mapping[str, Any], solve: Solve) -> Tonight:
         result = solve(night, formulation=kind, risk=risk, constraints=together)
     run = None
     if result.solution is not None:
-        run = punctual(night, result) if risk else result
-    return Tonight(night, result, run, praise(night, result, run), farm, farm.template)
+        run = schedule_chosen(night, result, solve) if risk else result
+    return Tonight(night, result, run, quality_line(night, result, run), farm, farm.template)
 
 
-def praise(instance: Instance, result: Result, run: Result | None) -> str:
+def quality_line(instance: Instance, result: Result, run: Result | None) -> str:
     """Say in a line how good a plan is, and how good any plan can be."""
     if run is None or run.solution is None:
         if result.conflict:
@@ -72,16 +74,12 @@ def praise(instance: Instance, result: Result, run: Result | None) -> str:
     )
 
 
-def punctual(night: Instance, result: Result[Selected]) -> Result | None:
-    """Return a choice under risk as the steadiest dispatcher runs it, without late jobs."""
-    from schedopt.policies.dssp.dispatchers import KEYS
-    from schedopt.problems.dssp.chances import steadiest
-
-    search = Search(Schedule(night).add(*result.constraints), Limits())
-    chosen = search.able(result.solution.selected if result.solution else ())
-    name = steadiest(search.night, chosen, result.seed)
-    search.attempt(name, KEYS[name](search.night), chosen)
-    if (schedule := search.schedule()) is None:
+def schedule_chosen(night: Instance, result: Result[Selected], solve: Solve) -> Result | None:
+    """Return a choice under risk as the best schedule of its jobs, none of them late, runs it."""
+    chosen = {*result.solution.selected} if result.solution else set()
+    others = tuple(name for name in night.index if name not in chosen)
+    rules = [*result.constraints, *([Forbid(name="not chosen", jobs=others)] if others else [])]
+    timed = solve(night, formulation="schedule", constraints=rules, time_limit=TIMING)
+    if timed.solution is None:
         return None
-    earned = night.objective_of(schedule)
-    return as_run(result, name, earned, schedule, f"by {name}, all in time")
+    return as_dispatched(result, "schedule", timed.objective or 0.0, timed.solution, "all in time")

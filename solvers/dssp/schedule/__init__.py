@@ -8,7 +8,7 @@ from schedopt.solvers.engine import Engine, declared_in_cpsat, never, unchanged
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule
-    from schedopt.solvers.dssp.schedule.second_method import Starts
+    from schedopt.solvers.dssp.schedule.time_indexed import Starts
 
 MOST_STARTS = 20_000
 """Most starts, over all tasks, for which a program with one column per start is written."""
@@ -16,7 +16,7 @@ MOST_STARTS = 20_000
 
 def start_by_start(model: Schedule) -> Starts | None:
     """Return the columns of a program with one for each start, where there are not too many."""
-    from schedopt.solvers.dssp.schedule.second_method import Starts
+    from schedopt.solvers.dssp.schedule.time_indexed import Starts
 
     if model.instance.beyond or not unchanged(model) or not model.exact:
         return None
@@ -52,7 +52,7 @@ ENGINES = (
     ),
     Engine(
         "start-by-start",
-        solve=f"{_HERE}.second_method:solve",
+        solve=f"{_HERE}.time_indexed:solve",
         accepts=start_by_start,
         worth_trying=never,
         description=f"lengths that are not rounded, of up to {MOST_STARTS:,} starts; only by name",

@@ -14,7 +14,7 @@ import numpy as np
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.dispatch_kernels import sort
-from schedopt.solvers.dssp.schedule.site import NEAR, Kinds, Site
+from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, Kinds, MachineArrays
 from schedopt.solvers.kernels.heap import before, pop, push
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -85,7 +85,7 @@ class Play(NamedTuple):
 class Simulation(NamedTuple):
     """A simulation: what is given, its state, and what it fills in."""
 
-    site: Site
+    site: MachineArrays
     kinds: Kinds
     jobs: Ints
     until: float
@@ -98,7 +98,7 @@ class Simulation(NamedTuple):
 
 
 @compiled
-def _room(site: Site, state: State, r: int, use: int, end: float) -> int:
+def _room(site: MachineArrays, state: State, r: int, use: int, end: float) -> int:
     """Return how many tasks find what they hold of an amount now, and at all times until an end."""
     first = state.at[r]
     room = (site.level[first] - state.held[first]) // use
@@ -110,7 +110,7 @@ def _room(site: Site, state: State, r: int, use: int, end: float) -> int:
 
 
 @compiled
-def _idle(site: Site, state: State, pool: int, end: float) -> int:
+def _idle(site: MachineArrays, state: State, pool: int, end: float) -> int:
     """Return how many idle processors of a pool stay until an end."""
     idle = 0
     for layer in range(site.first_layer[pool], site.first_layer[pool + 1]):
@@ -121,7 +121,7 @@ def _idle(site: Site, state: State, pool: int, end: float) -> int:
 
 
 @compiled
-def _pool(site: Site, state: State, c: int, end: float) -> int:
+def _pool(site: MachineArrays, state: State, c: int, end: float) -> int:
     """Return the first pool in which a task of a class finds processors until an end; -1: none."""
     for i in range(site.first_pool[c], site.first_pool[c + 1]):
         if _idle(site, state, site.pools[i], end) >= site.width[c]:
@@ -130,7 +130,7 @@ def _pool(site: Site, state: State, c: int, end: float) -> int:
 
 
 @compiled
-def _startable(site: Site, kinds: Kinds, state: State, k: int, now: float) -> int:
+def _startable(site: MachineArrays, kinds: Kinds, state: State, k: int, now: float) -> int:
     """Return how many tasks of a kind find what they hold, and may run; or why none does."""
     j = kinds.job_of[k]
     c, end = site.class_of[j], now + kinds.lengths[k]
@@ -151,7 +151,7 @@ def _startable(site: Site, kinds: Kinds, state: State, k: int, now: float) -> in
 
 
 @compiled
-def _hold(site: Site, state: State, c: int, tasks: int, end: float) -> None:
+def _hold(site: MachineArrays, state: State, c: int, tasks: int, end: float) -> None:
     """Take what tasks hold from now until an end."""
     for r in range(site.use.shape[1]):
         amount = site.use[c, r] * tasks
@@ -282,7 +282,7 @@ def _follow(kinds: Kinds, state: State, k: int) -> int:
 
 
 @compiled
-def _move(site: Site, state: State, now: float) -> None:
+def _move(site: MachineArrays, state: State, now: float) -> None:
     """Let the machine change to what it is now."""
     for layer in range(len(state.step)):
         last = site.first_step[layer + 1] - 1
@@ -519,13 +519,13 @@ def _play(sim: Simulation) -> None:
 
 @njit(cache=True, nogil=True, plain=small(FEW, 20))
 def simulate(
-    site: Site, kinds: Kinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
+    site: MachineArrays, kinds: Kinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
 ) -> History:
     """Simulate a dispatcher that starts, of the tasks that find all they need, the least key's.
 
     Parameters
     ----------
-    site : Site
+    site : MachineArrays
     kinds : Kinds
         Whose keys do not fall within a stage.
     jobs : ndarray of int

@@ -15,16 +15,18 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
+from schedopt.solvers.alarm import alarm, raised
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
+from schedopt.solvers.dssp.trivial import trivial
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.result import Limits, Result, Termination, threads
 from schedopt.solvers.running import Run, make_result
 
 if TYPE_CHECKING:
     from schedopt.formulations.dssp import Schedule, Selection
-    from schedopt.solvers.dssp.schedule.trial import Mask
+    from schedopt.solvers.dssp.schedule.dispatch_orders import JobMask
 
 FILLS = (1.0, 0.99, 0.98, 0.97, 0.96, 0.94, 0.92, 0.9, 0.85, 0.8, 0.7, 0.5)
 """Planned utilizations from which the search starts."""
@@ -55,21 +57,28 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     to search. CP-SAT goes on where there is time to write its model.
     """
     began, limits = now(), task.limits
-    relaxed = task.hints if isinstance(task.hints, Result) else relaxed_of(model, limits)
-    if relaxed.termination == "infeasible":  # then schedules are too, for the same reason
-        result = told(model, limits, None, None, "infeasible")
+    relaxed = solve_relaxation(model, limits)
+    if relaxed.termination == "infeasible":  # then schedules are too, unless one refutes it
+        best, _ = _run_search(model, limits, relaxed, seconds=None, patience=0, target=None)
+        result = msgspec.structs.replace(relaxed, proved_by="selection")
+        what = alarm(_result(model, limits, best, None, "completed"), result)
+        result = _result(model, limits, best if what else None, None, "infeasible")
+        if what:
+            return raised(result, what)
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
     tasks = len(model.instance.tasks.lengths)
     few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
-    best, interrupted = searched(
+    best, interrupted = _run_search(
         model,
         limits,
         relaxed,
-        seconds=seconds_of(model, limits, began, few=few),
+        seconds=search_seconds(model, limits, began, few=few),
         patience=min(8_000, max(200, 40 * tasks)) if few else 10**9,
         target=None if relaxed.bound is None else relaxed.bound / (1 + limits.gap),
     )
-    result = told(model, limits, best, relaxed.bound, "completed")
+    result = _result(model, limits, best, relaxed.bound, "completed")
+    if what := alarm(result, result):
+        return raised(result, what)
     enough = result.gap is not None and result.gap <= limits.gap
     late = limits.time_limit is not None and now() - began >= limits.time_limit
     if enough or interrupted:
@@ -105,15 +114,15 @@ def certify(
     return branched(Selection(night).add(*added), result, limits, holds)
 
 
-def told(
+def _result(
     model: Schedule,
     limits: Limits,
     best: Scheduled | None,
     bound: float | None,
     stopped: Termination,
 ) -> Result:
-    """Return the result of a search."""
-    return make_result(
+    """Return the result of a search, whose bound is the selection's."""
+    result: Result = make_result(
         model,
         Run(limits),
         solver="search",
@@ -126,6 +135,11 @@ def told(
             "deterministic": threads(limits) == 1,
             "relaxation": bound,
         },
+    )
+    return msgspec.structs.replace(
+        result,
+        found_by=None if best is None else "search",
+        bounded_by=None if bound is None else "selection",
     )
 
 
@@ -142,7 +156,7 @@ def bounding_selection(model: Schedule) -> Selection:
     return Selection(night).add(*added)
 
 
-def relaxed_of(model: Schedule, limits: Limits) -> Result:
+def solve_relaxation(model: Schedule, limits: Limits) -> Result:
     """Solve the selection that bounds every schedule."""
     from schedopt.formulations.dssp import Selection
 
@@ -154,10 +168,12 @@ def relaxed_of(model: Schedule, limits: Limits) -> Result:
         bare = msgspec.structs.replace(selection.instance, constraints=())
         free = door.solve(Selection(bare), limits)
         result = msgspec.structs.replace(result, bound=free.bound)
+    if result.bound is None and result.termination != "infeasible":
+        result = msgspec.structs.replace(result, bound=trivial(selection)[1])
     return result
 
 
-def seconds_of(model: Schedule, limits: Limits, began: float, *, few: bool) -> float | None:
+def search_seconds(model: Schedule, limits: Limits, began: float, *, few: bool) -> float | None:
     """Return the seconds for the search: a share of those left where CP-SAT follows."""
     if limits.time_limit is None:
         return None
@@ -166,7 +182,7 @@ def seconds_of(model: Schedule, limits: Limits, began: float, *, few: bool) -> f
     return max(0.0, min(left, SHARE * limits.time_limit) if few else left)
 
 
-def searched(
+def _run_search(
     model: Schedule,
     limits: Limits,
     relaxed: Result,
@@ -176,19 +192,19 @@ def searched(
     target: float | None,
 ) -> tuple[Scheduled | None, bool]:
     """Return the best schedule that the search finds, and whether Ctrl-C ended it."""
-    from schedopt.solvers.dssp.schedule.search import search as by_trials
-    from schedopt.solvers.dssp.schedule.trial import Trials
+    from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders
+    from schedopt.solvers.dssp.schedule.dispatch_search import search as by_dispatching
 
     if not model.instance.jobs:
         return None, False
     run = Run(limits)
-    trials = Trials(model.instance, model.seats, worthless=bool(model.ruled))
-    best = by_trials(
-        trials,
+    orders = DispatchOrders(model.instance, model.seats, worthless=bool(model.ruled))
+    best = by_dispatching(
+        orders,
         run,
-        starts=[*_starts(model, relaxed), *_ruled_starts(model, limits)],
-        keeps=_keeper(model),
-        caps=_caps(model),
+        starts=[*_fuller_and_emptier(model, relaxed), *_ruled_selections(model, limits)],
+        keeps=_rule_checker(model),
+        caps=_capped_sums(model),
         target=target,
         seconds=seconds,
         patience=patience,
@@ -199,7 +215,7 @@ def searched(
     return best.played.schedule(model.instance, best.jobs.tolist()), run.interrupted
 
 
-def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
+def _fuller_and_emptier(model: Schedule, relaxed: Result) -> Iterator[JobMask]:
     """Yield the best selection, with ever more of its least efficient jobs removed."""
     night = model.instance
     if relaxed.solution is None:
@@ -222,7 +238,7 @@ def _starts(model: Schedule, relaxed: Result) -> Iterator[Mask]:
             yield mask
 
 
-def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
+def _ruled_selections(model: Schedule, limits: Limits) -> Iterator[JobMask]:
     """Yield the best selections for reduced capacities, where there are side constraints."""
     from schedopt.formulations.dssp import Selection
 
@@ -239,7 +255,7 @@ def _ruled_starts(model: Schedule, limits: Limits) -> Iterator[Mask]:
             yield mask
 
 
-def _keeper(model: Schedule) -> Callable[[Mask], bool]:
+def _rule_checker(model: Schedule) -> Callable[[JobMask], bool]:
     """Return a function that tells whether jobs keep all side constraints but seats."""
     if not model.ruled:  # the dispatcher keeps seats
         return lambda jobs: True
@@ -248,7 +264,7 @@ def _keeper(model: Schedule) -> Callable[[Mask], bool]:
     program = selection_program(Choice(names, night.rewards.tolist(), (), every, model.ruled))
     rows = ProgramArrays.of(program)
 
-    def keeps(jobs: Mask) -> bool:
+    def keeps(jobs: JobMask) -> bool:
         chosen = np.zeros(len(program.columns), dtype=np.int8)
         chosen[program.completed(np.flatnonzero(jobs).tolist())] = 1
         return not rows.hopeless and rows.cut_off(chosen) is None
@@ -256,7 +272,7 @@ def _keeper(model: Schedule) -> Callable[[Mask], bool]:
     return keeps
 
 
-def _caps(model: Schedule) -> list[tuple[np.ndarray, float]]:
+def _capped_sums(model: Schedule) -> list[tuple[np.ndarray, float]]:
     """Return the sums over jobs that side constraints bound from above."""
     caps = []
     for _, row in model.ruled:

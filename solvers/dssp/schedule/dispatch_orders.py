@@ -1,4 +1,4 @@
-"""Trials of a search: dispatch some jobs in some order, and add up what they earn in time."""
+"""Dispatch orders: dispatch some jobs in one of many orders, and add up what they earn in time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
-from schedopt.solvers.dssp.schedule.processors import Played
+from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, kinds_of, with_seats
+from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.dssp.schedule.simulation_kernels import Play, simulate
-from schedopt.solvers.dssp.schedule.site import NEAR, is_plain, kinds_of, with_seats
 
-Mask = NDArray[np.bool_]
+JobMask = NDArray[np.bool_]
 NOTHING = np.empty(0)
 FEW = 4
 """Tasks of a kind, on average, from which on kinds are simulated and not tasks."""
@@ -28,18 +28,19 @@ class Outcome(NamedTuple):
     """What came of a trial."""
 
     earned: Floats  # by each job, (jobs,)
-    done: Mask  # the jobs that complete while they are paid
-    played: Played
+    done: JobMask  # the jobs that complete while they are paid
+    played: Simulated
 
 
-class Trials:
+class DispatchOrders:
     """Dispatches sets of jobs, compiled, and says what each job earns.
 
     The task with the least time to spare on the way to its job's deadline, and to those of jobs
     that wait for it, goes first, or that of the job with the least such time from its start; jobs
-    may be moved later or earlier. Other `orders` are those of dispatchers. In some the last tasks
-    are packed (see `packing_kernels`), where tasks wait for processors alone, which are there all
-    the time, and nothing is paid for what is late. A job that can no longer be in time is given up.
+    may be moved later or earlier. There are `count` orders; others are those of dispatchers. In
+    some the last tasks are packed (see `packing_kernels`), where tasks wait for processors alone,
+    which are there all the time, and nothing is paid for what is late. A job that can no longer be
+    in time is given up.
 
     `able` are the jobs that could be in time by themselves, and earn something, or are waited for
     by such; all that could be where `worthless` ones count too.
@@ -50,7 +51,7 @@ class Trials:
         night: Instance,
         seats: Sequence[Seats] = (),
         *,
-        able: Mask | None = None,
+        able: JobMask | None = None,
         worthless: bool = False,
     ) -> None:
         self.night, tasks = night, night.tasks
@@ -62,7 +63,7 @@ class Trials:
         self.demands = tasks.demands * [job.processors for job in night.jobs]
         self.before = [[night.index[name] for name in job.after] for job in night.jobs]
         held = np.asarray((self.site.use <= self._most()).all(axis=1))
-        fits: Mask = held[self.site.class_of]
+        fits: JobMask = held[self.site.class_of]
         fits &= night.releases + paths <= last * NEAR
         fits &= fits if able is None else able
         self.able = fits & (worthless | (night.rewards > 0))
@@ -96,7 +97,7 @@ class Trials:
         self._plans: list[tuple[int, float | None]] = [(0, None), (1, None)]
         self._plans += [(key, tail) for tail in TAILS for key in (0, 1) if packs]
         self._plans += [(key, None) for key in range(2, len(self._keys))]
-        self.orders = len(self._plans)
+        self.count = len(self._plans)
 
     def _most(self) -> Ints:
         """Return the most that there ever is of each amount."""
@@ -110,7 +111,7 @@ class Trials:
         rank[np.argsort(key, kind="stable")] = np.arange(len(key))
         return rank * (float(self.night.deadlines.max(initial=1.0)) / max(1, len(key)))
 
-    def _close(self, fits: Mask, due: Floats, paths: Floats) -> None:
+    def _close(self, fits: JobMask, due: Floats, paths: Floats) -> None:
         """Take jobs that wait for others with these, which are then due before."""
         order = in_order(self.night.jobs, self.night.index)[0]
         self._waiting = [j for j in order if self.before[j]]
@@ -122,7 +123,7 @@ class Trials:
                 self.able[i] = True
                 due[i] = min(due[i], due[j] - paths[j])
 
-    def closed(self, jobs: Mask) -> Mask:
+    def closed(self, jobs: JobMask) -> JobMask:
         """Return jobs without those that wait for others."""
         kept = jobs
         for j in self._waiting:
@@ -138,7 +139,7 @@ class Trials:
             found += [other for other in self.before[i] if other not in found]
         return found
 
-    def run(self, jobs: Mask, order: int, shift: Floats | None) -> Outcome:
+    def run(self, jobs: JobMask, order: int, shift: Floats | None) -> Outcome:
         """Dispatch some jobs, and return what each earns.
 
         Parameters
@@ -170,12 +171,12 @@ class Trials:
             history = simulate(self.site, kinds, some, play, (starts, completion))
         in_order = np.empty_like(starts)
         in_order[self._order] = starts
-        played = Played(
+        played = Simulated(
             in_order, completion, self._dispatch.lengths, keys[self._kind_of], self._order, history
         )
         return self._outcome(played)
 
-    def _outcome(self, played: Played) -> Outcome:
+    def _outcome(self, played: Simulated) -> Outcome:
         """Return what jobs earn."""
         night, completion = self.night, played.completion
         in_time, delay = completion <= night.deadlines * NEAR, completion - night.deadlines

@@ -11,17 +11,16 @@ All is drawn from the seed, and no move looks at a clock: the same seed makes th
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.dssp import Instance, Job
 from schedopt.instances.dssp.planned import Floats, Ints
-from schedopt.solvers.dssp.schedule.frontier import HALVINGS, Frontier
-from schedopt.solvers.dssp.schedule.processors import Played
-from schedopt.solvers.dssp.schedule.trial import Mask, Trials
+from schedopt.solvers.clock import now
+from schedopt.solvers.dssp.schedule.dispatch_orders import DispatchOrders, JobMask
+from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.running import Run
 
 DROPPED: Final = 3
@@ -32,9 +31,6 @@ ROUND: Final = 800
 
 WARM, COLD = 2e-3, 1e-5
 """Relative loss accepted at the start and at the end of a round."""
-
-PLANNED, REPEATED = 0.5, 6
-"""Share of moves that dispatch the best set of some room, and how often each set is repeated."""
 
 PUSH = 0.3
 """The largest part of the night by which a job that was late is moved earlier in the order."""
@@ -60,14 +56,14 @@ Where much is idle, up to a quarter of that more.
 
 @dataclass
 class Incumbent:
-    """Jobs that were in time together, and the order of their tasks."""
+    """Jobs that were in time all_workers, and the order of their tasks."""
 
     worth: float
-    jobs: Mask
+    jobs: JobMask
     order: int = 0
     shift: Floats | None = None
-    played: Played | None = None  # with jobs that were late
-    asked: Mask | None = None  # these too
+    played: Simulated | None = None  # with jobs that were late
+    asked: JobMask | None = None  # these too
 
 
 class Annealing:
@@ -80,16 +76,16 @@ class Annealing:
 
     def __init__(
         self,
-        trials: Trials,
+        orders: DispatchOrders,
         caps: Sequence[tuple[Floats, float]],
-        keeps: Callable[[Mask], bool],
+        keeps: Callable[[JobMask], bool],
         seed: int,
-        starts: Iterable[Mask],
+        starts: Iterable[JobMask],
     ) -> None:
-        self.trials, self.keeps = trials, keeps
-        night = trials.night
+        self.orders, self.keeps = orders, keeps
+        night = orders.night
         self.draw = np.random.default_rng(seed)
-        self.demands, self.job_of = trials.demands, night.tasks.job_of_stage
+        self.demands, self.job_of = orders.demands, night.tasks.job_of_stage
         self.capacity = float(night.machine.total.until(as_written(night.horizon)))
         rows = [coefficients for coefficients, _ in caps]
         self.caps = np.array(rows).reshape(len(rows), len(night.jobs))
@@ -101,134 +97,84 @@ class Annealing:
         self.best: Incumbent | None = None
         self.moves = self.fruitless = 0
         self.now = Incumbent(-1.0, np.zeros(len(night.jobs), dtype=np.bool_))
-        self.frontier = None if caps else Frontier(night, trials.demands, trials.able)
-        self._tried: list[Incumbent] = []
-        self._opening = self._opened(starts)
-        self._pushing: Iterator[bool] = iter(())
-        self._planned: list[Incumbent] = []
-        self._wanted = (-1.0, 0.0)  # worth, and about the least room for more
+        self._opened: list[Incumbent] = []
+        self._opening = self._opening_moves(starts)
+        self._sooner_moves: Iterator[bool] = iter(())
 
     def move(self) -> None:
         """Make one move: dispatch once."""
-        if next(self._opening, False) or next(self._pushing, False):
+        if next(self._opening, False) or next(self._sooner_moves, False):
             return
         step = self.moves % ROUND
         if step == 0 and self.best is not None:
             self.now = self.best
         self.moves += 1
         self.fruitless += 1
-        if self._planned or (self.frontier and self.draw.random() < PLANNED / REPEATED):
-            self._plan()
-            return
         if self.best is not None and self.best.asked is not None and self.draw.random() < PUSHED:
             jobs = self.best.asked
             if self.draw.random() < 0.5:
-                jobs = self._changed(jobs)
-            moved = self._shifted(jobs, self.best.shift)
-            self._pushing = self._pushed(jobs, self.best.order, moved)
+                jobs = self._neighbour(jobs)
+            moved = self._shift_some(jobs, self.best.shift)
+            self._sooner_moves = self._late_jobs_sooner(jobs, self.best.order, moved)
             return
-        jobs = self._changed(self.now.jobs)
+        jobs = self._neighbour(self.now.jobs)
         order, shift = self.now.order, self.now.shift
         if self.draw.random() < 0.05:
-            order = int(self.draw.integers(self.trials.orders))
+            order = int(self.draw.integers(self.orders.count))
         if self.draw.random() < 0.5:
-            shift = self._shifted(jobs, shift)
+            shift = self._shift_some(jobs, shift)
         warmth = WARM * (COLD / WARM) ** (step / ROUND)
         for _ in range(AGAIN):
             now = self.now
-            late = self._try(Incumbent(0.0, jobs, order, shift), warmth)
+            late = self._dispatch(Incumbent(0.0, jobs, order, shift), warmth)
             if self.now is not now or not late.any():
                 return
-            shift = self._sooner(late, shift)
+            shift = self._shift_sooner(late, shift)
 
-    def _opened(self, starts: Iterable[Mask]) -> Iterator[bool]:
-        """Try sets to start from, bisect the demand of the best in time, then push the first."""
-        yield from self._sets(starts)
-        for each in self._tried[: WHEELS * self.trials.orders]:
-            yield from self._pushed(each.jobs, each.order)
-
-    def _sets(self, starts: Iterable[Mask]) -> Iterator[bool]:
-        """Try sets to start from, then bisect the demand of the best set that is in time."""
+    def _opening_moves(self, starts: Iterable[JobMask]) -> Iterator[bool]:
+        """Try sets to start from in every order, then push the first of them."""
         for start in starts:
-            jobs = start & self.trials.able
-            yield from self._each(jobs)
-            if self.frontier and self.best is not None:
-                asked = float(self.trials.night.rewards[jobs].sum())
-                if self.best.worth >= asked > 0:  # those that follow are worth less
-                    break
-        if self.frontier is None or self.best is None:
-            return
-        low, high = float(self.demands[self.best.jobs].sum()), self.capacity
-        for _ in range(HALVINGS):
-            if high - low < 1e-4 * self.capacity:
-                return
-            room = (low + high) / 2
-            before, jobs = self.best.worth, self.frontier.best(room)
-            if float(self.trials.night.rewards[jobs].sum()) > before:
-                yield from self._each(jobs)
-                if self.best.worth <= before:
-                    high = room
-                    continue
-            low = room
+            jobs = start & self.orders.able
+            for order in range(self.orders.count):
+                self._opened.append(Incumbent(0.0, jobs, order))
+                self._dispatch(self._opened[-1], 0.0)
+                yield True
+        for each in self._opened[: WHEELS * self.orders.count]:
+            yield from self._late_jobs_sooner(each.jobs, each.order)
 
-    def first(self, starts: Iterable[Mask]) -> None:
+    def probe(self) -> None:
+        """Dispatch all jobs once, whatever the bound: what beats it refutes it."""
+        self._dispatch(Incumbent(0.0, self.orders.able, 0), 0.0)
+
+    def dispatch_until_paid(self, starts: Iterable[JobMask]) -> None:
         """Dispatch starting sets, one by one, until some jobs of one are in time."""
         for start in starts:
-            for order in (0, self.trials.orders // 2):
+            for order in (0, self.orders.count // 2):
                 if self.best is not None and self.best.worth > 0:
                     return
-                self._try(Incumbent(0.0, start & self.trials.able, order), 0.0)
+                self._dispatch(Incumbent(0.0, start & self.orders.able, order), 0.0)
 
-    def _each(self, jobs: Mask) -> Iterator[bool]:
-        """Dispatch some jobs in every order."""
-        for order in range(self.trials.orders):
-            self._tried.append(Incumbent(0.0, jobs, order))
-            self._try(self._tried[-1], 0.0)
-            yield True
-
-    def _pushed(self, jobs: Mask, order: int, shift: Floats | None = None) -> Iterator[bool]:
+    def _late_jobs_sooner(
+        self, jobs: JobMask, order: int, shift: Floats | None = None
+    ) -> Iterator[bool]:
         """Dispatch some jobs again and again, each time with late ones sooner, if few."""
         most, idle = -1.0, 0
         while idle < TURNS:
             tried = Incumbent(0.0, jobs, order, shift)
-            late = self._try(tried, 0.0)
+            late = self._dispatch(tried, 0.0)
             yield True
             idle = 0 if tried.worth > most else idle + 1
             most = max(most, tried.worth)
             if not late.any() or 4 * late.sum() > jobs.sum():
                 return
-            shift = self._sooner(late, shift)
+            shift = self._shift_sooner(late, shift)
 
-    def _sooner(self, late: Mask, shift: Floats | None) -> Floats:
+    def _shift_sooner(self, late: JobMask, shift: Floats | None) -> Floats:
         """Move jobs earlier in the order, each by some part of the night."""
         sooner = np.where(late, PUSH * self.span * self.draw.random(len(late)), 0.0)
         return (0.0 if shift is None else shift) - sooner[self.job_of]
 
-    def _plan(self) -> None:
-        """Dispatch a set worth more than the incumbent, some of them in several orders."""
-        draw, frontier = self.draw, self.frontier
-        if not self._planned and self.best is not None and frontier is not None:
-            if self._wanted[0] != self.best.worth:
-                self._wanted = (self.best.worth, frontier.least(self.best.worth))
-            least = self._wanted[1]
-            room = least + (frontier.capacity - least) * draw.random() ** 2
-            without = np.zeros(len(self.demands), dtype=np.bool_)
-            some = np.flatnonzero(self.best.jobs)
-            count = int(draw.integers(0, DROPPED + 1))
-            without[draw.choice(some, min(count, len(some)), replace=False)] = True
-            jobs = frontier.best(room, without)
-            if float(self.trials.night.rewards[jobs].sum()) <= self.best.worth:
-                return
-            for order in draw.permutation(self.trials.orders)[:REPEATED].tolist():
-                shift = self.best.shift if draw.random() < 0.5 else None
-                self._planned.append(Incumbent(0.0, jobs, order, shift))
-        if self._planned:
-            tried = self._planned.pop()
-            if draw.random() < 0.7:
-                tried.shift = self._shifted(tried.jobs, tried.shift)
-            self._try(tried, 0.0)
-
-    def _changed(self, jobs: Mask) -> Mask:
+    def _neighbour(self, jobs: JobMask) -> JobMask:
         """Drop up to a few jobs, mostly of little reward for their demand, and fill up again."""
         draw, there = self.draw, np.flatnonzero(jobs)
         asked = float(self.demands[there].sum())
@@ -244,16 +190,16 @@ class Annealing:
                 likely = weights / weights.sum() * (1 - 1e-6) + 1e-6 / len(there)
                 likely /= likely.sum()
             kept[draw.choice(there, count, replace=False, p=likely)] = False
-            kept = self.trials.closed(kept)
+            kept = self.orders.closed(kept)
         left = wanted - float(self.demands[kept].sum())
         rooms = self.rooms - self.caps @ kept if len(self.rooms) else self.rooms
-        out = np.flatnonzero(~kept & self.trials.able)
+        out = np.flatnonzero(~kept & self.orders.able)
         spread = float(draw.choice([0.03, 0.2, 1.0]))
         liked = self.ratio[out] + spread * draw.gumbel(size=len(out))
         for j in out[np.argsort(-liked, kind="stable")].tolist():
             if kept[j] or self.demands[j] > left:
                 continue
-            added = [i for i in self.trials.needed(j) if not kept[i]]
+            added = [i for i in self.orders.needed(j) if not kept[i]]
             demand, use = float(self.demands[added].sum()), self.caps[:, added].sum(axis=1)
             if demand <= left and (not len(rooms) or bool((use <= rooms).all())):
                 kept[added] = True
@@ -261,10 +207,10 @@ class Annealing:
                 rooms = rooms - use
         return kept
 
-    def _shifted(self, jobs: Mask, shift: Floats | None) -> Floats:
+    def _shift_some(self, jobs: JobMask, shift: Floats | None) -> Floats:
         """Move a few jobs, or stages of them, later or earlier in the order."""
         shifted = np.zeros(len(self.job_of)) if shift is None else shift.copy()
-        draw, there, first = self.draw, np.flatnonzero(jobs), self.trials.night.tasks.first_stage
+        draw, there, first = self.draw, np.flatnonzero(jobs), self.orders.night.tasks.first_stage
         count = min(len(there), int(draw.integers(1, 4)))
         for j in draw.choice(there, count, False).tolist() if count else ():
             begin, end = first[j], first[j + 1]
@@ -274,12 +220,12 @@ class Annealing:
             shifted[begin:end] = self.span * draw.normal(0.0, draw.choice([0.02, 0.1, 0.5]))
         return shifted
 
-    def _try(self, tried: Incumbent, warmth: float) -> Mask:
+    def _dispatch(self, tried: Incumbent, warmth: float) -> JobMask:
         """Dispatch, keep the jobs in time if they are good enough, and return those that were late.
 
         The worth of what was tried is set.
         """
-        outcome = self.trials.run(tried.jobs, tried.order, tried.shift)
+        outcome = self.orders.run(tried.jobs, tried.order, tried.shift)
         tried.worth, done = float(outcome.earned.sum()), outcome.done
         late = tried.jobs & ~done
         least = self.now.worth + warmth * self.now.worth * np.log(max(self.draw.random(), 1e-300))
@@ -303,28 +249,16 @@ class FoundSchedule(NamedTuple):
 
     worth: float  # its reward
     jobs: Ints  # positions of the jobs that it completes
-    played: Played
+    played: Simulated
     moves: int  # of all workers
 
 
-@cache
-def compile_kernels() -> None:
-    """Run tiny trials, so that compiling is not counted as searching."""
-    for release in (0.0, 1.0):
-        jobs = [Job(name=f"j{i}", reward=1.0, release=release, stages=((1.0,),)) for i in range(2)]
-        night = Instance(name="compiled", processors=1, deadline=4.0, jobs=tuple(jobs))
-        trials = Trials(night)
-        for order in range(trials.orders):
-            trials.run(trials.able, order, None)
-    Frontier(night, trials.demands, trials.able).best(1.0)
-
-
 def search(
-    trials: Trials,
+    orders: DispatchOrders,
     run: Run,
     *,
-    starts: Iterable[Mask],
-    keeps: Callable[[Mask], bool],
+    starts: Iterable[JobMask],
+    keeps: Callable[[JobMask], bool],
     caps: Sequence[tuple[Floats, float]] = (),
     target: float | None = None,
     seconds: float | None = None,
@@ -339,42 +273,40 @@ def search(
     time, however long it is given. An interruption ends the search and keeps what it found.
     """
     stop = threading.Event()
+    until = inf if seconds is None else now() + seconds  # compiling is not searching
     seeds = np.random.SeedSequence(run.limits.seed).generate_state(workers).tolist()
-    starts, made = list(starts), list[Annealing]()
-    compile_kernels()
+    starts, searches = list(starts), list[Annealing]()
     failed: list[Exception] = []
 
     def work(seed: int) -> None:
         try:
-            annealing = Annealing(trials, caps, keeps, seed, starts)
-            made.append(annealing)
-            while annealing.fruitless < patience and not stop.is_set():
+            annealing = Annealing(orders, caps, keeps, seed, starts)
+            searches.append(annealing)
+            annealing.probe()
+            while annealing.fruitless < patience and not stop.is_set() and now() < until:
                 best = annealing.best
                 if best and target is not None and best.worth >= target * (1 - 1e-12):
                     stop.set()
                     break
                 annealing.move()
-            annealing.first(starts)
+            annealing.dispatch_until_paid(starts)
         except Exception as error:  # noqa: BLE001 - raised again by whoever asked
             failed.append(error)
             stop.set()
 
-    def together() -> None:
-        clock = threading.Timer(seconds, stop.set) if seconds is not None else None
+    def all_workers() -> None:
         others = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in seeds[1:]]
-        for thread in ([clock] if clock else []) + others:
+        for thread in others:
             thread.start()
         work(seeds[0])
         for thread in others:
             thread.join()
-        if clock is not None:
-            clock.cancel()
 
-    run.in_thread(together, stop.set)
+    run.in_thread(all_workers, stop.set)
     if failed:
         raise failed[0]
-    moves = sum(annealing.moves for annealing in made)
-    sound = [a.best for a in made if a.best is not None]
+    moves = sum(annealing.moves for annealing in searches)
+    sound = [a.best for a in searches if a.best is not None]
     best = max(sound, key=lambda incumbent: incumbent.worth, default=None)
     if best is None or best.played is None:
         return None

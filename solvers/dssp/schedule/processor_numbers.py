@@ -15,8 +15,8 @@ from schedopt.solvers.dssp.schedule.dispatch_kernels import (
     by_key,
     order_of,
 )
+from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, kinds_of, machine_arrays
 from schedopt.solvers.dssp.schedule.simulation_kernels import History, Play, simulate
-from schedopt.solvers.dssp.schedule.site import is_plain, kinds_of, site_of
 from schedopt.solvers.kernels.heap import pop, push
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from schedopt.instances.dssp.planned import Floats, Ints
 
 
-class Played(NamedTuple):
+class Simulated(NamedTuple):
     """The outcome of a simulation; NaN of what is not run, or never completes."""
 
     starts: Floats  # when each task starts, shape (tasks,)
@@ -81,7 +81,7 @@ def played(
     by_task: bool,
     clocks: Floats,
     lengths: Floats | None = None,
-) -> Played:
+) -> Simulated:
     """Simulate some jobs, with a key for each task: see `policies.dssp.dispatch.play`.
 
     `by_task`: whether tasks of one stage may have different keys.
@@ -92,7 +92,7 @@ def played(
     if order is not None:
         lengths, keys = lengths[order], keys[order]
     starts, completion = np.full(len(lengths), np.nan), np.full(len(night.jobs), np.nan)
-    site, main, history = site_of(night), tasks.first_stage[:-1], None
+    site, main, history = machine_arrays(night), tasks.first_stage[:-1], None
     if len(clocks) == 0 and is_plain(site) and lengths.all():
         processors = min(int(site.there[0]), max(1, len(lengths)))
         dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
@@ -106,7 +106,7 @@ def played(
     if order is not None:
         starts, in_order = np.empty_like(starts), starts
         starts[order] = in_order
-    return Played(starts, completion, lengths, keys, order, history)
+    return Simulated(starts, completion, lengths, keys, order, history)
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL, 4))

@@ -27,7 +27,7 @@ LARGEST = 1 << 60
 """Largest amount in whole units; what is larger is rounded to be on the safe side."""
 
 
-class Site(NamedTuple):
+class MachineArrays(NamedTuple):
     """A machine, and what jobs need of it, whatever their lengths and keys are."""
 
     changes: Floats  # when something changes
@@ -67,16 +67,16 @@ class Kinds(NamedTuple):
     first_stage: Ints  # of each job, (jobs + 1,)
 
 
-def site_of(night: Instance) -> Site:
+def machine_arrays(night: Instance) -> MachineArrays:
     """Return the machine of an instance with its seats; it is kept with the instance."""
-    found: Site | None = vars(night).get("_site")
+    found: MachineArrays | None = vars(night).get("_site")
     if found is None:
         own = [rule for rule in night.constraints if isinstance(rule, Seats)]
         found = vars(night)["_site"] = with_seats(night, own)
     return found
 
 
-def with_seats(night: Instance, seats: Sequence[Seats]) -> Site:
+def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
     """Return the machine of an instance with some seats in place of its own."""
     machine, jobs = night.machine, night.jobs
     amounts = [*machine.resources.values()]
@@ -104,7 +104,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> Site:
         for name in job.after:
             after[night.index[name]].append(j)
     changes = {float(time) for layer in layers for time in layer.there.times}
-    return Site(
+    return MachineArrays(
         np.array(sorted(changes.union(*times, [0.0]))),
         _firsts([[layer for layer in layers if layer.pool == pool] for pool in pools]),
         _firsts([layer.there.times for layer in layers]),
@@ -180,7 +180,7 @@ def kinds_of(
     )
 
 
-def is_plain(site: Site) -> bool:
+def is_plain(site: MachineArrays) -> bool:
     """Tell whether tasks wait for one processor each, all of which are there all the time."""
     return (
         len(site.changes) == 1
