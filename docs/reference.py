@@ -99,7 +99,7 @@ def verbs(group: Any, before: str) -> Iterator[str]:
 
 def fields(record: Any) -> str:
     """Return a table of a record's fields."""
-    from schedopt.instances.fields import fields_of
+    from schedopt.instances.record_fields import fields_of
 
     return table(
         ("field", "what may stand there", "if left out", "meaning"),
@@ -150,8 +150,8 @@ def heading(record: Any) -> str:
 def formats() -> str:
     """Every file format, field by field."""
     from schedopt.archive.entries import Entry, Group, Made, Provenance
-    from schedopt.instances.docstrings import told_of
     from schedopt.instances.files import instance_type
+    from schedopt.instances.record_fields import docstring_of
     from schedopt.problems import problems
     from schedopt.solvers.result import Document, Seconds
     from schedopt.verbs.new import new
@@ -164,26 +164,28 @@ def formats() -> str:
     for row in problems():
         text.append(f"## An instance of {row.name}\n\n```json\n{new(row.name)}```\n\n")
         for record in records_of(instance_type(row.name)):
-            text.append(f"### {row.name}: {heading(record)}\n\n{plain(told_of(record).text)}\n\n")
+            text.append(
+                f"### {row.name}: {heading(record)}\n\n{plain(docstring_of(record).text)}\n\n"
+            )
             text.append(fields(record))
     text.append("## A result\n\n`solve`, `evaluate` and `check` write and read this document.\n\n")
     for record in (Document, Seconds):
-        text += [f"### {record.__name__}\n\n{plain(told_of(record).text)}\n\n", fields(record)]
+        text += [f"### {record.__name__}\n\n{plain(docstring_of(record).text)}\n\n", fields(record)]
     text.append(
         "## The archive\n\nA Group is `group.json`, an Entry a line of `entries.jsonl`.\n\n"
     )
     for record in (Group, Entry, Provenance, Made):
-        text += [f"### {record.__name__}\n\n{plain(told_of(record).text)}\n\n", fields(record)]
+        text += [f"### {record.__name__}\n\n{plain(docstring_of(record).text)}\n\n", fields(record)]
     text.append(rows())
     return "".join(text)
 
 
 def rows() -> str:
     """Return the rows of a bench, column by column."""
-    from schedopt.instances.docstrings import told
+    from schedopt.instances.record_fields import parse_docstring
     from schedopt.sweep.rows import Row
 
-    notes = told(Row.__doc__ or "").notes
+    notes = parse_docstring(Row.__doc__ or "").notes
     told_rows = ((f"`{name}`", plain(notes.get(name, ""))) for name in Row.__struct_fields__)
     said = "Columns of a .csv or .parquet, keys of a line of .jsonl.\n\n"
     return f"## A row of a bench\n\n{said}{table(('column', 'meaning'), told_rows)}"
@@ -191,7 +193,7 @@ def rows() -> str:
 
 def constraints() -> str:
     """Every side constraint, with its JSON and its Python."""
-    from schedopt.instances.docstrings import told_of
+    from schedopt.instances.record_fields import docstring_of
     from schedopt.problems import problems
     from schedopt.verbs.explain import everything
 
@@ -209,7 +211,7 @@ def constraints() -> str:
         text.append(f"## {entry.name}\n\nOn {', '.join(entry.problems)}. {plain(entry.definition)}")
         text.append(f"\n\n{fields(homes[entry.name])}")
         text += [
-            f"{record.__name__}: {plain(told_of(record).text)}\n\n{fields(record)}"
+            f"{record.__name__}: {plain(docstring_of(record).text)}\n\n{fields(record)}"
             for record in records_of(homes[entry.name])[1:]
         ]
         if entry.example:
@@ -250,7 +252,7 @@ def policies() -> str:
 
 def formulations() -> str:
     """Every formulation: what it says, its options, its engine, and where its mathematics is."""
-    from schedopt.instances.docstrings import told_of
+    from schedopt.instances.record_fields import docstring_of
     from schedopt.problems import problems
 
     text = [
@@ -261,7 +263,7 @@ def formulations() -> str:
     for row in problems():
         for name in row.formulation_homes:
             form = row.formulation(name)
-            text.append(f"## {row.name}: {name}\n\n{plain(told_of(form).text)}\n\n")
+            text.append(f"## {row.name}: {name}\n\n{plain(docstring_of(form).text)}\n\n")
             text.append(f"Written in {form.engine}; the objective is to {form.sense}. ")
             text.append(f"[Its mathematics](../problems/{row.name}.md#mathematics)\n\n")
             text.append(options(form.known_options))

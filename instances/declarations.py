@@ -81,7 +81,7 @@ class Given(Record, metaclass=_Checking):
     """A record that users also make in Python, where it is checked as in a file."""
 
 
-def of_checked(record: type[G], **fields: Any) -> G:
+def build_unchecked(record: type[G], **fields: Any) -> G:
     """Return a record of fields that the reader has checked."""
     made: G = msgspec.StructMeta.__call__(record, **fields)
     return made

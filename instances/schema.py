@@ -13,9 +13,9 @@ import msgspec
 
 from schedopt.instances import constraints
 from schedopt.instances.declarations import EXAMPLES
-from schedopt.instances.docstrings import Told, told, told_of
 from schedopt.instances.encoding import to_json
 from schedopt.instances.files import PROBLEMS, instance_type, write_bytes
+from schedopt.instances.record_fields import Docstring, docstring_of, parse_docstring
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -27,8 +27,8 @@ def schema(problem: str) -> dict[str, Any]:
     home = sys.modules[record.__module__]
     definitions = components.pop("$defs")
     for name, definition in definitions.items():
-        own = told(definition.get("description", ""))
-        _describe(definition, told_of(record) if name == record.__name__ else own)
+        own = parse_docstring(definition.get("description", ""))
+        _describe(definition, docstring_of(record) if name == record.__name__ else own)
         for rules in (constraints.SCHEMA, getattr(home, "SCHEMA", {})):
             _join(definition, rules.get(name, {}))
     return {
@@ -58,7 +58,7 @@ def path(problem: str) -> Path:
     return Path(__file__).parent / problem / "schema.json"
 
 
-def _describe(definition: dict[str, Any], said: Told) -> None:
+def _describe(definition: dict[str, Any], said: Docstring) -> None:
     """Move what a docstring says of each attribute to that property's own description."""
     for name, note in said.notes.items():
         if name in definition["properties"]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from schedopt.instances.decimals import as_written
-from schedopt.instances.declarations import of_checked
+from schedopt.instances.declarations import build_unchecked
 from schedopt.instances.dssp.clock import MOST_TASKS, Clock
 from schedopt.instances.dssp.columns import HOLDS, SEATS, Columns, counted
 from schedopt.instances.dssp.jobs import REWARDS, Job, Stages
@@ -137,7 +137,7 @@ class JobReader:
             },
         }
         with placed(row.place):
-            job = of_checked(
+            job = build_unchecked(
                 Job,
                 name=name,
                 reward=reward or 0.0,

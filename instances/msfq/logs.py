@@ -201,10 +201,10 @@ class Jobs:
     def take(self, rows: ArrayLike | slice) -> Jobs:
         """Return some of the jobs, by number, slice or mask."""
         at = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
-        return Jobs(*taken([getattr(self, field.name) for field in fields(self)], at))
+        return Jobs(*take_rows([getattr(self, field.name) for field in fields(self)], at))
 
 
-def taken(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
+def take_rows(columns: Iterable[Any], rows: NDArray[np.generic]) -> list[Any]:
     """Return some rows of columns, each an array, labels, or None where it is not there."""
     return [
         None if it is None else it.take(rows) if isinstance(it, Labels | Needs) else it[rows]

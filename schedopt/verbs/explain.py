@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from schedopt.instances.constraints import Constraint
-from schedopt.instances.docstrings import told_of
 from schedopt.instances.encoding import to_json
-from schedopt.instances.fields import Field, fields_of
 from schedopt.instances.naming import pick
 from schedopt.instances.options import Option
+from schedopt.instances.record_fields import Field, docstring_of, fields_of
 from schedopt.problems import Problem, problems
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _constraint(name: str, kind: type[Constraint], of: tuple[str, ...]) -> Expla
         name=name,
         what="side constraint",
         problems=of,
-        definition=_plain(told_of(kind).text),
+        definition=_plain(docstring_of(kind).text),
         fields=tuple(_field(field) for field in fields_of(kind)),
         example=example,
         python="" if example is None else _call(kind, example),
@@ -129,7 +128,7 @@ def _policies(record: Problem) -> Iterator[Explained]:
 def _formulations(record: Problem) -> Iterator[Explained]:
     for name in record.formulation_homes:
         kind = record.formulation(name)
-        told = told_of(kind)
+        told = docstring_of(kind)
         yield Explained(
             name=name,
             what="formulation",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.instances.errors import InputError, shown
-from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, Needs, taken
+from schedopt.instances.msfq.logs import MOST_NEED, Floats, Jobs, Labels, Names, Needs, take_rows
 from schedopt.instances.msfq.records import Instance
 from schedopt.instances.options import Option, is_count, is_number, one_of, whole
 
@@ -98,7 +98,9 @@ class Raw:
 
     def keep(self, rows: NDArray[np.generic]) -> None:
         """Keep only these rows, by number or mask."""
-        for key, column in zip(COLUMNS, taken(map(self.__dict__.get, COLUMNS), rows), strict=True):
+        for key, column in zip(
+            COLUMNS, take_rows(map(self.__dict__.get, COLUMNS), rows), strict=True
+        ):
             setattr(self, key, column)
         self.needs = {name: column[rows] for name, column in self.needs.items()}
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from schedopt.instances.msfq import Instance
-from schedopt.instances.msfq.logs import Floats, Jobs, taken
+from schedopt.instances.msfq.logs import Floats, Jobs, take_rows
 from schedopt.instances.options import Option
 
 DAY, WEEK = 86400.0, 604800.0
@@ -63,7 +63,7 @@ def resampled(jobs: Jobs, count: int) -> Iterator[Jobs]:
             jobs.need[chosen],
             jobs.run[chosen],
             None if jobs.estimate is None else jobs.estimate[chosen],
-            *taken([jobs.user, None, None, None, jobs.partition, jobs.needs], chosen),
+            *take_rows([jobs.user, None, None, None, jobs.partition, jobs.needs], chosen),
         )
 
 

@@ -1,15 +1,51 @@
-"""The fields of a record in words, for messages and pages."""
+"""The fields of a record and its parsed docstring, for messages, schemas and pages."""
 
+import inspect as python_inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
-from schedopt.instances.docstrings import told_of
-
 FEW = 3  # fields are listed by name for objects with at most this many
+_SECTION = re.compile(r"^([A-Z]\w+)\n-{3,}\n", re.MULTILINE)
+_NOTE = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """A parsed docstring: its text in one line, and a note on each attribute or parameter."""
+
+    text: str
+    notes: dict[str, str] = dataclass_field(default_factory=dict)
+
+
+def parse_docstring(docstring: str) -> Docstring:
+    """Parse a docstring of numpy's style; what is raised is for those who call it."""
+    lead, *rest = _SECTION.split(python_inspect.cleandoc(docstring))  # Python 3.13 has cleaned it
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    listed = "".join(f"{sections.get(title, '')}\n" for title in ("Attributes", "Parameters"))
+    notes = {
+        name.rstrip("_"): " ".join(found[2].split())
+        for found in _NOTE.finditer(listed)
+        for name in found[1].split(", ")
+    }
+    text = " ".join(f"{lead} {sections.get('Notes', '')}".split())
+    return Docstring(text.replace(":: ", ": "), notes)
+
+
+def docstring_of(kind: object) -> Docstring:
+    """Parse the docstring of a class, with the notes of its bases on inherited attributes."""
+    own = parse_docstring(kind.__doc__ or "")
+    notes: dict[str, str] = {}
+    bases = kind.__mro__[1:] if isinstance(kind, type) else ()
+    for base in reversed(bases):
+        if base.__module__.split(".")[0] == kind.__module__.split(".")[0]:
+            notes |= parse_docstring(base.__doc__ or "").notes
+    return Docstring(own.text, notes | own.notes)
 
 
 @dataclass(frozen=True)
@@ -28,7 +64,7 @@ def fields_of(record: type[msgspec.Struct]) -> list[Field]:
     info = inspect.type_info(record)
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{record} is no record")
-    notes = told_of(record).notes
+    notes = docstring_of(record).notes
     listed = [
         Field(
             name=field.encode_name,
