@@ -68,7 +68,7 @@ class QueueSearch:
         return True
 
 
-def searched(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Limits) -> Result:
+def run_search(model: Threshold | OptimalPolicy, search: QueueSearch, limits: Limits) -> Result:
     """Drive a search to its end, or as far as the limits allow, and return what it found."""
     run = Run(limits)
     stopped, message = drive(search, run)
@@ -101,6 +101,6 @@ def changes_in(model: Threshold | OptimalPolicy, value: float | None) -> str:
     return "the best of what the model still allows: no bound is the instance's" * model.changed
 
 
-def packed(values: NDArray[np.float64], level: int) -> str:
+def encode_doubles(values: NDArray[np.float64], level: int) -> str:
     """Return doubles as a certificate holds them: least byte first, packed (zlib), in base 64."""
     return base64.b64encode(zlib.compress(values.astype("<f8").tobytes(), level)).decode()

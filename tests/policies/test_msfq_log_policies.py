@@ -22,9 +22,14 @@ from schedopt.policies.from_file import load as load_policies
 from schedopt.policies.from_file import read
 from schedopt.policies.msfq.logs import rules
 from schedopt.policies.msfq.logs.explanation import explain_wait
-from schedopt.policies.msfq.logs.machine import simulate, with_limits
+from schedopt.policies.msfq.logs.machine import HALF_LIFE, Machine, run_to_end
 from schedopt.policies.msfq.logs.measures import confidence, fairness, measure
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log, write_starts
+from schedopt.policies.msfq.logs.registration import (
+    LOG_POLICIES,
+    machine_for,
+    replay_log,
+    write_starts,
+)
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.registry import NotApplicableError, forget, registered
 
@@ -57,12 +62,9 @@ def test_compiled_starts_are_those_of_the_definition(
 ) -> None:
     queue = random_parts(seed, 25) if several else queue_of(*random_jobs(seed, 25))
     starts, policy = replay_log(queue, name, estimates, **options), LOG_POLICIES[name]
-    order = policy.order(**options) if policy.order else Order("arrival")
     for _, rows, one in queue.parts():
-        planned = one.jobs.planned(estimates if policy.plans else "exact")
-        rule, site = policy.make(**options), order.priority
-        jobs, amounts = with_limits(one.jobs, one.servers, planned, one.amounts, site.limits)
-        plain = simulate(jobs, one.servers, rule, planned, site.half_life, amounts, site.by)
+        machine = machine_for(Machine, one, policy, estimates, options)
+        plain = run_to_end(machine, policy.make(**options))
         assert starts[rows].tolist() == plain.starts
         assert list(plain.size) == pytest.approx(shares(one), rel=1e-14)
 
@@ -88,11 +90,8 @@ def test_a_job_that_goes_first_does_so_in_both(seed: int, name: str, several: bo
     assert own is not None
     order = dataclasses.replace(own(), first=first)
     starts = replay(one.jobs, one.servers, order, one.jobs.planned(), one.amounts)
-    planned, site = one.jobs.planned(), order.priority
-    plain = simulate(
-        one.jobs, one.servers, rules.of(order), planned, site.half_life, one.amounts, site.by
-    )
-    assert starts.tolist() == plain.starts
+    machine = machine_for(Machine, one, LOG_POLICIES[name], "given", {})
+    assert starts.tolist() == run_to_end(machine, rules.of(order)).starts
 
 
 @tried(200, seed=SEEDS, policy=st.sampled_from(VARIANTS), several=st.booleans())
@@ -145,8 +144,9 @@ def test_a_job_is_explained_in_words(tmp_path: Path) -> None:
 @tried(200, seed=SEEDS, name=st.sampled_from(["easy", "easy-sjbf", "conservative"]))
 def test_nobody_is_delayed_beyond_a_promise(seed: int, name: str) -> None:
     jobs, servers = random_jobs(seed)
-    machine = simulate(jobs, servers, LOG_POLICIES[name].make(), jobs.planned())
-    starts = replay_log(queue_of(jobs, servers), name, "given")
+    log, policy = queue_of(jobs, servers), LOG_POLICIES[name]
+    machine = run_to_end(machine_for(Machine, log, policy, "given", {}), policy.make())
+    starts = replay_log(log, name, "given")
     assert all(starts[job] <= time for job, time in machine.promises.items())
     if name == "conservative":
         assert len(machine.promises) == len(jobs)
@@ -166,7 +166,7 @@ def test_many_run_at_once_and_many_wait(key: str, gpus: int) -> None:
     jobs = Jobs.of(submit, draw.geometric(0.5, n), run, estimate, needs=needs)
     planned = jobs.planned()
     rule = rules.ordered(rules.arrival if key == "arrival" else rules.smallest, "easy")
-    machine = simulate(jobs, servers, rule, planned, amounts=amounts)
+    machine = run_to_end(Machine(jobs, servers, planned, HALF_LIFE, amounts), rule)
     starts = replay(jobs, servers, Order(key, "easy"), planned, amounts)
     assert starts.tolist() == machine.starts
     ends = np.sort(starts + run)

@@ -301,14 +301,13 @@ def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
     text = "; MaxProcs: 4\n; UnixStartTime: 1027839845\n" + SUBMITS
     (tmp_path / "toy.swf").write_text(text)
     words = ["convert", tmp_path / "toy.swf", "--option", "as=jobs", "-o", tmp_path / "w.json"]
-    assert "11 of 11 jobs" in run(*words, "--option", "from=100", "--option", "to=144").stderr
-    date = "from=2002-07-28T07:05:45"  # a hundred seconds on
+    assert "11 of 11 jobs" in run(*words, "--option", "start=100", "--option", "end=144").stderr
+    date = "start=2002-07-28T07:05:45"  # a hundred seconds on
     assert "35 of 35 jobs" in run(*words, "--option", date).stderr
 
-    empty = refused(*words, "--option=from=2031-01-01", "--option=to=2032-01-01")
+    empty = refused(*words, "--option=start=2031-01-01", "--option=end=2032-01-01")
     assert "0 (2002-07-28T07:04:05) to 236 (2002-07-28T07:08:01)" in empty
-    assert "end or to" in refused(*words, "--option=to=2", "--option=end=3")
-    assert "date" in refused(*words, "--option=from=soon")
+    assert "date" in refused(*words, "--option=start=soon")
     (tmp_path / "jobs.csv").write_text("submit,need,run\n0,1,5\n2,2,5\n")
     plain = [
         "convert",
@@ -320,8 +319,8 @@ def test_a_window_of_a_log_and_an_empty_one(tmp_path: Path) -> None:
         "-o",
         tmp_path / "p.json",
     ]
-    assert "no dates" in refused(*plain, "--option=from=2024-01-01")
-    assert "from 0 to 2" in refused(*plain, "--option=from=3")
+    assert "no dates" in refused(*plain, "--option=start=2024-01-01")
+    assert "from 0 to 2" in refused(*plain, "--option=start=3")
 
 
 def test_a_log_and_what_is_found_for_it_are_drawn(log: Path, tmp_path: Path) -> None:

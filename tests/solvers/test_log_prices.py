@@ -17,15 +17,15 @@ from schedopt.formulations.msfq.log_bound import Ticks
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Jobs
 from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
-from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening
-from schedopt.solvers.msfq.log_bound.relaxations import relaxed
+from schedopt.solvers.msfq.log_bound.prices import PriceSearch, grid_of, opening_prices
+from schedopt.solvers.msfq.log_bound.relaxations import relaxation_bounds
 
 SEEDS = st.integers(0, 2**32 - 1)
 OBJECTIVES = st.sampled_from(["mean", "weighted"])
 
 
 def bounds(queue: Instance) -> dict[str, float]:
-    return relaxed(Ticks.of(queue), weighted=queue.objective == "weighted")
+    return relaxation_bounds(Ticks.of(queue), weighted=queue.objective == "weighted")
 
 
 def values(queue: Instance, starts: Any) -> float:
@@ -53,7 +53,7 @@ def test_no_policy_beats_a_re_proved_bound(seed: int, objective: str, big: float
 
 def bound_of(part: Any, resource: str, weighted: bool) -> float:
     """Return what one resource alone proves by the plain relaxations."""
-    return max(relaxed(part.ticks[resource], weighted=weighted, of=resource).values())
+    return max(relaxation_bounds(part.ticks[resource], weighted=weighted, of=resource).values())
 
 
 @tried(80, seed=SEEDS, objective=OBJECTIVES)
@@ -108,7 +108,7 @@ def test_a_price_worked_out_by_hand() -> None:
     assert result.bound == pytest.approx(3.0, rel=1e-3)
     # The opening has the closed form of mean busy dates: from 5 on servers are free; before, the
     # long one pays 1/8 a tick of the rest, and from 0 to 1 the short one 1/2 of what is left of it.
-    prices = opening(Ticks.of(queue), np.array([0, 1, 3, 5]))
+    prices = opening_prices(Ticks.of(queue), np.array([0, 1, 3, 5]))
     assert prices == pytest.approx([(1.0 + 0.5) / 2, (0.5 + 0.25) / 2, 0.25 / 2])
 
 

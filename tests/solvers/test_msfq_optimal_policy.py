@@ -19,10 +19,14 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import encode, load, parse
 from schedopt.instances.msfq import Deterministic, Instance, JobClass
 from schedopt.policies.registry import registered
-from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
 from schedopt.solvers.msfq.optimal_policy.equations import Equations
-from schedopt.solvers.msfq.optimal_policy.tails import from_below
-from schedopt.solvers.msfq.optimal_policy.values import decided, on_box, residuals
+from schedopt.solvers.msfq.optimal_policy.policy_cost import bound_policy_cost, edge_slopes
+from schedopt.solvers.msfq.optimal_policy.relative_values import (
+    box_residuals,
+    residuals,
+    value_decisions,
+)
+from schedopt.solvers.msfq.optimal_policy.tails import lower_tail
 from schedopt.solvers.msfq.threshold.exact import exact
 from schedopt.solvers.result import Result
 
@@ -79,7 +83,7 @@ def cost_of(process: Process, decisions: Any) -> float:
     found = None
     for _ in range(2):  # the first values tell how steep they are
         values = np.zeros((highest, k + 2, width)) if found is None else found.values
-        steps = attained(process, decisions, slopes_of(values))
+        steps = bound_policy_cost(process, decisions, edge_slopes(values))
         while True:
             try:
                 next(steps)
@@ -120,7 +124,7 @@ def test_a_policy_that_cannot_keep_up_costs_infinitely_much() -> None:
 def test_residuals_say_what_the_process_says(k: int, load: float, p1: float, seed: int) -> None:
     process = OptimalPolicy(at_load(k, load, p1)).model
     values = np.random.default_rng(seed).random((5, k + 2, 2 * k + 2))
-    out, _ = residuals(process, values, decided(values))
+    out, _ = residuals(process, values, value_decisions(values))
     assert out.shape == (4, k + 2, 2 * k + 1)
     for j, c, i in np.ndindex(out.shape):
         state = State(c, i, j)
@@ -141,10 +145,12 @@ def test_values_solve_the_equations_of_their_rule(k: int, load: float, seed: int
     rule[:, :, 0] = 0
     rule[1:, 0, 0] = 2
     rule[:, :, -2:] = 1
-    tail = from_below(process, (6, 3), (1.0, 2.0))
+    tail = lower_tail(process, (6, 3), (1.0, 2.0))
     nothing = np.zeros((4, k + 2, 7))
-    gain, values = Equations(rule, process.system).solve(on_box(process, nothing, tail, rule))
-    assert on_box(process, values, tail, rule) == pytest.approx(np.full(values.shape, gain))
+    gain, values = Equations(rule, process.system).solve(
+        box_residuals(process, nothing, tail, rule)
+    )
+    assert box_residuals(process, values, tail, rule) == pytest.approx(np.full(values.shape, gain))
 
 
 def test_the_table_is_read_off_in_letters() -> None:

@@ -126,15 +126,15 @@ def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objecti
     paid = {
         name: [*before, *np.repeat(prices[name], cells).tolist()] for name in held
     }  # a tick each, and free after these
-    least = 0
+    total = 0
     for j, (came, run, weight) in enumerate(zip(jobs.submit, jobs.run, jobs.weight, strict=True)):
-        least += min(
+        total += min(
             unit * weight * (start + run - came)
             + sum(one.needs[j] * sum(paid[name][start : start + run]) for name, one in held.items())
             for start in range(came, max(came, grid[-1]) + 1)
         )
-    least -= sum(one.amount * sum(paid[name]) for name, one in held.items())
-    assert bound.earned(jobs, unit, grid, held, prices) == least
+    total -= sum(one.amount * sum(paid[name]) for name, one in held.items())
+    assert bound.priced_responses(jobs, unit, grid, held, prices) == total
 
     for one in held.values():
         if not one.amount:
@@ -154,13 +154,13 @@ def test_prices_and_relaxations_show_what_times_one_by_one_do(seed: int, objecti
                 twice += 2 * now - 1
         alone = sorted((a + p) * one.amount for a, p in zip(jobs.submit, jobs.run, strict=True))
         both = sum(map(max, alone, sorted(ends)))
-        assert bound.squashed(jobs, one) == Fraction(both, one.amount) - sum(jobs.submit)
+        assert bound.squashed_area_bound(jobs, one) == Fraction(both, one.amount) - sum(jobs.submit)
         if one.needs is jobs.need and objective == "weighted":
             works = [n * p for n, p in zip(jobs.need, jobs.run, strict=True)]
             ran = sum(Fraction(w * p) for w, p in zip(works, jobs.run, strict=True))
             shared = Fraction(twice, 2 * servers) + ran / 2
             shared -= sum(w * a for w, a in zip(works, jobs.submit, strict=True))
-            assert bound.conserved(jobs, servers) == max(shared, ran)
+            assert bound.busy_date_bound(jobs, servers) == max(shared, ran)
 
 
 def test_ticks_of_any_length_show_the_same() -> None:
@@ -173,7 +173,7 @@ def test_ticks_of_any_length_show_the_same() -> None:
             named = [part.name for part in queue.parts()]
             every = zip(named, scales, strict=True)
             given = [bound.PartPrices(name, scale, 1, (0, 1), prices) for name, scale in every]
-            return bound.of_parts(queue, given)
+            return bound.bound_of_partitions(queue, given)
 
         # of a: 3 at once and 4 from 3 on; of b: each at once
         whole = {"mean": Fraction(3 + 6 + 2 + 1, 4), "weighted": Fraction(18 + 48 + 4 + 1, 17)}
@@ -208,19 +208,19 @@ def test_what_does_not_fit_into_64_bits_is_refused(
     queue = queue_of(Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0]), 2)
     given = {bound.SERVERS: prices}
     if fits:
-        shown, _ = bound.shown_of(queue, (1, 1), unit, grid, given)
+        shown, _ = bound.bound_of_prices(queue, (1, 1), unit, grid, given)
         assert shown >= 2
         return
     with pytest.raises(ValueError, match="too large"):
-        bound.shown_of(queue, (1, 1), unit, grid, given)
+        bound.bound_of_prices(queue, (1, 1), unit, grid, given)
 
 
 def test_the_heaviest_job_has_to_fit_into_64_bits() -> None:
     log = Log.of([0, 0, 9], [1, 1, 2], [4.0, 1.0, 2.0])
     queue = queue_of(log, 2, objective="weighted")  # 4, 1 and 4, until 13
-    bound.shown_of(queue, (1, 1), 2**60 // 13, (0, 1), {bound.SERVERS: (0,)})
+    bound.bound_of_prices(queue, (1, 1), 2**60 // 13, (0, 1), {bound.SERVERS: (0,)})
     with pytest.raises(ValueError, match="too large"):
-        bound.shown_of(queue, (1, 1), 2**60 // 13 + 1, (0, 1), {bound.SERVERS: (0,)})
+        bound.bound_of_prices(queue, (1, 1), 2**60 // 13 + 1, (0, 1), {bound.SERVERS: (0,)})
 
 
 def test_the_bound_is_of_what_may_keep_the_rules() -> None:

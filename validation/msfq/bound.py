@@ -31,7 +31,7 @@ from schedopt.instances.decimals import as_written
 from schedopt.instances.msfq import Instance
 from schedopt.solvers.result import Document
 from schedopt.validation.msfq import bellman
-from schedopt.validation.msfq.solved import NEAR, least, recomputed
+from schedopt.validation.msfq.solved import NEAR, least_objective, recompute_curve
 from schedopt.validation.report import CertificateRecord, Refuted
 
 UNAIDED = ("threshold",)  # formulations whose bound is re-proved without a certificate
@@ -140,9 +140,9 @@ def _of_prices(
     try:
         if isinstance(given, ServerPrices):
             prices = {SERVERS: given.prices}
-            shown, _ = shown_of(instance, given.scale, given.unit, given.grid, prices)
+            shown, _ = bound_of_prices(instance, given.scale, given.unit, given.grid, prices)
         else:
-            shown = of_parts(instance, given.parts)
+            shown = bound_of_partitions(instance, given.parts)
     except ValueError as reason:
         return str(reason)
     claimed = Fraction(claim.bound or 0.0)
@@ -164,14 +164,14 @@ def _of_threshold(
     if method != "exact":
         return f"not of the exact curve, but by {method}"
     variant = claim.solution.get("variant", claim.options.get("variant"))
-    curve = recomputed(instance, str(variant))
+    curve = recompute_curve(instance, str(variant))
     if curve is None or any(map(isnan, curve[0] + curve[1])):  # what is no number may be the least
         return "the curve is not recomputed for as many servers"
-    _, best = least(instance, constraints, curve)
+    _, best = least_objective(instance, constraints, curve)
     bound = claim.bound
     if bound is None or not isfinite(bound) or not bound <= best * (1 + curve[2]):
         return Refuted(f"the best threshold gets {best:.12g}, not {bound}")
-    _, lower = least(instance, constraints, curve, surely=False)
+    _, lower = least_objective(instance, constraints, curve, surely=False)
     far = curve[2] > NEAR
     if bound <= lower * (1 - curve[2] if far else 1 + curve[2]):
         return None
@@ -194,7 +194,7 @@ def _of_values(
     return f"the bound {claim.bound}, where relative values show {shown:.12g}"
 
 
-def of_parts(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
+def bound_of_partitions(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
     """Return the bound on the mean response time that prices prove over all partitions.
 
     `ValueError` if they are not the prices of each partition that has jobs.
@@ -206,12 +206,12 @@ def of_parts(queue: Instance, given: Sequence[PartPrices]) -> Fraction:
     total = weight = Fraction(0)
     for part in parts:
         one = known[part.name]
-        shown, heavy = shown_of(part.queue, one.scale, one.unit, one.grid, one.prices)
+        shown, heavy = bound_of_prices(part.queue, one.scale, one.unit, one.grid, one.prices)
         total, weight = total + shown * heavy, weight + heavy
     return total / weight
 
 
-def shown_of(
+def bound_of_prices(
     queue: Instance,
     scale: tuple[int, int],
     unit: int,
@@ -231,16 +231,16 @@ def shown_of(
             held[name] = Held([need // unit_of for need in column], amount)
     if unknown := sorted(prices.keys() - held.keys()):
         raise ValueError(f"the certificate has prices of {unknown[0]}, which there is not")
-    best = jobs.mean(Fraction(earned(jobs, unit, grid, held, prices), unit))
+    best = jobs.mean(Fraction(priced_responses(jobs, unit, grid, held, prices), unit))
     if queue.objective == "weighted":
-        return max(best, jobs.mean(conserved(jobs, queue.servers))), jobs.total / jobs.scale
+        return max(best, jobs.mean(busy_date_bound(jobs, queue.servers))), jobs.total / jobs.scale
     for one in held.values():
         if one.amount:
-            best = max(best, jobs.mean(squashed(jobs, one)))
+            best = max(best, jobs.mean(squashed_area_bound(jobs, one)))
     return best, jobs.total
 
 
-def earned(
+def priced_responses(
     jobs: Jobs,
     unit: int,
     times: Sequence[int],
@@ -302,7 +302,7 @@ def earned(
     return total - earning
 
 
-def conserved(jobs: Jobs, servers: int) -> Fraction:
+def busy_date_bound(jobs: Jobs, servers: int) -> Fraction:
     """Return the least sum of work times response, in ticks.
 
     Of a job that runs without a break the end is half its run time after the mean time of its work.
@@ -320,7 +320,7 @@ def conserved(jobs: Jobs, servers: int) -> Fraction:
     return max(Fraction(twice, 2 * servers) + Fraction(alone, 2) - came, Fraction(alone))
 
 
-def squashed(jobs: Jobs, held: Held) -> Fraction:
+def squashed_area_bound(jobs: Jobs, held: Held) -> Fraction:
     """Return the least sum of responses, in ticks, by both relaxations together, of a resource."""
     needs, servers = held
     waiting: list[int] = []

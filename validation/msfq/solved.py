@@ -50,11 +50,11 @@ def check_curve(
         at is not None and claim.objective is not None and same(at, claim.objective),
         f"curve: {at} at the threshold, not the objective {claim.objective}",
     )
-    least = min((value for value in curve if value is not None), default=inf)
+    lowest = min((value for value in curve if value is not None), default=inf)
     if not constraints and claim.objective is not None:
         report.expect(
-            claim.objective <= least * (1 + 1e-9),
-            f"threshold: the curve falls to {least:.12g}, below {claim.objective:.12g}",
+            claim.objective <= lowest * (1 + 1e-9),
+            f"threshold: the curve falls to {lowest:.12g}, below {claim.objective:.12g}",
         )
     if solution.method not in METHODS or solution.variant not in VARIANTS:
         report.violations.append(f"method: no {solution.method}, {solution.variant} is known")
@@ -71,7 +71,9 @@ def check_curve(
     curves = None
     if queue.one_or_all is not None and queue.load < 1:
         lazy = solution.variant != "literal"
-        curves = recomputed(queue, "lazy") if lazy else _looked_at(queue, solution, report)
+        curves = (
+            recompute_curve(queue, "lazy") if lazy else _recompute_in_time(queue, solution, report)
+        )
     if report.late and curves is None:
         report.unchecked.append("curve: not recomputed in the time that there was")
         return
@@ -89,7 +91,7 @@ def check_curve(
     _against(queue, solution, constraints, curves, report, optimal=optimal)
 
 
-def recomputed(queue: Instance, variant: str) -> Recomputed | None:
+def recompute_curve(queue: Instance, variant: str) -> Recomputed | None:
     """Recompute both classes' times at every threshold by a method of our own.
 
     The last of the three is their relative error at most. None where there are too many servers.
@@ -142,7 +144,7 @@ class _Curve:
 _curve_of = lru_cache(maxsize=1)(_Curve)  # a result's bound is judged right after its curve
 
 
-def _looked_at(queue: Instance, solution: Thresholded, report: Report) -> Recomputed | None:
+def _recompute_in_time(queue: Instance, solution: Thresholded, report: Report) -> Recomputed | None:
     """Recompute times at the threshold and beside it, then at others as long as there is time.
 
     Without a limit all are looked at, of many servers some. NaN stands elsewhere.
@@ -185,7 +187,7 @@ def _curves(system: System, variant: str) -> Recomputed | None:
     return [small for small, _ in times], [large for _, large in times], TRUNCATED
 
 
-def least(
+def least_objective(
     queue: Instance, constraints: Sequence[Constraint], found: Recomputed, *, surely: bool = True
 ) -> tuple[list[float], float]:
     """Return the objective at each threshold, and the least surely or possibly feasible."""
@@ -215,7 +217,7 @@ def _against(
 ) -> None:
     """Compare the whole curve, both classes' times and the choice with the recomputed ones."""
     small, large, near = found
-    ours, best = least(queue, constraints, found)
+    ours, best = least_objective(queue, constraints, found)
     wrong = []
     for l, (claimed, value) in enumerate(zip(solution.curve, ours, strict=True)):
         if claimed is None:  # so long that floating point cannot tell

@@ -36,8 +36,6 @@ DIGITS = 3.0  # decimal digits by which z^k is below 1 on the circle
 TURNS = 6  # points on the circle for each server; π_n is aliased with π at n plus that many
 NEAR, MOST_STEPS = 1e-17, 20_000
 BLOCK = 32  # neighbouring thresholds that are worked on together, so that divisors stay in range
-SMALL = 2**15
-"""Steps of a product that one thread takes: more take many times as long where others work too."""
 ROOM, LARGEST = 2**22, 2**25
 """The most numbers along z, σ(z), ..., and coefficients of equations, in memory at a time."""
 
@@ -139,16 +137,7 @@ def _series(
 
 def _over_steps(by_threshold: Complex, by_number: Complex) -> Complex:
     """Return products of a factor by l and a factor by n, summed over steps."""
-    left, right = np.moveaxis(by_threshold, 0, 2), np.moveaxis(by_number, 0, 1)
-    steps, (tall, wide) = max(1, len(by_number)), (left.shape[1], right.shape[2])
-    rows = max(2, min(8, tall))
-    columns = max(2, SMALL // (steps * rows))
-    rows = max(rows, SMALL // (steps * min(columns, wide)))
-    products = np.empty((len(left), tall, wide), dtype=np.complex128)
-    for i in range(0, tall, rows):
-        for j in range(0, wide, columns):
-            part = np.matmul(left[:, i : i + rows], right[..., j : j + columns])
-            products[:, i : i + rows, j : j + columns] = part
+    products: Complex = np.moveaxis(by_threshold, 0, 2) @ np.moveaxis(by_number, 0, 1)
     return products
 
 

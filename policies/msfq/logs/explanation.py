@@ -10,8 +10,8 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Because, InItsPlace, Sooner
 from schedopt.policies.msfq.logs import rules
-from schedopt.policies.msfq.logs.machine import Machine, with_limits
-from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_under
+from schedopt.policies.msfq.logs.machine import Machine
+from schedopt.policies.msfq.logs.registration import LOG_POLICIES, machine_for, replay_under
 from schedopt.policies.msfq.logs.replay import Order
 
 
@@ -23,11 +23,9 @@ def explain_wait(
     order = policy.order(**own) if policy.order is not None else None
     starts = replay_under(queue, policy, order, estimates, own)
     part = next(one for one in queue.parts() if row in one.rows)
-    jobs, mine = part.queue.jobs, starts[part.rows]
-    planned = jobs.planned(estimates if policy.plans else "exact")
-    site = order.priority if order is not None else Order("arrival").priority
-    jobs, amounts = with_limits(jobs, part.queue.servers, planned, part.queue.amounts, site.limits)
-    machine = Machine(jobs, part.queue.servers, planned, site.half_life, amounts, site.by)
+    mine = starts[part.rows]
+    machine = machine_for(Machine, part.queue, policy, estimates, own)
+    jobs = machine.jobs
     job = int(np.flatnonzero(part.rows == row)[0])
     seen = _Replayed(jobs, mine, machine, order)
     submit, start = machine.submit[job], float(mine[job])

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import exp, inf, log
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from schedopt.instances.msfq.site import Limit
 
 class Machine:
     """What a rule sees, and what it may do: `start` jobs, and ask to be asked again.
+
+    ``planned`` is how long the rule believes that jobs run, never less than they do; ``half_life``
+    that of usage, in the log's unit, ``by`` whose usage it is.
 
     Attributes
     ----------
@@ -133,6 +137,7 @@ class Machine:
         return self._ends[0][0] if self._ends else inf
 
 
+M = TypeVar("M", bound=Machine)
 Rule = Callable[[Machine], None]
 """Starts what is to start now."""
 
@@ -143,29 +148,11 @@ HALF_LIFE = 7 * DAY
 """Slurm's default (PriorityDecayHalfLife), where times are in seconds."""
 
 
-def simulate(  # noqa: PLR0917
-    jobs: Jobs,
-    servers: int,
-    rule: Rule,
-    planned: Floats | None = None,
-    half_life: float = HALF_LIFE,
-    amounts: Sequence[int] = (),
-    by: str = "user",
-) -> Machine:
-    """Replay a log; the machine returned knows the ``starts``.
+def run_to_end(machine: M, rule: Rule) -> M:
+    """Replay a machine's log from its first job on; then it knows the ``starts``.
 
-    The rule is called after each event. ``planned``, by default the run times, is how long it
-    believes that jobs run, never less than they do; ``half_life`` that of usage, in the log's unit,
-    ``by`` whose usage it is.
+    The rule is called after each event.
     """
-    planned = jobs.run if planned is None else planned
-    machine = Machine(jobs, servers, planned, half_life, amounts, by)
-    run_to_end(machine, rule)
-    return machine
-
-
-def run_to_end(machine: Machine, rule: Rule) -> None:
-    """Replay a machine's log from its first job on: the rule is called after each event."""
     came, count = 0, len(machine.jobs)
     while came < count or machine.waiting:
         arrival = machine.submit[came] if came < count else inf
@@ -178,6 +165,7 @@ def run_to_end(machine: Machine, rule: Rule) -> None:
             machine.waiting.append(came)
             came += 1
         rule(machine)
+    return machine
 
 
 def accounts(jobs: Jobs, by: str = "user") -> tuple[Ints, list[str | None]]:

@@ -12,8 +12,16 @@ from schedopt.instances.errors import InputError
 from schedopt.instances.files import write_bytes
 from schedopt.instances.msfq import Instance, Replayed
 from schedopt.instances.msfq.logs import Floats
+from schedopt.instances.msfq.site import Priority
 from schedopt.instances.options import Option, is_number
-from schedopt.policies.msfq.logs.machine import HALF_LIFE, Rule
+from schedopt.policies.msfq.logs.machine import (
+    HALF_LIFE,
+    M,
+    Machine,
+    Rule,
+    run_to_end,
+    with_limits,
+)
 from schedopt.policies.msfq.logs.measures import SLOWDOWN_BOUND, measure
 from schedopt.policies.msfq.logs.replay import Order, replay
 from schedopt.policies.msfq.logs.resampling import RESAMPLES, objectives
@@ -201,16 +209,23 @@ def replay_under(
         for part in queue.parts():
             starts[part.rows] = replay_under(part.queue, policy, order, estimates, own)
         return starts
-    jobs = queue.jobs
-    planned = jobs.planned(estimates if policy.plans else "exact")
-    if order is not None:
-        return replay(jobs, queue.servers, order, planned, queue.amounts)
-    from schedopt.policies.msfq.logs.machine import simulate
+    if order is None:
+        machine = machine_for(Machine, queue, policy, estimates, own)
+        return np.array(run_to_end(machine, policy.make(**own)).starts)
+    planned = queue.jobs.planned(estimates if policy.plans else "exact")
+    return replay(queue.jobs, queue.servers, order, planned, queue.amounts)
 
-    half_life = own.get("half_life", HALF_LIFE)
-    rule = policy.make(**own)
-    machine = simulate(jobs, queue.servers, rule, planned, half_life, queue.amounts)
-    return np.array(machine.starts)
+
+def machine_for(
+    kind: type[M], queue: Instance, policy: LogPolicy, estimates: str, own: Mapping[str, Any]
+) -> M:
+    """Return a machine in plain Python for a log without partitions, as a policy sees it."""
+    site = Priority(half_life=own.get("half_life", HALF_LIFE))
+    if policy.order is not None:
+        site = policy.order(**own).priority
+    planned = queue.jobs.planned(estimates if policy.plans else "exact")
+    jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
+    return kind(jobs, queue.servers, planned, site.half_life, amounts, site.by)
 
 
 def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:

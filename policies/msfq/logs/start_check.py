@@ -11,10 +11,9 @@ import numpy as np
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats
-from schedopt.instances.msfq.site import Priority
 from schedopt.instances.starts import WrongStart
-from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end, with_limits
-from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, replay_log
+from schedopt.policies.msfq.logs.machine import Machine, Rule, run_to_end
+from schedopt.policies.msfq.logs.registration import LogPolicy, applicable, machine_for, replay_log
 from schedopt.policies.msfq.logs.rules import Conservative
 from schedopt.policies.registry import NotApplicableError
 
@@ -36,11 +35,7 @@ class Replay:
     def run(self, queue: Instance, until: float = inf) -> tuple["Recorded", Rule]:
         """Replay a machine without partitions by the policy's plain definition."""
         policy = self.policy
-        site = policy.order(**self.own).priority if policy.order is not None else Priority()
-        planned = queue.jobs.planned(self.estimates if policy.plans else "exact")
-        jobs, amounts = with_limits(queue.jobs, queue.servers, planned, queue.amounts, site.limits)
-        half_life = self.own.get("half_life", site.half_life)
-        machine = Recorded(jobs, queue.servers, planned, half_life, amounts, site.by)
+        machine = machine_for(Recorded, queue, policy, self.estimates, self.own)
         machine.until, rule = until, policy.make(**self.own)
         with suppress(StopIteration):
             run_to_end(machine, rule)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def recomputed(model: Formulation, result: Result) -> Result | None:
     """Return a result with the least of the recomputed curve, None where none is recomputed."""
     from schedopt.formulations.msfq import Threshold
-    from schedopt.validation.msfq.solved import least, recomputed
+    from schedopt.validation.msfq.solved import least_objective, recompute_curve
 
     if not isinstance(model, Threshold) or model.method != "exact":
         return None
-    found = recomputed(model.instance, model.variant)
+    found = recompute_curve(model.instance, model.variant)
     if found is None:
         return None
-    _, best = least(model.instance, [*model.instance.constraints, *model.added], found)
+    _, best = least_objective(model.instance, [*model.instance.constraints, *model.added], found)
     possible = isfinite(best)
     return msgspec.structs.replace(
         result,

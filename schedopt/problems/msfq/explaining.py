@@ -20,7 +20,7 @@ def explain_start(queue: Instance, job: str, policy: str, *, options: Mapping[st
     """Return why a job waited, as `schedopt.explain_start` says."""
     from schedopt.policies.msfq.logs.explanation import explain_wait
 
-    estimates, own = _replay_options(queue, policy, options)
+    estimates, own = replay_options(queue, policy, options)
     return explain_wait(queue, policy, _row(queue, job), estimates, own)
 
 
@@ -30,7 +30,7 @@ def wrong_starts(
     """Return the first start that is not the policy's, if any is: see `schedopt.check_starts`."""
     from schedopt.policies.msfq.logs.start_check import first_wrong_start
 
-    estimates, own = _replay_options(queue, policy, options or {})
+    estimates, own = replay_options(queue, policy, options or {})
     names = queue.jobs.name
     known = None if names is None else names.tolist()
     times = read_starts(starts, known, len(queue.jobs), policy)
@@ -38,7 +38,7 @@ def wrong_starts(
     return [] if wrong is None else [wrong]
 
 
-def _replay_options(
+def replay_options(
     queue: Instance, policy: str, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Return which estimates a policy for logs plans with, and its own options."""

@@ -1,4 +1,4 @@
-"""Pictures of a log: its load over time, needs and estimates; and what policies made of it."""
+"""Pictures of a log: its load over time and its needs; and what policies made of it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,6 @@ from schedopt.instances.msfq import Bracketed, Instance, Replayed
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.pictures.style import (
     BLUE,
-    GREEN,
     GREY,
     ORANGE,
     RED,
@@ -29,13 +28,11 @@ UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 
 def log(queue: Instance) -> Figure:
-    """Draw a log's load over time, the needs of its jobs, their run times and their estimates."""
+    """Draw a log's load over time, and what its jobs need."""
     jobs = queue.jobs
-    figure, ((load, needs), (runs, estimates)) = panels((11, 7), 2, 2)
+    figure, ((load,), (needs,)) = panels((9, 6.5), 2)
     _load(load, queue)
     _needs(needs, jobs)
-    _runs(runs, jobs)
-    _estimates(estimates, jobs)
     unit, word = unit_of(jobs.span)
     figure.suptitle(
         f"{label(queue.name)}: {counted(len(jobs), 'job')} on {queue.servers:,} servers, submitted "
@@ -80,39 +77,6 @@ def _needs(axes: Axes, jobs: Jobs) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_title("servers that a job needs", fontsize=9)
     axes.legend(frameon=False, fontsize=8)
-
-
-def _runs(axes: Axes, jobs: Jobs) -> None:
-    """Draw the share of jobs, and of work, in jobs that run no longer than each time."""
-    order = np.argsort(jobs.run)
-    work = (jobs.need * jobs.run)[order]
-    some = np.unique(np.linspace(0, len(jobs) - 1, 2000).astype(np.int64))
-    length = jobs.run[order][some]
-    axes.plot(length, ((some + 1) / len(jobs)), color=BLUE, label="of the jobs")
-    axes.plot(length, (np.cumsum(work) / work.sum())[some], color=ORANGE, label="of the work")
-    axes.set_xscale("log")
-    axes.set_xlabel("run time")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_title("in jobs that run no longer", fontsize=9)
-    axes.legend(frameon=False, fontsize=8)
-
-
-def _estimates(axes: Axes, jobs: Jobs) -> None:
-    """Draw run times as shares of their estimates."""
-    axes.set_title("run time as a share of its estimate", fontsize=9)
-    if jobs.estimate is None or not jobs.estimated:
-        axes.text(0.5, 0.5, "no estimates", ha="center", va="center", transform=axes.transAxes)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        return
-    known = np.isfinite(jobs.estimate)
-    ratio = jobs.run[known] / jobs.estimate[known]
-    axes.hist(np.minimum(ratio, 1.1), np.linspace(0, 1.1, 56).tolist(), color=GREEN)
-    axes.set_xlabel(
-        f"median {np.median(ratio):.0%}; {counted(int((ratio > 1).sum()), 'job')} above, "
-        f"{int((~known).sum()):,} without an estimate"
-    )
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
 
 def replays(documents: Sequence[Result[Any]], queue: Instance | None) -> Figure | None:

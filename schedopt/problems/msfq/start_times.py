@@ -15,6 +15,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.logs import Floats, Jobs
 from schedopt.instances.starts import Start, StartTimes
 from schedopt.instances.times import Dates, moment_of
+from schedopt.problems.msfq.explaining import replay_options
 
 
 def start_times(
@@ -29,24 +30,19 @@ def start_times(
     waiting: str | Path | None = None,
 ) -> StartTimes:
     """Return the start times of waiting jobs: see `schedopt.start_times`."""
-    from schedopt.policies.msfq.logs.registration import LOG_POLICIES, replay_log
+    from schedopt.policies.msfq.logs.registration import replay_log
     from schedopt.policies.msfq.logs.start_times import MODELS, Snapshot
     from schedopt.policies.msfq.logs.start_times import start_times as predicted
-    from schedopt.policies.registry import registered
 
-    if queue.log is None:
-        raise InputError("an instance of a log", found="one of classes")
+    estimates, own = replay_options(queue, policy, options)
     queue.expect_servers_alone("start-times")
-    registered("msfq")  # which imports them
-    if policy not in LOG_POLICIES:
-        raise InputError(f"a policy that replays logs{listing(LOG_POLICIES)}", found=shown(policy))
     if model not in MODELS:
         raise InputError(f"a model{listing(MODELS)}", found=shown(model), place="model")
     expect(0 < level < 1, "a number between 0 and 1", level, "level")
     expect(isfinite(at), "a time in the log's unit", at, "at")
 
     def play(log: Instance) -> Any:
-        return replay_log(log, policy, "given" if log.jobs.estimated else "exact", **options)
+        return replay_log(log, policy, estimates if log.jobs.estimated else "exact", **own)
 
     starts = play(queue)
     if waiting is not None:

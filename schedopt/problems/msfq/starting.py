@@ -7,6 +7,8 @@ from math import fsum
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from schedopt.instances.msfq import Bracketed, Instance
 from schedopt.instances.msfq.answers import packed
 from schedopt.instances.msfq.logs import Floats
@@ -62,35 +64,29 @@ def best_policy(queue: Instance, seconds: float | None = None) -> Bracketed:
     """Return the best of all policies for logs, in their settings; no bounds yet."""
     from schedopt.policies.msfq.logs.registration import replay_log
 
-    jobs = queue.jobs
+    jobs, began = queue.jobs, now()
     weights = jobs.need * jobs.run
-    got: dict[str, float] = {}
-    best: tuple[float, str, Floats] | None = None
-    began = now()
-    known = list(settings(queue))
-    if seconds is not None:
-        known.sort(key=lambda setting: setting[0] not in FAST)
-    for name, own in known:
-        if best and seconds is not None and now() - began > seconds / 3:
+    tried: dict[str, float] = {}
+    best: Floats | None = None
+    for name, own in sorted(settings(queue), key=lambda setting: setting[0] not in FAST):
+        if tried and seconds is not None and now() - began > seconds / 3:
             break
-        options = dict(own)
-        estimates = options.pop("estimates", "given")
-        starts = replay_log(queue, name, estimates, **options)
-        response = starts + jobs.run - jobs.submit
-        mean = float(response.mean())
-        value = mean if queue.objective == "mean" else float(weights @ response / weights.sum())
+        starts = replay_log(queue, name, **{"estimates": "given", **own})
         label = " ".join([name, *(f"{key}={word}" for key, word in own.items())])
-        got[label] = value
-        if best is None or value < best[0]:
-            best = value, label, starts
+        response = starts + jobs.run - jobs.submit
+        of = None if queue.objective == "mean" else weights
+        value = float(np.average(response, weights=of))
+        if best is None or value < min(tried.values()):
+            best = starts
+        tried[label] = value
     assert best is not None  # noqa: S101  there are policies
-    response = best[2] + jobs.run - jobs.submit
+    response = best + jobs.run - jobs.submit
     return Bracketed(
         jobs=len(jobs),
         mean_response_time=float(response.mean()),
         weighted_response_time=float(weights @ response / weights.sum()),
-        policy=best[1],
-        policies=got,
+        policy=min(tried, key=lambda label: tried[label]),
+        policies=tried,
         bounds={},
-        schedule=packed(best[2]),
+        schedule=packed(best),
     )

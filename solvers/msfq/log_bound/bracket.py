@@ -16,7 +16,12 @@ from schedopt.solvers.driving import drive, version
 from schedopt.solvers.engine import Partial
 from schedopt.solvers.msfq.log_bound import FEW, has_few_starts
 from schedopt.solvers.msfq.log_bound.prices import Floats, PriceSearch, grid_of
-from schedopt.solvers.msfq.log_bound.relaxations import OPENED, SERVERS, relaxed, rounded_down
+from schedopt.solvers.msfq.log_bound.relaxations import (
+    OPENED,
+    SERVERS,
+    relaxation_bounds,
+    rounded_down,
+)
 from schedopt.solvers.result import Limits, Result, Termination
 from schedopt.solvers.running import Run, make_result
 
@@ -38,12 +43,12 @@ def solve(model: LogBound, task: EngineTask) -> Result | Partial:
     stopped, message = drive(search, run)
     if search.late and stopped == "completed":
         stopped, message = "time-limit", "there was no time for prices of so many jobs"
-    result = bracketed(model, run, hint, search.bounds, stopped, by=version(), message=message)
+    result = bracket_result(model, run, hint, search.bounds, stopped, by=version(), message=message)
     more = result.termination == "completed" and has_few_starts(model, FEW)
     return Partial(result, result.bound) if more else result
 
 
-def bracketed(
+def bracket_result(
     model: LogBound,
     run: Run,
     hint: Bracketed | None,
@@ -158,7 +163,7 @@ class _MachineSearch:
     def relax(self, seconds_left: float) -> None:
         """Bound by relaxations."""
         weighted = self._model.instance.objective == "weighted"
-        self.bounds = relaxed(
+        self.bounds = relaxation_bounds(
             self._ticks, weighted=weighted, of=self._resource, seconds=seconds_left
         )
 

@@ -48,7 +48,7 @@ class PriceSearch:
         self.best = Prices(grid, np.zeros(len(grid) - 1, np.int64), self._unit)
         self.bound: float | None = None
         self.total = 0
-        self._at = opening(ticks, grid)
+        self._at = opening_prices(ticks, grid)
         self._used = np.empty(len(grid))
         self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
@@ -135,7 +135,7 @@ def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
     return times
 
 
-def opening(ticks: Ticks, grid: Ticks64) -> Floats:
+def opening_prices(ticks: Ticks, grid: Ticks64) -> Floats:
     """Return prices, shape (cells,), that prove about what mean busy dates do.
 
     On one machine as fast as all servers, let the job of most weight by work go first, preempting.

@@ -18,7 +18,7 @@ from schedopt.formulations.msfq.log_bound import Prices, Ticks, Ticks64
 from schedopt.instances.msfq import Bracketed
 from schedopt.solvers.mip.passing import version
 from schedopt.solvers.msfq.linear import Program
-from schedopt.solvers.msfq.log_bound.bracket import bracketed
+from schedopt.solvers.msfq.log_bound.bracket import bracket_result
 from schedopt.solvers.msfq.log_bound.relaxations import rounded_down
 from schedopt.solvers.result import Result
 from schedopt.solvers.running import Run
@@ -52,13 +52,13 @@ def solve(model: LogBound, task: EngineTask) -> Result:
     if stopped == "optimal":
         worth = np.rint(-solved.prices[:last] * UNIT).astype(np.int64)
         prices = Prices(np.arange(last + 1), np.maximum(worth, 0), UNIT)
-        bound, stopped = proven(ticks, prices), "completed"
+        bound, stopped = bound_of_prices(ticks, prices), "completed"
         if bound > bounds.get("prices", 0.0):
             bounds["prices"], model.model = bound, prices
-    return bracketed(model, run, hint, bounds, stopped, by=version())
+    return bracket_result(model, run, hint, bounds, stopped, by=version())
 
 
-def proven(ticks: Ticks, prices: Prices) -> float:
+def bound_of_prices(ticks: Ticks, prices: Prices) -> float:
     """Return the bound that prices for each tick prove."""
     paid = np.append(0, np.cumsum(prices.prices))
     last = len(prices.prices)

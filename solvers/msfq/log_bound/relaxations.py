@@ -18,7 +18,7 @@ SQUASHED, OPENED = 300_000, 70_000
 """Jobs in a second, at the least: of squashed areas, of prices to start from."""
 
 
-def relaxed(
+def relaxation_bounds(
     ticks: Ticks, *, weighted: bool = False, of: str = SERVERS, seconds: float = inf
 ) -> dict[str, float]:
     """Return bounds on the mean response time by name.

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 T = TypeVar("T", bound=np.generic)
 
 
-def ringed(box: NDArray[T]) -> NDArray[T]:
+def pad_edge(box: NDArray[T]) -> NDArray[T]:
     """Return a box of states with one level and one small job more, as they are at its edge."""
     return np.pad(box, ((0, 1), (0, 0), (0, 1)), mode="edge")
 
@@ -29,7 +29,7 @@ class Equations:
     Parameters
     ----------
     rule : ndarray
-        Decisions on the box and, an arrival further, around it: see `ringed`.
+        Decisions on the box and, an arrival further, around it: see `pad_edge`.
     system : System
     endless : bool
         Whether the box is one level among endlessly many: a large job that is started leads back to
@@ -40,7 +40,7 @@ class Equations:
         levels, k, width = rule.shape[0] - 1, rule.shape[1], rule.shape[2] - 1
         self.shape = (levels, k + 2, width)
         here = np.arange(levels * (k + 2) * width).reshape(self.shape)
-        settled = ringed(here)  # where decisions lead; beyond the box to its edge
+        settled = pad_edge(here)  # where decisions lead; beyond the box to its edge
         below = settled[:, k + 1] if endless else np.roll(settled[:, k + 1], 1, axis=0)
         for c in range(k - 1, -1, -1):
             starts = rule[:, c, 1:] == 1

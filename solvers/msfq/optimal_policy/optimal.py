@@ -13,12 +13,12 @@ from schedopt.formulations.msfq.optimal import OptimalPolicy
 from schedopt.formulations.msfq.process import Process, System
 from schedopt.instances.errors import InputError
 from schedopt.instances.msfq import OptimalTable
-from schedopt.solvers.msfq.optimal_policy.attained import attained, slopes_of
-from schedopt.solvers.msfq.optimal_policy.equations import Equations, ringed
+from schedopt.solvers.msfq.optimal_policy.equations import Equations, pad_edge
+from schedopt.solvers.msfq.optimal_policy.policy_cost import bound_policy_cost, edge_slopes
 from schedopt.solvers.msfq.optimal_policy.policy_iteration import Bounded, BoxSearch
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions, as_table
-from schedopt.solvers.msfq.optimal_policy.tails import bends
-from schedopt.solvers.msfq.searching import QueueSearch, packed, searched
+from schedopt.solvers.msfq.optimal_policy.tails import second_differences
+from schedopt.solvers.msfq.searching import QueueSearch, encode_doubles, run_search
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
@@ -48,7 +48,7 @@ Stages = Generator[None, None, None]
 def solve(model: OptimalPolicy, task: EngineTask) -> Result:
     """Search on ever larger boxes; the model keeps the certificate of the bound."""
     search = PolicySearch(model)
-    result = searched(model, search, task.limits)
+    result = run_search(model, search, task.limits)
     model.certificate = search.certificate()
     return result
 
@@ -89,7 +89,7 @@ class PolicySearch(QueueSearch):
             )
         self.incumbent: Incumbent | None = None
         self.proof: Bounded | None = None
-        self._bound, self._box = served(self._process), smallest_box(k)
+        self._bound, self._box = service_cost(self._process), smallest_box(k)
         self._stages = self._work()
 
     @property
@@ -129,7 +129,7 @@ class PolicySearch(QueueSearch):
             "large_most": values.shape[0] - 1,
             "prices": list(self.proof.prices),
             "bends": list(tail.bends),
-            "values": packed(values, 6),
+            "values": encode_doubles(values, 6),
         }
 
     def _work(self) -> Stages:
@@ -139,17 +139,18 @@ class PolicySearch(QueueSearch):
         k = process.system.k
         decisions, price, gap = _beginning(process, self._box, best), None, 1.0
         proof: Bounded | None = None
-        rise = STEEP * bends(process)[2]
+        rise = STEEP * second_differences(process)[2]
         while True:
             search = BoxSearch(process, decisions, price)
             for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
+                self._take(search.best)
                 yield
             if search.diverged:
                 larger = int(GROWTH * self._box[0]), self._box[1]
                 if _states(k, larger) > options["most"]:
                     return
                 begun = _beginning(process, larger, best)
-                decisions = grown(proof.decisions, larger) if proof else begun
+                decisions = extend_to_box(proof.decisions, larger) if proof else begun
                 self._box = larger
                 continue
             self._take(search.best)
@@ -163,7 +164,7 @@ class PolicySearch(QueueSearch):
             if gap <= options["tolerance"] or _states(k, larger) > options["most"]:
                 return
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
-            decisions, self._box = grown(search.best.decisions, larger), larger
+            decisions, self._box = extend_to_box(search.best.decisions, larger), larger
 
     def _take(self, found: Bounded | None) -> None:
         """Keep a bound if it is better, and consistent with the incumbent."""
@@ -174,10 +175,10 @@ class PolicySearch(QueueSearch):
     def _try(self, found: Bounded) -> Stages:
         """Evaluate a box's policy for the system without limits; keep it if it is better."""
         process = self._process
-        decisions = runnable(found.decisions)
+        decisions = make_runnable(found.decisions)
         if decisions is None:
             return
-        worth = yield from attained(process, decisions, slopes_of(found.values))
+        worth = yield from bound_policy_cost(process, decisions, edge_slopes(found.values))
         best = self.incumbent
         if worth is None or not self._bound <= worth.cost < np.inf:
             return
@@ -187,7 +188,7 @@ class PolicySearch(QueueSearch):
         self.incumbent = Incumbent(decisions, worth.cost, small_time, found.gain)
 
 
-def served(process: Process) -> float:
+def service_cost(process: Process) -> float:
     """Return the cost of jobs while they are served: no policy costs less."""
     _, l1, lk, m1, mk = process.system
     return float(process.small_cost * l1 / m1 + process.large_cost * lk / mk)
@@ -232,7 +233,7 @@ def _beginning(process: Process, box: tuple[int, int], best: Incumbent) -> Decis
     return decisions
 
 
-def grown(decisions: Decisions, box: tuple[int, int]) -> Decisions:
+def extend_to_box(decisions: Decisions, box: tuple[int, int]) -> Decisions:
     """Return a policy for a larger box: its turns go on from the levels that can be trusted."""
     turns = _turns(decisions)
     high = int(TRUSTED * (len(decisions) - 1))
@@ -252,7 +253,7 @@ def grown(decisions: Decisions, box: tuple[int, int]) -> Decisions:
     return out
 
 
-def runnable(decisions: Decisions) -> Decisions | None:
+def make_runnable(decisions: Decisions) -> Decisions | None:
     """Return a box's policy, extended to any number of waiting jobs.
 
     From half the width on small jobs are always started, and levels above the last that can be
@@ -290,7 +291,7 @@ def _small_time(system: System, decisions: Decisions) -> float:
     if decisions.size <= SMALL:
         more = (0, len(decisions)), (0, 0), (0, decisions.shape[2])
         decisions = np.pad(decisions, more, mode="edge")
-    equations = Equations(ringed(decisions), system)
+    equations = Equations(pad_edge(decisions), system)
     running = np.append(np.arange(system.k + 1.0), 0.0)[:, None]
     small = np.broadcast_to(running + np.arange(decisions.shape[2]), equations.shape)
     return equations.solve(small / system.l1)[0]

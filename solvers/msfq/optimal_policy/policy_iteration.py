@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedopt.formulations.msfq.process import Process
-from schedopt.solvers.msfq.optimal_policy import values as on
-from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, ringed
+from schedopt.solvers.msfq.optimal_policy import relative_values as on
+from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, pad_edge
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions
-from schedopt.solvers.msfq.optimal_policy.tails import bends, from_below
+from schedopt.solvers.msfq.optimal_policy.tails import lower_tail, second_differences
 
 MOST_STEPS = 14
 """Policies at most between two changes of prices; more come on boxes that are too narrow, where
@@ -24,6 +24,8 @@ SETTLED = 1e-9
 """How far states' costs may be below the mean, relatively, for values that prove a useful bound."""
 CALM = 0.5
 """The same as a part of the tolerance for the price at the top, where that is more."""
+TRIALS = 8
+"""How often prices are moved at most."""
 LOWER = 1.5
 """A price at the top that is too high is lowered by so many times what it is above."""
 EASY = 0.97
@@ -45,7 +47,7 @@ class Bounded:
 
 
 class BoxSearch:
-    """The best policy on a box, starting from a stable one; `best` has it, and its bound.
+    """The best policy on a box, starting from a stable one; `best` has the best bound so far.
 
     `price` is a guess at what one more large job adds at the top, by default the fluid's.
     """
@@ -53,49 +55,56 @@ class BoxSearch:
     def __init__(self, process: Process, decisions: Decisions, price: float | None = None) -> None:
         levels, k, width = decisions.shape
         self._process, self._values = process, np.zeros((levels, k + 2, width))
-        self._rule = ringed(decisions)
+        self._rule = pad_edge(decisions)
         self._gain, self._settled = 0.0, SETTLED
         self.best: Bounded | None = None
         self.diverged = False
-        self._bends = bends(process)
+        self._bends = second_differences(process)
         w, _, e = self._bends
         self._price(w * width, e * levels if price is None else price)
 
     def _price(self, small: float, large: float) -> None:
         self._prices, most = (small, large), (self._values.shape[2] - 1, len(self._values) - 1)
-        self._tail = from_below(self._process, most, self._prices)
+        self._tail = lower_tail(self._process, most, self._prices)
 
     def work(self, tolerance: float) -> Steps:
-        """Improve decisions, and move prices that are too high once; yields every now and then.
+        """Improve until the price at the top is none too high; yields every now and then.
 
         The tolerance is relative.
         """
         self._settled = max(SETTLED, CALM * tolerance)
         yield from self._settle()
-        missing = self._at_top() - self._prices[1]
-        if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
-            self._price(EASY * at_side, self._prices[1])
-            yield from self._settle()
+        for trial in range(TRIALS):
             missing = self._at_top() - self._prices[1]
-        if missing < 0.0 and not self.diverged:
-            # a higher price than what can be shown makes a gain that no bound exceeds
+            if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
+                self._price(EASY * at_side, self._prices[1])
+                yield from self._settle()
+                missing = self._at_top() - self._prices[1]
+            if self.diverged:
+                return
+            if missing >= 0.0 or trial > 1:
+                self._prove()
+            if missing >= 0.0:
+                break
+            if self.best and self.best.bound >= (1 - tolerance) * self._gain:
+                break  # a higher price than what can be shown makes a gain that no bound exceeds
             self._price(self._prices[0], self._prices[1] + LOWER * missing)
             yield from self._settle()
-        if not self.diverged:
+        if self.best is None and not self.diverged:
             self._prove()
 
     def _settle(self) -> Steps:
         """Take better decisions until there are none."""
         for _ in range(MOST_STEPS):
-            left = on.on_box(self._process, self._values, self._tail, self._rule)
+            left = on.box_residuals(self._process, self._values, self._tail, self._rule)
             self._gain, values = Equations(self._rule, self._process.system).solve(left)
             self._values += values
             self.diverged = not np.isfinite(self._values).all()
             if self.diverged:
                 return
-            changed = on.improve(self._values, self._tail, self._rule)
+            changed = on.improve_decisions(self._values, self._tail, self._rule)
             yield
-            least = on.on_box(self._process, self._values, self._tail, None).min()
+            least = on.box_residuals(self._process, self._values, self._tail, None).min()
             if not changed or self._gain - float(least) <= self._settled * self._gain:
                 return
         self.diverged = True
@@ -117,6 +126,7 @@ class BoxSearch:
         return float((rises.min(axis=1) - both * np.arange(len(rises))).min())
 
     def _prove(self) -> None:
-        bound = on.lowest(self._process, self._values, self._tail)
-        policy = self._rule[:-1, :, :-1]
-        self.best = Bounded(policy, self._values, self._tail, self._gain, bound, self._prices)
+        bound = on.lower_bound(self._process, self._values, self._tail)
+        if self.best is None or bound > self.best.bound:
+            policy, values = self._rule[:-1, :, :-1].copy(), self._values.copy()
+            self.best = Bounded(policy, values, self._tail, self._gain, bound, self._prices)

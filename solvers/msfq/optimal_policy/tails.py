@@ -4,7 +4,7 @@ With n small jobs more than I waiting, and m large ones more than J, values go o
 
     h(c, I+n, J+m) = h(c, I, J) + n·side(c, J) + m·top(c, I) + w·n(n-1)/2 + β·n·m + e·m(m-1)/2,
 
-and likewise above the top alone or beside the side alone. Then what `values.lowest` looks at
+and likewise above the top alone or beside the side alone. Then what `lower_bound` looks at
 is linear in n and m for any choice of decisions, and it suffices that it does not fall (does not
 rise, for a given policy) in either. For a bound on every policy one job more adds as much whether
 it waits or runs, so that starting it changes nothing, and in proportion to the others, as in the
@@ -20,15 +20,15 @@ change its cost by o(1), and then its squares are bounded in the mean.
 import numpy as np
 
 from schedopt.formulations.msfq.process import Process
-from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, ringed
+from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, pad_edge
+from schedopt.solvers.msfq.optimal_policy.relative_values import Tail
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions
-from schedopt.solvers.msfq.optimal_policy.values import Tail
 
 SLACK = 1e-3
 """Relative safety margin of second differences."""
 
 
-def bends(process: Process) -> tuple[float, float, float]:
+def second_differences(process: Process) -> tuple[float, float, float]:
     """Return the second differences w, β and e with which values bound every policy from below.
 
     They are those of the fluid, in which nothing is lost to switching: with K = k·μ_1, all of
@@ -46,13 +46,13 @@ def bends(process: Process) -> tuple[float, float, float]:
     return (1.0 - SLACK) * w, (1.0 - SLACK) * both, (1.0 - SLACK) * e
 
 
-def from_below(process: Process, box: tuple[int, int], prices: tuple[float, float]) -> Tail:
+def lower_tail(process: Process, box: tuple[int, int], prices: tuple[float, float]) -> Tail:
     """Return a tail that bounds every policy from below if the slopes at the edges are no less.
 
     `prices` are the increments of one more job at the edges of the box (I, J): a small one where no
     large one waits, a large one where no small one does.
     """
-    w, both, e = found = bends(process)
+    w, both, e = found = second_differences(process)
     running = np.arange(process.system.k + 2.0)[:, None]
     running[-1] = 0.0
     top = prices[1] + both * (np.arange(box[0] + 1.0) + running)
@@ -62,7 +62,7 @@ def from_below(process: Process, box: tuple[int, int], prices: tuple[float, floa
     return Tail(top, side, found)
 
 
-def of_policy(
+def upper_tail(
     process: Process, decisions: Decisions, slopes: tuple[Floats, Floats], lifts: Floats
 ) -> Tail | None:
     """Return a tail that bounds a given policy from above; None where it is not stable there.
@@ -98,7 +98,7 @@ def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | N
     k, l1, lk, m1, _ = process.system
     if not (decisions[0] == 2).any():
         return None
-    equations = Equations(ringed(decisions[None]), process.system, endless=True)
+    equations = Equations(pad_edge(decisions[None]), process.system, endless=True)
     cost, grows = np.full(equations.shape, process.large_cost), equations.leads - lk
     beyond = l1 / (k * m1 - l1)  # a small job more at the side leaves by as much more to do
     cost[:, :, -1] += (1.0 + SLACK) * beyond * process.large_cost

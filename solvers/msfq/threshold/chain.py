@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from schedopt.formulations.msfq.process import Floats, System
-from schedopt.solvers.msfq.searching import searched
+from schedopt.solvers.msfq.searching import run_search
 from schedopt.solvers.msfq.threshold.enumeration import Enumeration
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OPEN, LARGE, DRAIN = range(3)
 
 def solve(model: Threshold, task: EngineTask) -> Result:
     """Evaluate every threshold by the chain, and take the best."""
-    return searched(model, Enumeration(model, curve(model)), task.limits)
+    return run_search(model, Enumeration(model, curve(model)), task.limits)
 
 
 def curve(model: Threshold) -> Iterator[int]:

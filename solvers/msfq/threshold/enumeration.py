@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.instances.msfq import Thresholded
-from schedopt.solvers.msfq.searching import QueueSearch, searched
+from schedopt.solvers.msfq.searching import QueueSearch, run_search
 from schedopt.solvers.msfq.threshold import approximation
 from schedopt.solvers.msfq.threshold.exact import exact
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def solve(model: Threshold, task: EngineTask) -> Result:
     """Evaluate every threshold by the model's method, and take the best."""
-    return searched(model, Enumeration(model, evaluations(model)), task.limits)
+    return run_search(model, Enumeration(model, evaluate_stages(model)), task.limits)
 
 
 class Enumeration(QueueSearch):
@@ -56,7 +56,7 @@ class Enumeration(QueueSearch):
         return bool(self._formulation.kept(names).any())
 
 
-def evaluations(formulation: Threshold) -> Iterator[int]:
+def evaluate_stages(formulation: Threshold) -> Iterator[int]:
     """Fill in the table, yielding the threshold after each step."""
     model, system = formulation.model, formulation.system
     quick = approximation.paper if formulation.method == "paper" else approximation.area
@@ -73,5 +73,5 @@ def evaluations(formulation: Threshold) -> Iterator[int]:
 
 def evaluate(formulation: Threshold) -> None:
     """Fill in the whole table."""
-    for _ in evaluations(formulation):
+    for _ in evaluate_stages(formulation):
         pass

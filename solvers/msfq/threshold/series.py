@@ -45,12 +45,12 @@ def series(point: Point, gap: float | None = None) -> tuple[Any, Any]:
     Or at one z, by 1 - z: near 1 that must not be computed from z.
     """
     system = System(point.k, *map(float, point[:4]))
-    gaps, steps = _kept(system, point.lazy, gap)
-    return _summed(point, len(gaps), steps or _steps(system, point.lazy, gaps))
+    gaps, steps = _cached_steps(system, point.lazy, gap)
+    return _sum_series(point, len(gaps), steps or _steps(system, point.lazy, gaps))
 
 
 @lru_cache(maxsize=2)
-def _kept(system: System, lazy: bool, gap: float | None) -> tuple[Any, list[Step] | None]:
+def _cached_steps(system: System, lazy: bool, gap: float | None) -> tuple[Any, list[Step] | None]:
     gaps = 1.0 - circle(system.k)[2] if gap is None else np.array([gap], dtype=np.complex128)
     found: list[Step] = []
     for step in _steps(system, lazy, gaps):
@@ -96,7 +96,7 @@ def _waits(system: System, beta: Any, drains: Any) -> tuple[Any, Any]:
     return waits, ratio
 
 
-def _summed(point: Point, count: int, steps: Any) -> tuple[Any, Any]:
+def _sum_series(point: Point, count: int, steps: Any) -> tuple[Any, Any]:
     l1, lk, m1, _, k, l, lazy = point
     psi = np.ones(k + 1)  # passage from n down to l before the next large job, n <= k - 1
     h = last = 1.0 - float(busy_gap(lk, l1, k * m1))

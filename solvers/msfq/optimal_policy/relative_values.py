@@ -27,7 +27,7 @@ class Tail(NamedTuple):
     """Second differences: in small jobs, in one of each, in large jobs."""
 
 
-def extended(values: Floats, tail: Tail) -> Floats:
+def extend_values(values: Floats, tail: Tail) -> Floats:
     """Extend values by 2 large and k + 3 small jobs beyond the box."""
     levels, layers, width = values.shape
     (w, both, e), j, i = tail.bends, np.arange(levels + 2), np.arange(width + layers + 1)
@@ -37,7 +37,7 @@ def extended(values: Floats, tail: Tail) -> Floats:
     return np.asarray(out + e * (m * (m - 1) / 2) + w * (n * (n - 1) / 2) + both * (m * n))
 
 
-def decided(values: Floats, decisions: Decisions | None = None) -> Floats:
+def value_decisions(values: Floats, decisions: Decisions | None = None) -> Floats:
     """Return the values at events: of the best decision, or of a policy's, at its edge beyond."""
     best, k = values.copy(), values.shape[1] - 2
     rule = decisions
@@ -79,14 +79,16 @@ def residuals(process: Process, values: Floats, best: Floats) -> tuple[Floats, F
     return out, ROUNDING * size
 
 
-def on_box(process: Process, values: Floats, tail: Tail, decisions: Decisions | None) -> Floats:
+def box_residuals(
+    process: Process, values: Floats, tail: Tail, decisions: Decisions | None
+) -> Floats:
     """Return the residuals on the box itself, of a policy or of the best decisions."""
-    every = extended(values, tail)
+    every = extend_values(values, tail)
     levels, _, width = values.shape
-    return residuals(process, every, decided(every, decisions))[0][:levels, :, :width]
+    return residuals(process, every, value_decisions(every, decisions))[0][:levels, :, :width]
 
 
-def lowest(process: Process, values: Floats, tail: Tail) -> float:
+def lower_bound(process: Process, values: Floats, tail: Tail) -> float:
     """Return what every policy costs at least in the long run, by values, rounding taken off.
 
     With h the values and B(s) the value of the best decision at s, that is the least of
@@ -94,34 +96,34 @@ def lowest(process: Process, values: Floats, tail: Tail) -> float:
     polynomials in the waiting jobs, so that these are linear there but for the choice; see `tails`,
     which takes care of where they go.
     """
-    every = extended(values, tail)
-    out, error = residuals(process, every, decided(every))
+    every = extend_values(values, tail)
+    out, error = residuals(process, every, value_decisions(every))
     return float((out - error).min())
 
 
-def highest(process: Process, values: Floats, tail: Tail, decisions: Decisions) -> float:
+def upper_bound(process: Process, values: Floats, tail: Tail, decisions: Decisions) -> float:
     """Return what a policy costs at most: the greatest of the same, where it can be.
 
     Beyond the box it is as at its edge, where small jobs are started.
     """
-    every = extended(values, tail)
-    out, error = residuals(process, every, decided(every, decisions))
+    every = extend_values(values, tail)
+    out, error = residuals(process, every, value_decisions(every, decisions))
     out = out + error
     j, i = (np.minimum(np.arange(out.shape[a]), decisions.shape[a] - 1) for a in (0, 2))
     out[:, :-2][decisions[j][:, :, i] != 0] = -np.inf  # where it never stops
     return float(out.max())
 
 
-def improve(values: Floats, tail: Tail, rule: Decisions) -> int:
+def improve_decisions(values: Floats, tail: Tail, rule: Decisions) -> int:
     """Take the best decisions where they are better than those in force; return how many changed.
 
-    The rule is `equations.ringed`. On empty servers a large job is not kept waiting for small ones
-    that are not there, and the last small job that there is room for is not kept waiting: every
-    policy then visits few states.
+    The rule is padded by `pad_edge`. On empty servers a large job is not kept waiting for small
+    ones that are not there, and the last small job that there is room for is not kept waiting:
+    every policy then visits few states.
     """
     high, k, wide = rule.shape
-    every = extended(values, tail)
-    best = decided(every)
+    every = extend_values(values, tail)
+    best = value_decisions(every)
     options = np.full((3, *rule.shape), np.inf)
     options[0] = every[:high, :k, :wide]
     options[0, 1:, 0, 0] = options[0, :, 0, -2] = np.inf

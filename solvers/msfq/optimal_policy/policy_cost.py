@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedopt.formulations.msfq.process import Process
-from schedopt.solvers.msfq.optimal_policy import values as on
-from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, ringed
+from schedopt.solvers.msfq.optimal_policy import relative_values as on
+from schedopt.solvers.msfq.optimal_policy.equations import Equations, Floats, pad_edge
 from schedopt.solvers.msfq.optimal_policy.tables import Decisions
-from schedopt.solvers.msfq.optimal_policy.tails import of_policy
+from schedopt.solvers.msfq.optimal_policy.tails import upper_tail
 
 LIFTS = 8
 """How often a policy's values are made steeper beyond its box."""
@@ -19,37 +19,37 @@ are then raised further than needed."""
 
 
 @dataclass
-class Attained:
+class PolicyCost:
     """An upper bound on a policy's long-run cost, and the relative values that prove it."""
 
     cost: float
     values: Floats
 
 
-def attained(
+def bound_policy_cost(
     process: Process, decisions: Decisions, slopes: tuple[Floats, Floats]
-) -> Generator[None, None, Attained | None]:
+) -> Generator[None, None, PolicyCost | None]:
     """Evaluate a policy on all states; None where nothing can be proven.
 
     Beyond the box the policy is what it is at its edge, where it must start small jobs. For
-    `slopes` see `tails.of_policy`.
+    `slopes` see `tails.upper_tail`.
     """
     levels, k, width = decisions.shape
-    found, equations = None, Equations(ringed(decisions), process.system)
+    found, equations = None, Equations(pad_edge(decisions), process.system)
     lifts, raised, short = np.zeros(2), np.zeros(2), np.zeros(2)
     values = np.zeros((levels, k + 2, width))
     for _ in range(LIFTS):
-        tail = of_policy(process, decisions, slopes, lifts)
+        tail = upper_tail(process, decisions, slopes, lifts)
         if tail is None:
             return None
         for _ in range(2):  # the second time takes out rounding errors of the first
-            left = on.on_box(process, values, tail, decisions)
+            left = on.box_residuals(process, values, tail, decisions)
             values += equations.solve(left)[1]
             yield
         last, short = short, _shortfalls(values, tail, decisions)
-        cost = on.highest(process, values, tail, decisions)
+        cost = on.upper_bound(process, values, tail, decisions)
         if found is None or cost < found.cost:
-            found = Attained(cost, values.copy())
+            found = PolicyCost(cost, values.copy())
         if not (short > 0.0).any():
             break
         closed = np.full(2, CLOSED)
@@ -67,6 +67,6 @@ def _shortfalls(values: Floats, tail: on.Tail, decisions: Decisions) -> Floats:
     return np.array([top[leads].max(), side.max()])
 
 
-def slopes_of(values: Floats) -> tuple[Floats, Floats]:
-    """Return the increments of values at the top and side of a box: see `tails.of_policy`."""
+def edge_slopes(values: Floats) -> tuple[Floats, Floats]:
+    """Return the increments of values at the top and side of a box: see `tails.upper_tail`."""
     return values[-1, -1] - values[-2, -1], values[:, -2, -1] - values[:, -2, -2]
