@@ -30,7 +30,7 @@ from schedopt.formulations.dssp import Selection
 from schedopt.instances.dssp import Instance
 from schedopt.instances.files import dump, load
 from schedopt.policies.dssp import dispatchers
-from schedopt.policies.dssp.plain import play_plainly
+from schedopt.policies.dssp.plain import simulate_plainly
 from schedopt.solvers import mip
 from schedopt.solvers.dssp.selection.knapsack.search import Core, CoreMemoryError
 from schedopt.solvers.mip.named import engine_of
@@ -198,10 +198,10 @@ def dispatch() -> Measured:
     slow, _ = best_of(1, partial(simpy_cluster, PROCESSORS, alike))
     for name, (before, least) in DISPATCHED.items():
         key = dispatchers.KEYS[name](season)
-        dispatchers.simulated(season, name, jobs)  # compiles
-        work = partial(dispatchers.simulated, season, name, jobs)
+        dispatchers.simulate_dispatcher(season, name, jobs)  # compiles
+        work = partial(dispatchers.simulate_dispatcher, season, name, jobs)
         ours, played = cpu(work, 9), work()
-        plain, again = best_of(1, partial(play_plainly, season, jobs, keys=key))
+        plain, again = best_of(1, partial(simulate_plainly, season, jobs, keys=key))
         if not all(map(np.array_equal, played[:2], again[:2])):
             raise SystemExit(f"{name}: the two simulations differ")
         beside = {

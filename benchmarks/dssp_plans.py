@@ -11,10 +11,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.dssp_provable import night as provable
 from benchmarks.tables import Measured, measurement, row
 from schedopt import plan, solve
 from schedopt.instances.constraints import FairShare, Seats
 from schedopt.instances.dssp import Down, Instance, Job
+from schedopt.solvers.compiling import always
 from schedopt.solvers.result import Result
 
 LARGE = ((300, 1, 1.0), (300, 10, 0.01), (5_000, 1, 1.0), (5_000, 5, 1.0), (5_000, 30, 0.02))
@@ -119,7 +121,9 @@ def _gap(result: Result) -> float:
 @measurement
 def plans() -> Measured:
     """Time plans of the night of a farm, of small nights, and of large ones."""
-    solve(everything(12), formulation="schedule", time_limit=2)  # compiles
+    always()  # compiles
+    for small in (everything(12), provable(20, 200, 20, 0)):
+        solve(small, formulation="schedule", time_limit=2)
     yield "plans: CPU seconds, checked and written"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "jobs.csv"

@@ -11,10 +11,10 @@ from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.machine_arrays import NEAR
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated, played
 
-__all__ = ["NEAR", "Simulated", "clocks_of", "key_of_tasks", "play", "schedule_of"]
+__all__ = ["NEAR", "Simulated", "clocks_of", "key_of_tasks", "schedule_of", "simulate"]
 
 
-def play(
+def simulate(
     night: Instance,
     jobs: Ints,
     *,

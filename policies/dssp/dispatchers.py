@@ -18,7 +18,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Scheduled
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
-from schedopt.policies.dssp.dispatch import Simulated, play, schedule_of
+from schedopt.policies.dssp.dispatch import Simulated, schedule_of, simulate
 from schedopt.policies.registry import NotApplicableError, Policy, register, returned, single_night
 
 PAPER: Final = "Anderson et al., SPAA 2005, section 3.2"
@@ -44,7 +44,7 @@ def dispatcher(
     name, source, summary : str
         As in `Policy`.
     random : bool
-        The function takes ``(night, seed)`` and returns draws, not keys: see `play`.
+        The function takes ``(night, seed)`` and returns draws, not keys: see `simulate`.
     """
 
     def decorate(key: Key) -> Key:
@@ -52,7 +52,9 @@ def dispatcher(
             chosen = (job.name for job in instance.jobs) if after is None else after.selected
             jobs = positions(instance, list(chosen))
             fill = 1.0 if after is None else after.capacity / instance.capacity()
-            return schedule_of(instance, jobs, simulated(instance, name, jobs, seed), fill)
+            return schedule_of(
+                instance, jobs, simulate_dispatcher(instance, name, jobs, seed), fill
+            )
 
         KEYS[name] = key
         if random:
@@ -78,7 +80,7 @@ def positions(night: Instance, names: Sequence[str]) -> Ints:
     return np.array(sorted(night.index[name] for name in names), dtype=np.int64)
 
 
-def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulated:
+def simulate_dispatcher(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulated:
     """Play a dispatcher by its name.
 
     Raises
@@ -97,9 +99,9 @@ def simulated(night: Instance, name: str, jobs: Ints, seed: int = 0) -> Simulate
         jobs = jobs[[night.jobs[j].name not in more for j in jobs]]
     if name in DRAWN:
         draws = returned(KEYS[name](night, seed), name, "task", float, tasks)
-        return play(night, jobs, draws=draws)
+        return simulate(night, jobs, draws=draws)
     keys = returned(KEYS[name](night), name, "job, or each task", float, len(night.jobs), tasks)
-    return play(night, jobs, keys=keys)
+    return simulate(night, jobs, keys=keys)
 
 
 @dispatcher("random", source=PAPER, summary="a runnable task at random", random=True)

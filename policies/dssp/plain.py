@@ -1,4 +1,4 @@
-"""The dispatch simulator in plain Python: the definition, which `dispatch.play` equals exactly.
+"""The dispatch simulator in plain Python: the definition, which `dispatch.simulate` equals exactly.
 
 Nonpreemptive and non-delay, from event to event: a task ends, a job is released, the machine
 changes. At each, what ends there ends first, then jobs are released, then tasks start. A task waits
@@ -47,10 +47,10 @@ class Plain(NamedTuple):
     processors: dict[int, tuple[int, ...]]
 
 
-def play_plainly(
+def simulate_plainly(
     night: Instance, jobs: Ints, *, keys: Floats | None = None, draws: Floats | None = None
 ) -> Plain:
-    """Simulate a dispatcher on some jobs: see `dispatch.play`."""
+    """Simulate a dispatcher on some jobs: see `dispatch.simulate`."""
     run = _Simulation(night, jobs, keys, draws)
     while run.times:
         run.advance()

@@ -10,7 +10,7 @@ from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.instances.errors import InputError
 from schedopt.instances.options import Option
 from schedopt.policies.dssp.dispatch import schedule_of
-from schedopt.policies.dssp.dispatchers import KEYS, simulated
+from schedopt.policies.dssp.dispatchers import KEYS, simulate_dispatcher
 from schedopt.policies.registry import NotApplicableError, Policy, register
 
 DISPATCHER: Final = Option(
@@ -74,7 +74,7 @@ def _maxk(instance: Instance, *, dispatcher: str = "lcpf", seed: int = 0) -> Sch
         else:
             too_many = k
     jobs = np.sort(order[:enough])
-    return schedule_of(instance, jobs, simulated(instance, dispatcher, jobs, seed))
+    return schedule_of(instance, jobs, simulate_dispatcher(instance, dispatcher, jobs, seed))
 
 
 def _by_ratio(night: Instance, dispatcher: str) -> Ints:
@@ -91,7 +91,7 @@ def _by_ratio(night: Instance, dispatcher: str) -> Ints:
 
 
 def _in_time(night: Instance, dispatcher: str, jobs: Ints, seed: int) -> bool:
-    played = simulated(night, dispatcher, np.sort(jobs), seed)
+    played = simulate_dispatcher(night, dispatcher, np.sort(jobs), seed)
     ends = played.completion.tolist()
     return all(night.worth(int(j), ends[j]) == 1.0 for j in jobs)
 

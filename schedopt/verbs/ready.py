@@ -20,7 +20,7 @@ from schedopt.instances.ready import (
     whole,
 )
 from schedopt.solvers.clock import now
-from schedopt.solvers.few_row_ip.lexicographic import Chosen, best_in_order
+from schedopt.solvers.few_row_ip.lexicographic import LexicographicOptimum, best_in_order
 
 LARGEST = 2.0**60  # largest sum of a column, in units of its last digit
 LEAST = 1024  # places for jobs to begin with
@@ -116,7 +116,9 @@ def _named(jobs: Jobs, x: Integers) -> tuple[str, ...]:
     return tuple(jobs.names[j] for j in np.sort(taken).tolist())
 
 
-def _starts(names: tuple[str, ...], found: Chosen, scales: Sequence[int], began: float) -> Starts:
+def _starts(
+    names: tuple[str, ...], found: LexicographicOptimum, scales: Sequence[int], began: float
+) -> Starts:
     return Starts(
         start=names,
         objectives=tuple(value / scale for value, scale in zip(found.values, scales, strict=True)),

@@ -125,7 +125,7 @@ class BranchAndBound:
             )
             if found.x is not None:
                 self.offer(found.x)
-            if found.reach >= root.spare(target):
+            if found.reach >= root.slack_above(target):
                 self.bound = self.value
             elif found.reach >= 0:
                 self.bound = min(self.bound, (root.total - found.reach - 1) // root.scale)
@@ -166,7 +166,7 @@ class BranchAndBound:
             if bound_of(ray, point.prices).total < 0:
                 return []
         target = self.value + 1 - base
-        spare = bound.spare(target)
+        spare = bound.slack_above(target)
         if spare < 0:
             return []
         found = best_change(
@@ -219,7 +219,7 @@ class BranchAndBound:
         return [(known, low, down), (known, up, high)]
 
 
-def narrowed(
+def narrow_to_core(
     columns: Columns, x: Integers, *, start: Floats | None, until: float
 ) -> tuple[Bound, Integers, bool]:
     """Return a bound for many columns, and a solution found among those near their price.
@@ -239,7 +239,7 @@ def narrowed(
         if best is None or bound.total * best.scale < best.total * bound.scale:
             best = bound
         size = np.abs(best.reduced)
-        if (size <= best.spare(value)).sum() <= 2 * NEAR or now() >= until:
+        if (size <= best.slack_above(value)).sum() <= 2 * NEAR or now() >= until:
             break
         near = np.argpartition(np.abs(bound.reduced), width)[:width]
         far = bound.at(columns.most)

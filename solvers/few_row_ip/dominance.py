@@ -36,7 +36,7 @@ ENOUGH = 0.7
 """Part of the columns that a round may leave for another one to be worth its time."""
 
 
-def useful(
+def useful_counts(
     objectives: Sequence[Integers] | Integers,
     uses: Sequence[Integers] | Integers,
     room: Integers,
@@ -50,7 +50,7 @@ def useful(
     at, most, before = np.arange(len(counts)), counts, np.inf
     if not 0 < len(uses) <= MOST_ROWS or not len(at):
         return counts
-    values = [-in_order(objectives), *uses]
+    values = [-lexicographic_key(objectives), *uses]
     while 0 < len(at) <= ENOUGH * before:
         before, most = len(at), _round(values, room, most, slice(None, None, len(at) // FEW + 1))
         keep = np.flatnonzero(most)
@@ -60,7 +60,7 @@ def useful(
     return found
 
 
-def in_order(objectives: Sequence[Integers] | Integers) -> Integers:
+def lexicographic_key(objectives: Sequence[Integers] | Integers) -> Integers:
     """Return numbers that compare as objectives do one after another."""
     key = np.asarray(objectives[0])
     for more in objectives[1:]:

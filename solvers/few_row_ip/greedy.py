@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.solvers.few_row_ip.dominance import in_order
+from schedopt.solvers.few_row_ip.dominance import lexicographic_key
 from schedopt.solvers.few_row_ip.lagrangian import Integers
 
 Positions = NDArray[np.intp]
@@ -18,7 +18,7 @@ SURE = 1 - 1e-9
 """Part of what there is that a rounded sum may reach and surely fits."""
 
 
-def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers) -> Integers:
+def greedy_choice(objectives: Integers, rows: Integers, room: Integers, most: Integers) -> Integers:
     """Return the better of two greedy choices: by all objectives, and by the first for its use."""
     at = np.flatnonzero(objectives[0] >= 0)
     worth, use = objectives[0, at].astype(np.float32), np.full(len(at), TINY, dtype=np.float32)
@@ -26,14 +26,14 @@ def filled(objectives: Integers, rows: Integers, room: Integers, most: Integers)
         use += row[at] * np.float32(1 / max(amount, 1))
     little = use / (2 * use.max(initial=TINY))
     found = []
-    for key in (little.astype(float) - in_order(objectives[:, at]), -worth / use):
+    for key in (little.astype(float) - lexicographic_key(objectives[:, at]), -worth / use):
         order = np.argpartition(key, SORTED) if len(key) > SORTED else np.arange(len(key))
         order[:SORTED] = order[:SORTED][np.argsort(key[order[:SORTED]])]
-        found.append(_taken(at[order], rows, room, most))
+        found.append(_take_in_order(at[order], rows, room, most))
     return max(found, key=lambda x: tuple((objectives @ x).tolist()))
 
 
-def _taken(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:
+def _take_in_order(order: Positions, rows: Integers, room: Integers, most: Integers) -> Integers:
     """Take columns in an order, each as often as it fits."""
     x, left = np.zeros(len(most), dtype=np.int64), room.copy()
     start, block = 0, BLOCK

@@ -112,7 +112,7 @@ class Bound:
         """Return the solution of the bound, which need not keep the rows."""
         return np.where(self.reduced > 0, most, 0)
 
-    def spare(self, target: int) -> int:
+    def slack_above(self, target: int) -> int:
         """Return the slack of the bound to a solution of that value."""
         return self.total - self.scale * target
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from schedopt.instances.alike import alike
 from schedopt.instances.arithmetic import summed
 from schedopt.solvers.clock import now
-from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrowed
-from schedopt.solvers.few_row_ip.dominance import useful
-from schedopt.solvers.few_row_ip.greedy import filled
+from schedopt.solvers.few_row_ip.branch_and_bound import NEAR, BranchAndBound, narrow_to_core
+from schedopt.solvers.few_row_ip.dominance import useful_counts
+from schedopt.solvers.few_row_ip.greedy import greedy_choice
 from schedopt.solvers.few_row_ip.lagrangian import Bound, Columns, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class LexicographicOptimum:
     """The best by several objectives in order."""
 
     x: Integers  # how often each column is taken; shape (columns,)
@@ -39,7 +39,7 @@ def best_in_order(
     *,
     until: float = inf,
     start: Sequence[Floats] = (),
-) -> Chosen:
+) -> LexicographicOptimum:
     """Choose the best by the first objective, of these the best by the second, and so on.
 
     Parameters
@@ -64,19 +64,19 @@ def best_in_order(
     goals, asked = [row[at] for row in objectives], [row[at] for row in uses]
     most = most[at]
     if len(at) > 2 * NEAR:
-        most = useful(goals, asked, room, most)
+        most = useful_counts(goals, asked, room, most)
     keep = np.flatnonzero(most)
     at, most = at[keep], most[keep]
     goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]
     kinds = alike([*goals, *asked])
     if kinds is None:
-        found = _best(_Open.of(goals, asked, room, most), until, start)
+        found = _best(_OpenColumns.of(goals, asked, room, most), until, start)
         x[at] = found.x
         return replace(found, x=x)
     first, kind = kinds
     every = np.bincount(kind, weights=most, minlength=len(first)).astype(np.int64)
     goals, asked = [row[first] for row in goals], [row[first] for row in asked]
-    found = _best(_Open.of(goals, asked, room, every), until, start)
+    found = _best(_OpenColumns.of(goals, asked, room, every), until, start)
     order = np.argsort(kind, kind="stable")
     before = np.cumsum(most[order]) - most[order]
     before -= before[np.searchsorted(kind[order], kind[order])]
@@ -84,10 +84,10 @@ def best_in_order(
     return replace(found, x=x)
 
 
-def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
+def _best(open_: _OpenColumns, until: float, start: Sequence[Floats]) -> LexicographicOptimum:
     """Choose the best, of columns that differ."""
     objectives = open_.goals
-    open_.x = filled(objectives, open_.rows, open_.free, open_.most)
+    open_.x = greedy_choice(objectives, open_.rows, open_.free, open_.most)
     values: list[int] = []
     bounds: list[int] = []
     prices: list[Floats] = []
@@ -101,9 +101,9 @@ def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
         if len(open_.at) > 2 * NEAR:
             columns = Columns(open_.goals[k], open_.rows, open_.free, open_.most)
             near = start[k] if k < len(start) else None
-            bound, x, look = narrowed(columns, open_.x, start=near, until=until)
+            bound, x, look = narrow_to_core(columns, open_.x, start=near, until=until)
             open_.x, known = x, bound.prices / bound.scale
-            open_.settle(bound, bound.spare(columns.worth(x)))
+            open_.close_columns(bound, bound.slack_above(columns.worth(x)))
         step = int(np.gcd.reduce(open_.goals[k])) or 1
         columns, common = open_.columns(k, step)
         search = BranchAndBound(columns, open_.x, until)
@@ -117,14 +117,14 @@ def _best(open_: _Open, until: float, start: Sequence[Floats]) -> Chosen:
         prices.append(root.prices / root.scale / common * step)
         if k == len(objectives) - 1:
             break
-        open_.hold(k, root, step * search.value, root.spare(search.value))
+        open_.hold_objective(k, root, step * search.value, root.slack_above(search.value))
     x = open_.base.copy()
     x[open_.at] += open_.x
-    return Chosen(x, values, bounds, values == bounds, prices)
+    return LexicographicOptimum(x, values, bounds, values == bounds, prices)
 
 
 @dataclass
-class _Open:
+class _OpenColumns:
     """The open columns, and what the others leave of the rows.
 
     ``at``: their positions; ``rows``, ``free``, ``most``, ``goals``: of them: uses and what is
@@ -147,7 +147,7 @@ class _Open:
         uses: Sequence[Integers],
         room: Integers,
         most: Integers,
-    ) -> _Open:
+    ) -> _OpenColumns:
         """Open every column."""
         count = len(most)
         rows = np.array(uses, dtype=np.int64).reshape(len(uses), count)
@@ -162,7 +162,7 @@ class _Open:
         goal = self.goals[k] // step
         return Columns(goal, self.rows // common[:, None], self.free // common, self.most), common
 
-    def settle(self, bound: Bound, spare: int) -> None:
+    def close_columns(self, bound: Bound, spare: int) -> None:
         """Close the columns whose change would lose more than the slack of the bound."""
         loose = np.abs(bound.reduced) <= spare
         settled = np.flatnonzero(~loose & (bound.reduced > 0))
@@ -172,8 +172,8 @@ class _Open:
         self.at, self.most, self.x = self.at[keep], self.most[keep], self.x[keep]
         self.rows, self.goals = self.rows.take(keep, axis=1), self.goals.take(keep, axis=1)
 
-    def hold(self, k: int, bound: Bound, value: int, spare: int) -> None:
+    def hold_objective(self, k: int, bound: Bound, value: int, spare: int) -> None:
         """Hold an objective at its value, and close the columns that this fixes."""
         self.rows = np.vstack([self.rows, -self.goals[k]])
         self.free = np.append(self.free, -value)
-        self.settle(bound, spare)
+        self.close_columns(bound, spare)

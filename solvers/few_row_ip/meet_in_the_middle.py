@@ -42,7 +42,7 @@ class Half(NamedTuple):
     trail: list[Step]
     cutoff: int
 
-    def made(self, number: int) -> list[int]:
+    def changes_of(self, number: int) -> list[int]:
         """Return the changes that a way makes."""
         found, starts = [], [step.first for step in self.trail]
         while number:
@@ -52,7 +52,7 @@ class Half(NamedTuple):
         return found
 
 
-class BestWay(NamedTuple):
+class BestChange(NamedTuple):
     """The best way worth enough; all ways that lose no more than ``reach`` were examined."""
 
     x: Integers | None
@@ -68,14 +68,14 @@ def best_change(
     pairs: int,
     cut: bool,
     until: float,
-) -> BestWay:
+) -> BestChange:
     """Look through all ways to differ from a bound's own solution that are worth ``target``.
 
     Of each half at most ``limit`` ways are kept, and at most so many ``pairs`` looked at. Where
     there are more, ``cut`` says to go on with those that lose least; ``until`` says when to stop.
     """
-    spare = min(bound.spare(target), MOST)
-    near, times = _pieces(np.abs(bound.reduced), columns.most, spare)
+    spare = min(bound.slack_above(target), MOST)
+    near, times = _binary_pieces(np.abs(bound.reduced), columns.most, spare)
     base = bound.at(columns.most)
     times = np.where(base[near] > 0, -times, times)
     change = np.vstack([columns.rows[:, near], -columns.cost[near]]) * times
@@ -86,7 +86,7 @@ def best_change(
     for first in (0, 1):
         half = _half(moves[:, first::2], spare, limit, row, until, cut=cut)
         if half is None:
-            return BestWay(None, -1)
+            return BestChange(None, -1)
         halves.append(half)
     room = np.append(columns.left(base), columns.worth(base) - target)
     one, two = halves
@@ -94,15 +94,15 @@ def best_change(
     best, every = match.best(one.ways, two.ways, pairs, cut=cut)
     reach = min(spare, one.cutoff, two.cutoff) if every else -1
     if best is None:
-        return BestWay(None, reach)
+        return BestChange(None, reach)
     x = base.copy()
     for first, half, number in zip((0, 1), halves, best, strict=True):
-        made = first + 2 * np.array(half.made(number), dtype=np.intp)
+        made = first + 2 * np.array(half.changes_of(number), dtype=np.intp)
         np.add.at(x, near[made], times[made])
-    return BestWay(x, reach)
+    return BestChange(x, reach)
 
 
-def _pieces(loss: Integers, most: Integers, spare: int) -> tuple[NDArray[np.intp], Integers]:
+def _binary_pieces(loss: Integers, most: Integers, spare: int) -> tuple[NDArray[np.intp], Integers]:
     """Return columns that may change, and how often at once: 1, 2, 4, ... and the rest of ``most``.
 
     What loses least comes first.
@@ -199,13 +199,13 @@ class Match(NamedTuple):
         while low < len(after):
             done = int(after[low - 1]) if low else 0
             high = max(int(np.searchsorted(after, done + PAIRS, side="right")), low + 1)
-            found = self._look(one, two, Windows(*(part[low:high] for part in windows)))
+            found = self._best_of_matches(one, two, Windows(*(part[low:high] for part in windows)))
             if found is not None and (best is None or found[0] > best[0]):
                 best = found
             low = high
         return (best[1] if best else None), every
 
-    def _look(
+    def _best_of_matches(
         self, one: Integers, two: Integers, windows: Windows
     ) -> tuple[int, tuple[int, int]] | None:
         """Return the best of some matches: its value, and its two ways."""

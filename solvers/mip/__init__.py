@@ -46,7 +46,9 @@ class MatrixRun(Run):
         """Note an incumbent and a bound, in the matrix's unit, if one of them is new."""
         last = self.trace[-1][1:] if self.trace else (None, None)
         up = 1.0 if self.matrix.maximize else -1.0
-        self.note(_further(last[0], self.real(best), up), _further(last[1], self.real(bound), -up))
+        self.note(
+            _improved(last[0], self.real(best), up), _improved(last[1], self.real(bound), -up)
+        )
 
     def real(self, value: float | None) -> float | None:
         """Return an objective of the matrix in the model's own unit."""
@@ -105,7 +107,7 @@ def solve(
     began = now()
     answer = engine.run(run, limits, start, True)
     if answer.stopped == "infeasible":
-        answer = _asked_again(engine, run, left(limits, began))
+        answer = _recheck_infeasible(engine, run, left(limits, began))
     result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
         side = formulation.side()
@@ -114,7 +116,7 @@ def solve(
     return msgspec.structs.replace(result, seconds=seconds)
 
 
-def _asked_again(engine: Engine, run: MatrixRun, limits: Limits) -> Answer:
+def _recheck_infeasible(engine: Engine, run: MatrixRun, limits: Limits) -> Answer:
     """Return what an engine says without its presolve, which was seen to be wrong of near ties."""
     answer = engine.run(run, limits, None, False)
     if answer.stopped == "infeasible":
@@ -173,7 +175,7 @@ def _asker(engine: Engine, side: Side, run: MatrixRun, began: float) -> Holds:
     return holds
 
 
-def _further(last: float | None, new: float | None, sign: float) -> float | None:
+def _improved(last: float | None, new: float | None, sign: float) -> float | None:
     """Return the new value if it is further in the direction of the sign by more than noise."""
     if last is None or new is None:
         return new if last is None else last

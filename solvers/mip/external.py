@@ -17,7 +17,7 @@ from schedopt.solvers.mip.matrix import Floats, Matrix
 from schedopt.solvers.result import Limits, Termination
 
 
-class Known(NamedTuple):
+class SolverOptions(NamedTuple):
     """A solver's name as its makers write it, and what it calls a relative gap and threads."""
 
     title: str
@@ -26,11 +26,11 @@ class Known(NamedTuple):
 
 
 KNOWN = {
-    "cbc": Known("CBC", "ratioGap", "threads"),
-    "cplex": Known("CPLEX", "mip_tolerances_mipgap", "threads"),
-    "glpk": Known("GLPK", "mipgap"),
-    "gurobi": Known("Gurobi", "MIPGap", "Threads"),
-    "xpress": Known("Xpress", "miprelstop", "threads"),
+    "cbc": SolverOptions("CBC", "ratioGap", "threads"),
+    "cplex": SolverOptions("CPLEX", "mip_tolerances_mipgap", "threads"),
+    "glpk": SolverOptions("GLPK", "mipgap"),
+    "gurobi": SolverOptions("Gurobi", "MIPGap", "Threads"),
+    "xpress": SolverOptions("Xpress", "miprelstop", "threads"),
 }
 """The solvers, by the names that Pyomo has for them."""
 
@@ -68,7 +68,7 @@ class External:
         from pyomo.common.tempfiles import TempfileManager
 
         plugin = self._plugin()
-        model, columns = _stated(run.matrix)
+        model, columns = _as_pyomo(run.matrix)
         known = KNOWN[self.name]
         wanted = {known.gap: limits.gap, known.threads: limits.threads}
         options = {key: value for key, value in wanted.items() if key and value is not None}
@@ -100,7 +100,7 @@ class External:
 ENGINES = {name: External(name) for name in KNOWN}
 
 
-def _stated(matrix: Matrix) -> tuple[Any, list[Any]]:
+def _as_pyomo(matrix: Matrix) -> tuple[Any, list[Any]]:
     """Return a matrix as a Pyomo model to be minimized, and its columns."""
     import pyomo.environ as pyo
     from pyomo.core.expr import LinearExpression

@@ -13,8 +13,8 @@ from schedopt.instances import files
 from schedopt.instances.constraints import Seats
 from schedopt.instances.dssp import Instance, Job, bounding
 from schedopt.policies.dssp import dispatchers
-from schedopt.policies.dssp.dispatch import play
-from schedopt.policies.dssp.plain import play_plainly
+from schedopt.policies.dssp.dispatch import simulate
+from schedopt.policies.dssp.plain import simulate_plainly
 from schedopt.policies.registry import NotApplicableError
 from schedopt.problems import problem
 
@@ -46,7 +46,7 @@ def expect_alike(instance: Instance, run: np.ndarray) -> None:
     for name in DISPATCHERS:
         key = dispatchers.KEYS[name]
         luck = {"draws": key(instance, 3)} if name == "random" else {"keys": key(instance)}
-        ours, plain = play(instance, run, **luck), play_plainly(instance, run, **luck)
+        ours, plain = simulate(instance, run, **luck), simulate_plainly(instance, run, **luck)
         np.testing.assert_array_equal(ours.starts, plain.starts)
         np.testing.assert_array_equal(ours.completion, plain.completion)
         short = instance.tasks.lengths > 0
@@ -143,7 +143,7 @@ def test_a_job_without_stages_cannot_be_dispatched() -> None:
         assert result.termination == "not-applicable"
         assert "jobs[0]" in str(result.message)
     with pytest.raises(NotApplicableError):
-        dispatchers.simulated(instance, "lcpf", np.array([0]))
+        dispatchers.simulate_dispatcher(instance, "lcpf", np.array([0]))
 
 
 @given(jobs=st.lists(STAGES, min_size=1, max_size=6), processors=st.integers(1, 5))
@@ -168,7 +168,7 @@ def test_maxk_takes_all_that_fit_in_order(jobs: list[list[list[float]]], process
         by_demand = sorted(able, key=lambda j: sum(map(sum, j.stages or ())))
         if len(chosen) < len(by_demand):
             more = np.array(sorted(instance.index[j.name] for j in by_demand[: len(chosen) + 1]))
-            played = dispatchers.simulated(instance, name, more, 5)
+            played = dispatchers.simulate_dispatcher(instance, name, more, 5)
             if {j.name for j in by_demand[: len(chosen)]} == set(chosen):
                 assert np.nanmax(played.completion) > instance.deadline
 

@@ -61,7 +61,7 @@ def selected_jobs(night: Instance, selector: str, fill: float) -> Ints:
 
 def reward_in_time(night: Instance, dispatcher: str, jobs: Ints) -> float:
     """Return the reward of the jobs that a dispatcher completes by the deadline."""
-    completion = dispatchers.simulated(night, dispatcher, jobs, 0).completion[jobs]
+    completion = dispatchers.simulate_dispatcher(night, dispatcher, jobs, 0).completion[jobs]
     return float(night.rewards[jobs][completion <= night.deadline].sum())
 
 
@@ -88,7 +88,7 @@ def _dispatch_all(quick: bool) -> dict[str, Nights]:
     for name in SIX:
         completion, release, gaps, idle = [], [], [], []
         for night, jobs in zip(instances, picks, strict=True):
-            played = dispatchers.simulated(night, name, jobs)
+            played = dispatchers.simulate_dispatcher(night, name, jobs)
             on = played.processors(night)
             run, places = list(on), [place for place, *_ in on.values()]
             starts, lengths = played.starts[run], night.tasks.lengths[run]

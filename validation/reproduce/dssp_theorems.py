@@ -152,7 +152,7 @@ NOT_TOLD: Answer = ("cannot be read from the text", None)
 def run_time_alone(night: Instance, job: Job, processors: int) -> float:
     """Return a job's run time alone."""
     single = msgspec.structs.replace(night, jobs=(job,), processors=processors)
-    played = dispatchers.simulated(single, "first", np.array([0]))
+    played = dispatchers.simulate_dispatcher(single, "first", np.array([0]))
     return float(played.completion[0])
 
 

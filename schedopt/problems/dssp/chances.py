@@ -71,12 +71,12 @@ def _count(night: Instance, draws: int) -> int:
 
 def _in_time(night: Instance, jobs: Ints, keys: Floats, drawn: Ints) -> NDArray[np.bool_]:
     """Tell which jobs a dispatcher gets done in time in scenarios, by its planned keys."""
-    from schedopt.policies.dssp.dispatch import play
+    from schedopt.policies.dssp.dispatch import simulate
 
     in_time = np.zeros((len(drawn), len(jobs)), dtype=np.bool_)
     for done, factor in zip(in_time, drawn / MILLION, strict=True):
         lengths = night.tasks.lengths * factor[night.tasks.job_of]
-        ends = play(night, jobs, keys=keys, lengths=lengths).completion[jobs]
+        ends = simulate(night, jobs, keys=keys, lengths=lengths).completion[jobs]
         done[:] = ends <= night.deadlines[jobs] * ON_TIME  # never, where it does not complete
     return in_time
 

@@ -193,7 +193,7 @@ def _best(
 ) -> tuple[str, Scheduled]:
     """Return the best dispatcher for some jobs, on average of a seed's scenarios, and its plan."""
     from schedopt.policies.dssp.dispatch import schedule_of
-    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulated
+    from schedopt.policies.dssp.dispatchers import DRAWN, KEYS, positions, simulate_dispatcher
     from schedopt.policies.registry import is_own
 
     jobs = positions(night, list(names))
@@ -201,12 +201,12 @@ def _best(
         from schedopt.problems.dssp.chances import steadiest_dispatcher
 
         name = steadiest_dispatcher(night, jobs, seed)
-        return name, schedule_of(night, jobs, simulated(night, name, jobs), fill)
+        return name, schedule_of(night, jobs, simulate_dispatcher(night, name, jobs), fill)
     best: tuple[tuple[float, int, float], str, Simulated] | None = None
     for name in among or KEYS:
         if name in DRAWN or not is_own("dssp", name):
             continue
-        played = simulated(night, name, jobs)
+        played = simulate_dispatcher(night, name, jobs)
         worth = _worth(night, jobs, played.completion)
         if best is None or worth > best[0]:
             best = worth, name, played

@@ -213,7 +213,7 @@ def _solved(
 
 def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Result | None:
     """Return a result dispatched in the old order where that loses nothing."""
-    from schedopt.policies.dssp.dispatch import play, schedule_of
+    from schedopt.policies.dssp.dispatch import schedule_of, simulate
     from schedopt.policies.dssp.dispatchers import positions
 
     night, chosen = rest.instance, result.solution
@@ -221,7 +221,7 @@ def _dispatched(rest: RemainingNight, old: PlannedNight, result: Result) -> Resu
     if bare or chosen is None or isinstance(chosen, Scheduled):
         return planning.dispatched(night, result)
     jobs = positions(night, chosen.selected)
-    played = play(night, jobs, keys=_old_starts(rest, old))
+    played = simulate(night, jobs, keys=_old_starts(rest, old))
     made = schedule_of(night, jobs, played, chosen.capacity / night.capacity())
     earned = night.objective_of(made)
     paid = [night.worth(night.index[name], end) for name, end in made.completion.items()]

@@ -82,7 +82,7 @@ def played(
     clocks: Floats,
     lengths: Floats | None = None,
 ) -> Simulated:
-    """Simulate some jobs, with a key for each task: see `policies.dssp.dispatch.play`.
+    """Simulate some jobs, with a key for each task: see `policies.dssp.dispatch.simulate`.
 
     `by_task`: whether tasks of one stage may have different keys.
     """
