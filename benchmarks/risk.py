@@ -23,7 +23,7 @@ from schedopt.instances.dssp.planned import Ints
 from schedopt.instances.dssp.scenarios import MILLION, RUNNING, factors
 from schedopt.instances.msfq.log_converters import convert
 from schedopt.problems import problem
-from schedopt.problems.dssp.chances import ran
+from schedopt.problems.dssp.chances import jobs_in_time
 from schedopt.solvers.result import Result
 from schedopt.verbs.generate import generate
 from schedopt.verbs.solve import solve
@@ -108,7 +108,7 @@ def as_run(
 ) -> tuple[float, float, float, float]:
     """Return the mean reward, that of the worst tenth, how many are in time, and of how many."""
     carried = problem("dssp").carried_out(night, plan)
-    jobs, in_time = ran(night, carried.solution, str(carried.policy), 0, happens)
+    jobs, in_time = jobs_in_time(night, carried.solution, str(carried.policy), 0, happens)
     earned = np.sort(in_time @ night.rewards[jobs])
     tail = earned[: max(1, len(earned) // 10)]
     return float(earned.mean()), float(tail.mean()), float(in_time.sum()), float(in_time.size)

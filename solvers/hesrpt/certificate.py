@@ -9,6 +9,7 @@ import numpy as np
 from schedopt.formulations.hesrpt import Allocation
 from schedopt.formulations.hesrpt.epochs import Rules, bounds_of
 from schedopt.instances.constraints import Constraint, FairShare, Shares, label
+from schedopt.instances.extras import installed
 from schedopt.instances.hesrpt import Allocated
 from schedopt.solvers.clock import now
 from schedopt.solvers.hesrpt import closed_form
@@ -108,7 +109,8 @@ class _Maker:
     def prices(self, order: Ints) -> Floats | None:
         """Return prices that prove the goal for an order, one after another or by its program."""
         prices = prices_of(self.curves, order, levels_of(self.instance.costs, order))
-        if not self.worth(prices) * (1.0 - SLACK) >= self.goal:
+        enough = self.worth(prices) * (1.0 - SLACK) >= self.goal
+        if not enough and installed("clarabel"):
             program = Allocation(self.instance, order=[self.names[j] for j in order[::-1]])
             program.rules = self.rules
             solved = solve_program(program, self.seconds_left())

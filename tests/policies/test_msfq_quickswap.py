@@ -12,7 +12,7 @@ from schedopt.instances.msfq import Instance
 from schedopt.instances.msfq.traces import Trace
 from schedopt.policies.msfq.registration import plan
 from schedopt.policies.msfq.simulation import simulate
-from schedopt.validation.reproduce.msfq_figures import four_classes, simulated
+from schedopt.validation.reproduce.msfq_figures import four_classes, simulate_policy
 
 
 class Machine:
@@ -107,5 +107,5 @@ def test_the_authors_handover_is_as_defined(seed: int, whole: bool) -> None:
 )
 def test_four_classes_of_figure_5(handover: str, low: float, high: float) -> None:
     """By two independent simulations the authors' gives 7.35 to 7.40."""
-    found = simulated(four_classes(4.0), "static-quickswap", 3_000_000, handover=handover)
+    found = simulate_policy(four_classes(4.0), "static-quickswap", 3_000_000, handover=handover)
     assert low < found.weighted_response_time < high

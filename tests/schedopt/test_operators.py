@@ -168,7 +168,7 @@ def test_convert_names_the_columns_that_it_does_not_take_and_all_options(tmp_pat
     table.write_text("submit,need,run,gpus\n0,1,5,2\n")
     log = ["--option", "as=jobs", "--option", "processors=8", "-o"]
     said = run("convert", dump, *log, tmp_path / "a.json").stderr
-    assert "needs not taken, for want of resource:NAME=AMOUNT: gpu, memory" in said
+    assert "columns not taken: State, ReqMem, AllocTRES" in said
     assert "columns not taken: gpus" in run("convert", table, *log, tmp_path / "b.json").stderr
     said = refused("convert", dump, "--option", "as=jobs", "--option", "x=1", "-o", "c.json")
     assert all(f"'{name}'" in said for name in OPTIONS)

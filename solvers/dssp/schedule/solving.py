@@ -60,7 +60,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     relaxed = solve_relaxation(model, limits)
     if relaxed.termination == "infeasible":  # then schedules are too, unless one refutes it
         best, _ = _run_search(model, limits, relaxed, seconds=None, patience=0, target=None)
-        result = msgspec.structs.replace(relaxed, proved_by="selection")
+        result = msgspec.structs.replace(relaxed, proved_by="search")
         what = alarm(_result(model, limits, best, None, "completed"), result)
         result = _result(model, limits, best if what else None, None, "infeasible")
         if what:
@@ -139,7 +139,7 @@ def _result(
     return msgspec.structs.replace(
         result,
         found_by=None if best is None else "search",
-        bounded_by=None if bound is None else "selection",
+        bounded_by=None if bound is None else "search",
     )
 
 
