@@ -109,7 +109,7 @@ class Cones:
 
     def at_most(self, right: Floats, sums: Terms | Triplets) -> slice:
         """Add rows: sums at most their right-hand sides; return where the rows stand."""
-        triplets = sums if isinstance(sums, tuple) else _of(sums)
+        triplets = sums if isinstance(sums, tuple) else _triplets_of(sums)
         return self._take(right, triplets, [("nonnegative", len(right))])
 
     def new(self, count: int) -> Ints:
@@ -125,13 +125,13 @@ class Cones:
         parts = [
             (3 * row + i, column, -value)
             for i, corner in enumerate(corners)
-            for row, column, value in [_of(corner)]
+            for row, column, value in [_triplets_of(corner)]
         ]
         row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True))
         self._take(np.zeros(3 * count), (row, column, value), [("second-order", 3)] * count)
 
 
-def _of(terms: Terms) -> Triplets:
+def _triplets_of(terms: Terms) -> Triplets:
     """Return the triplets of terms, row by row."""
     rows = np.arange(len(terms[0][0]))
     return (

@@ -30,7 +30,7 @@ class Stopwatch:
         return self.spent + running
 
 
-class Compiling(Stopwatch):
+class CompilingStopwatch(Stopwatch):
     """The stopwatch of compiling; ``tell`` is called when that first begins."""
 
     tell: Callable[[], None] | None = None
@@ -42,7 +42,7 @@ class Compiling(Stopwatch):
             tell()
 
 
-compiling = Compiling()
+compiling = CompilingStopwatch()
 """Seconds spent compiling or loading kernels in this process; `solvers.machine_code` keeps it."""
 
 

@@ -91,7 +91,9 @@ class Kernel(Source):
         of = self.py_func
         names = _NAMES.setdefault(id(of.__globals__), {})
         if not names:
-            names.update({name: _like_c(value) for name, value in of.__globals__.items()})
+            names.update(
+                {name: _with_c_arithmetic(value) for name, value in of.__globals__.items()}
+            )
         twin = FunctionType(of.__code__, names, of.__name__, of.__defaults__, of.__closure__)
         twin.__kwdefaults__ = of.__kwdefaults__
         return twin
@@ -107,7 +109,7 @@ class Kernel(Source):
         return dispatcher(self)
 
 
-class _Here(threading.local):
+class _ThreadMode(threading.local):
     """Whether a kernel runs as Python in this thread: then all that it calls do."""
 
     python = False
@@ -119,7 +121,7 @@ class _Spent:
     steps = 0.0
 
 
-_here, _spent = _Here(), _Spent()
+_here, _spent = _ThreadMode(), _Spent()
 
 _NAMES: dict[int, Names] = {}
 """For the globals of kernels, by their `id`, what Python finds in their place."""
@@ -128,7 +130,7 @@ _POLES: Mapping[object, float] = {math.log: 0.0, math.log1p: -1.0}
 """Where functions of `math` are minus infinity, and Python's raise an error."""
 
 
-def _like_c(function: Any) -> Any:
+def _with_c_arithmetic(function: Any) -> Any:
     """Return what to call for a function of `math`, which raises no error; all else as it is."""
     if getattr(function, "__module__", "") != "math":
         return function

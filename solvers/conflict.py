@@ -33,7 +33,7 @@ def smallest_conflict(names: Sequence[str], holds: Holds) -> list[str]:
     """
     best = frozenset(names)
     try:
-        for smaller in _ever_smaller(names, holds):
+        for smaller in _shrinking_conflicts(names, holds):
             best = smaller
         return _in_order(names, best)
     except TimeoutError as error:
@@ -78,7 +78,7 @@ def _in_order(names: Sequence[str], members: frozenset[str]) -> list[str]:
     return [name for name in names if name in members]
 
 
-def _ever_smaller(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
+def _shrinking_conflicts(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]]:
     """Yield ever smaller conflicts, down to a smallest.
 
     Leaving out one constraint after the other gives a conflict of which nothing can be left out;
@@ -99,7 +99,7 @@ def _ever_smaller(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]
             yield best
     corrections: list[frozenset[str]] = []
     for _ in range(MOST_ROUNDS):
-        core = _smallest_meeting(corrections)
+        core = _smallest_hitting_set(corrections)
         if len(core) == len(best):
             return
         if not holds(core):
@@ -113,17 +113,17 @@ def _ever_smaller(names: Sequence[str], holds: Holds) -> Iterator[frozenset[str]
     raise _GaveUpError(f"no end after {MOST_ROUNDS} rounds")
 
 
-def _smallest_meeting(sets: Sequence[frozenset[str]]) -> frozenset[str]:
+def _smallest_hitting_set(sets: Sequence[frozenset[str]]) -> frozenset[str]:
     """Return a smallest hitting set: it shares a member with each of the sets."""
     size = 0
     while True:
-        members = _meeting(sets, size)
+        members = _hitting_set(sets, size)
         if members is not None:
             return members
         size += 1
 
 
-def _meeting(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None:
+def _hitting_set(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None:
     """Return a hitting set of at most ``size`` members, if there is one."""
     if not sets:
         return frozenset()
@@ -131,7 +131,7 @@ def _meeting(sets: Sequence[frozenset[str]], size: int) -> frozenset[str] | None
         return None
     fewest: frozenset[str] = min(sets, key=len)
     for member in sorted(fewest):  # one of these must be in it
-        rest = _meeting([s for s in sets if member not in s], size - 1)
+        rest = _hitting_set([s for s in sets if member not in s], size - 1)
         if rest is not None:
             return rest | {member}
     return None

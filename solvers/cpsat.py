@@ -82,7 +82,7 @@ def solve(
         status, search = cp_model.OPTIMAL, False
     elif search:
         copy = copy or copied(formulation)
-        _tell(copy, formulation, hint, bound, sign)
+        _add_bound_and_start(copy, formulation, hint, bound, sign)
     built = formulation.seconds + now() - began
     began = now()
     if search and copy is not None:
@@ -93,7 +93,7 @@ def solve(
             solution = hint if worse else solution
     result = _result(formulation, run, status, solution)
     if result.termination == "infeasible" and formulation.asked:
-        holds = _asker(formulation, limits, began)
+        holds = _conflict_oracle(formulation, limits, began)
         result = with_conflict(result, list(formulation.asked), holds)
     seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
@@ -104,7 +104,7 @@ def copied(formulation: CpSatFormulation) -> cp_model.CpModel:
     return formulation.model.clone()
 
 
-def _tell(
+def _add_bound_and_start(
     model: cp_model.CpModel,
     formulation: CpSatFormulation,
     hint: Any | None,
@@ -144,11 +144,11 @@ class _CpSatRun(Run):
 
     def go(self, model: cp_model.CpModel) -> Any:
         """Run to the end, or to the limit, or to an interruption."""
-        _configured(self.solver, self.limits)
+        _with_parameters(self.solver, self.limits)
         watcher = None
         if model.has_objective() and not self.silent:
             self.solver.best_bound_callback = self._bounded
-            watcher = _Watcher(self._seen)
+            watcher = _Watcher(self._record_progress)
 
         def work() -> None:
             self.status = self.solver.solve(model, watcher)
@@ -166,12 +166,12 @@ class _CpSatRun(Run):
 
     def _bounded(self, bound: float) -> None:
         self.told = bound
-        self._seen(None, bound)
+        self._record_progress(None, bound)
 
     def _tighter(self, a: float, b: float) -> float:
         return min(a, b) if self.sign > 0 else max(a, b)
 
-    def _seen(self, objective: float | None, bound: float | None) -> None:
+    def _record_progress(self, objective: float | None, bound: float | None) -> None:
         """Record incumbent and bound whenever one of them improves."""
         last = self.trace[-1][1:] if self.trace else (None, self.known)
         best = last[0] if objective is None else objective / self.scale
@@ -186,14 +186,14 @@ class _CpSatRun(Run):
 class _Watcher(cp_model.CpSolverSolutionCallback):
     def __init__(self, seen: Callable[[float | None, float | None], None]) -> None:
         super().__init__()
-        self._tell = seen
+        self._add_bound_and_start = seen
 
     def on_solution_callback(self) -> None:
         """Record and report each new solution."""
-        self._tell(self.objective_value, self.best_objective_bound)
+        self._add_bound_and_start(self.objective_value, self.best_objective_bound)
 
 
-def _configured(solver: cp_model.CpSolver, limits: Limits) -> None:
+def _with_parameters(solver: cp_model.CpSolver, limits: Limits) -> None:
     parameters = solver.parameters
     parameters.num_workers = threads(limits)
     parameters.random_seed = limits.seed
@@ -210,7 +210,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
         stopped = "optimal" if status == cp_model.OPTIMAL else "infeasible"
     elif status == cp_model.MODEL_INVALID:
         stopped = "error"
-    message = _said(formulation, run, status)
+    message = _notes_on_model(formulation, run, status)
     if stopped == "infeasible" and not formulation.exact:
         stopped, message = "error", f"no solution {formulation.inexact}; there may be one"
     elif stopped == "optimal" and run.status is None:
@@ -243,7 +243,7 @@ def _result(formulation: CpSatFormulation, run: _CpSatRun, status: Any, solution
     )
 
 
-def _said(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
+def _notes_on_model(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
     """Return the notes on a model that a user has changed."""
     if status == cp_model.MODEL_INVALID:
         return f"CP-SAT does not take the changed model: {formulation.model.validate()}".strip()
@@ -255,7 +255,7 @@ def _said(formulation: CpSatFormulation, run: _CpSatRun, status: Any) -> str:
     return f"the model's own objective was optimized, not the instance's: it is {value:.10g}"
 
 
-def _asker(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
+def _conflict_oracle(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
     model = copied(formulation)  # without the bound, which may rest on side constraints
     asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}
@@ -266,7 +266,7 @@ def _asker(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds
         solver, rest = cp_model.CpSolver(), replace(left(limits, began), gap=0.0)
         if rest.time_limit == 0:
             raise TimeoutError
-        _configured(solver, rest)
+        _with_parameters(solver, rest)
         solver.parameters.stop_after_first_solution = True
         status: Any = solver.solve(model)
         if status == cp_model.UNKNOWN:

@@ -110,7 +110,7 @@ def solve(
         alarmed = result.termination == "error" != credited.termination
         if last or alarmed or result.termination == "interrupted" or stopped():
             break
-        known = Partial(result, _tighter(model, known, handed), handed.hints)
+        known = Partial(result, _tighter_bound(model, known, handed), handed.hints)
     if result is None:
         result = _out_of_time(model, limits) if known is None else known.result
     result = _with_fallback(model, result, trivial)
@@ -303,7 +303,9 @@ def _with_credit(model: Formulation, result: Result, name: str, start: Start) ->
     return msgspec.structs.replace(credited, solver=credited.found_by or credited.proved_by or name)
 
 
-def _tighter(model: Formulation, known: Partial | None, handed: Partial) -> Fraction | float | None:
+def _tighter_bound(
+    model: Formulation, known: Partial | None, handed: Partial
+) -> Fraction | float | None:
     """Return the tighter of two bounds, as exact as it is known."""
     before = None if known is None else known.bound
     if before is None or handed.bound is None:

@@ -92,26 +92,26 @@ def digest(names: Names) -> str:
     known = _DIGESTS.get(id(names))
     if known is None:
         reached: dict[int, Names] = {}
-        _reach(names, reached)
+        _collect_globals(names, reached)
         found = hashlib.sha256()
         for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
             found.update(own["__name__"].encode())  # which numba imports as it loads a kernel
-            found.update(_text(own["__file__"]))
+            found.update(_source_text(own["__file__"]))
             found.update(repr(sorted(_constants(own).items())).encode())
         known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]
     return known[1]
 
 
-def _reach(names: Names, reached: dict[int, Names]) -> None:
+def _collect_globals(names: Names, reached: dict[int, Names]) -> None:
     """Collect these globals, and those of all kernels and modules of ours among them."""
     if id(names) in reached:
         return
     reached[id(names)] = names
     for value in tuple(names.values()):
         if isinstance(value, Source):
-            _reach(value.py_func.__globals__, reached)
+            _collect_globals(value.py_func.__globals__, reached)
         elif isinstance(value, ModuleType) and value.__name__.partition(".")[0] == OURS:
-            _reach(vars(value), reached)
+            _collect_globals(vars(value), reached)
 
 
 def _constants(names: Names) -> dict[str, object]:
@@ -124,5 +124,5 @@ def _constants(names: Names) -> dict[str, object]:
 
 
 @cache
-def _text(file: str) -> bytes:
+def _source_text(file: str) -> bytes:
     return Path(file).read_bytes()

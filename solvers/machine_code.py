@@ -145,7 +145,7 @@ def _known_call_type(self: Any, context: Any, args: Any, named: Any) -> Any:
     return _typed[key]
 
 
-class _Shared(caching._CacheLocator):
+class _KernelLocator(caching._CacheLocator):
     """Where numba keeps a kernel of ours; other packages' functions stay where numba has them."""
 
     def __init__(self, function: FunctionType) -> None:
@@ -176,7 +176,7 @@ class _Shared(caching._CacheLocator):
         return found if os.access(found._path, os.W_OK) else None
 
 
-class _Watch(event.Listener):
+class _ClockPause(event.Listener):
     """Holds the clock of time limits while numba compiles, loads or stores."""
 
     def on_start(self, event: object) -> None:
@@ -186,7 +186,7 @@ class _Watch(event.Listener):
         compiling.stop()
 
 
-class _Begun(event.Listener):
+class _CompilingNotice(event.Listener):
     """Says that something is compiled, which is not in the cache."""
 
     def on_start(self, event: object) -> None:
@@ -199,6 +199,6 @@ class _Begun(event.Listener):
 _locators: list[Any] = caching.FunctionCache._impl_class._locator_classes
 cpu_target.target_context.codegen()._library_class = _Library
 _operators.get_call_type = _known_call_type
-_locators.insert(0, _Shared)
-event.register("numba:compiler_lock", _Watch())
-event.register("numba:compile", _Begun())
+_locators.insert(0, _KernelLocator)
+event.register("numba:compiler_lock", _ClockPause())
+event.register("numba:compile", _CompilingNotice())

@@ -242,11 +242,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             who = getattr(self, f"{what}_by") or None
             if who is not None:
                 did.setdefault(who, []).append(what)
-        told = [f"{_listed(whats)} by {who}" for who, whats in did.items()]
+        told = [f"{_join_words(whats)} by {who}" for who, whats in did.items()]
         return ", ".join(told) or f"by {self.solver or self.policy}"
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     """Return words as a sentence lists them."""
     return ", ".join(words[:-1]) + " and " * (len(words) > 1) + words[-1]
 
@@ -305,7 +305,7 @@ class Result(Framed, Outcome, Generic[S], frozen=True, kw_only=True):
     def _repr_html_(self) -> str:
         return table(self._facts())
 
-    def _framed(self) -> object:
+    def _html_frame(self) -> object:
         return self if self.solution is None else self.solution
 
     def _facts(self) -> list[tuple[str, str]]:

@@ -137,7 +137,7 @@ class Declared:
         self.added: Sequence[Constraint] = ()
         self.stated: list[tuple[str, Row]] = []
         self._native: Native | None = None
-        self._open()
+        self._set_columns()
         for position, constraint in enumerate(instance.constraints):
             self._state(constraint, label(constraint, position))
         self.seconds = time.perf_counter() - began
@@ -146,7 +146,7 @@ class Declared:
         jobs, rules = len(self.instance.jobs), len(self.added)
         return f"<{self.name} of {self.instance.name!r}: {jobs} jobs, {rules} rules added>"
 
-    def _open(self) -> None:
+    def _set_columns(self) -> None:
         """Set the columns, and which of them can be 1."""
         raise NotImplementedError
 

@@ -75,13 +75,15 @@ class Grid:
         added = np.add.reduceat(longest / scale - tasks.longest, tasks.first_stage[:-1])
         unit, delay = Fraction(scale), as_written(night.delay)
         end = inf if night.end is None else as_written(night.end)
-        deadlines = _whole(night.deadlines, lambda time: floor(time * unit))
-        horizons = _whole(night.deadlines, lambda time: floor(min(time + delay, end) * unit))
+        deadlines = _times_in_units(night.deadlines, lambda time: floor(time * unit))
+        horizons = _times_in_units(
+            night.deadlines, lambda time: floor(min(time + delay, end) * unit)
+        )
         return cls(
             scale=scale,
             exact=exact,
             lengths=lengths,
-            releases=_whole(night.releases, lambda time: ceil(time * unit)),
+            releases=_times_in_units(night.releases, lambda time: ceil(time * unit)),
             deadlines=deadlines,
             horizons=horizons,
             horizon=int(horizons.max(initial=floor(min(as_written(night.deadline), end) * unit))),
@@ -90,7 +92,7 @@ class Grid:
         )
 
 
-def _whole(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
+def _times_in_units(times: Floats, rounded: Callable[[Fraction], int]) -> Ints:
     """Return times in units; most jobs share a few times."""
     known = {time: rounded(as_written(time)) for time in set(times.tolist())}
     return np.array([known[time] for time in times.tolist()], dtype=np.int64)
@@ -147,8 +149,8 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
     total, late = float(rewards.sum()), len(night.late) > 1
     if total == 0.0:
         return [0] * jobs, 1.0, 0
-    parts = _parts(night, grid) if late else 1
-    if parts and (found := _near(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)):
+    parts = _parts_of_reward(night, grid) if late else 1
+    if parts and (found := _decimal_rewards(rewards, min(LARGEST_SUM / total, 1e6 * parts), parts)):
         whole, scale = found
         if not late or max(whole) <= LARGEST:
             return whole, scale, 0
@@ -157,7 +159,7 @@ def whole_rewards(night: Instance, grid: Grid) -> tuple[list[int], float, int]:
     return np.floor(rewards * scale).astype(int).tolist(), scale, (1 + 2 * late) * jobs
 
 
-def _near(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] | None:
+def _decimal_rewards(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] | None:
     """Return rewards as multiples of `parts`, where they are decimals of few digits up to rounding.
 
     And how many units there are in 1: so many that no reward is worth more than its units say.
@@ -176,7 +178,7 @@ def _near(rewards: Floats, most: float, parts: int) -> tuple[list[int], float] |
     return None
 
 
-def _parts(night: Instance, grid: Grid) -> int:
+def _parts_of_reward(night: Instance, grid: Grid) -> int:
     """Return the parts of a reward that make all late payments integers; 0 on a rounded grid.
 
     No schedule loses by starting its tasks as soon as they can: then all ends are multiples of

@@ -36,13 +36,15 @@ def declare(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
             done = block.in_time[s, j]
             if not sample.fits[s, j]:
                 done.fix(0)
-            block.selected[s, j] = (None, _sum((1.0, done), (-1.0, x[j])), 0.0)
+            block.selected[s, j] = (None, _state_sum((1.0, done), (-1.0, x[j])), 0.0)
         for r, row in enumerate(sample.rows):
-            _serve(sample, block, x, (r, s), row)
-    _measure(sample, model, x, jobs)
+            _state_service(sample, block, x, (r, s), row)
+    _state_risk_measure(sample, model, x, jobs)
 
 
-def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served) -> None:
+def _state_service(
+    sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served
+) -> None:
     """Sum the selected demand in a scenario, in order, and mark late jobs."""
     before, most, unit = list[Term](), 0, max(1, row.room)
     for j, work in zip(row.jobs.tolist(), row.work.tolist(), strict=True):
@@ -51,21 +53,21 @@ def _serve(sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], ro
         asked = int(sample.drawn[at[1], j]) * work
         most += asked
         used = block.used[(*at, j)]
-        block.serves[(*at, j)] = (0.0, _sum((-1.0, used), *before, (asked / unit, x[j])), 0.0)
+        block.serves[(*at, j)] = (0.0, _state_sum((-1.0, used), *before, (asked / unit, x[j])), 0.0)
         if most > row.room:
             lifted = (most - row.room) / unit, block.in_time[at[1], j]
-            block.room[(*at, j)] = (None, _sum((1.0, used), lifted), most / unit)
+            block.room[(*at, j)] = (None, _state_sum((1.0, used), lifted), most / unit)
         before = [(1.0, used)]
 
 
-def _measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
+def _state_risk_measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) -> None:
     """State the risk measure: each job's chance, or another objective."""
     block, scenarios, kind = model.sample, range(sample.count), sample.measure.kind
     if kind == "chance":
         block.chance = pyo.Constraint(pyo.Any)
         for j in jobs:
             times = [(1.0, block.in_time[s, j]) for s in scenarios]
-            block.chance[j] = (0.0, _sum(*times, (-float(sample.least), x[j])), None)
+            block.chance[j] = (0.0, _state_sum(*times, (-float(sample.least), x[j])), None)
         return
     model.reward.deactivate()
     reward = sample.rewards.tolist()
@@ -77,14 +79,14 @@ def _measure(sample: Sample, model: Any, x: Sequence[Any], jobs: Sequence[int]) 
         block.short = pyo.Constraint(pyo.Any)
         for s, terms in enumerate(earned):
             short = (-1.0, block.level), (1.0, block.below[s])
-            block.short[s] = (0.0, _sum(*terms, *short), None)
+            block.short[s] = (0.0, _state_sum(*terms, *short), None)
         tail = float((1 - sample.measure.level) * sample.count)
         goal = [(1.0, block.level), *((-1 / tail, below) for below in block.below.values())]
-    block.goal = pyo.Objective(expr=_sum(*goal), sense=pyo.maximize)
+    block.goal = pyo.Objective(expr=_state_sum(*goal), sense=pyo.maximize)
 
 
-def _sum(*terms: Term) -> LinearExpression:
-    return _dot([c for c, _ in terms], [variable for _, variable in terms])
+def _state_sum(*terms: Term) -> LinearExpression:
+    return _weighted_sum([c for c, _ in terms], [variable for _, variable in terms])
 
 
 class Native:
@@ -112,7 +114,7 @@ class Native:
             for j in np.flatnonzero(~np.asarray(open_, dtype=np.bool_)):
                 self.x[j].setub(0)
             model.reward = pyo.Objective(  # equation 1
-                expr=_dot(rewards, self.x), sense=pyo.maximize
+                expr=_weighted_sum(rewards, self.x), sense=pyo.maximize
             )
             model.capacity = pyo.Constraint(expr=self._within(capacity[0]))  # equation 2
             model.windows = pyo.Constraint(range(1, len(capacity)))
@@ -127,7 +129,11 @@ class Native:
         self._known = self._rows_digest(), self._goal_digest()
 
     def _within(self, row: Row) -> tuple[None, Any, float | None]:
-        return None, _dot(row.coefficients, [self.x[j] for j in row.jobs]), _bound(row.upper)
+        return (
+            None,
+            _weighted_sum(row.coefficients, [self.x[j] for j in row.jobs]),
+            _bound(row.upper),
+        )
 
     def state(self, name: str, row: Row) -> None:
         """State a row of a side constraint under its name."""
@@ -138,11 +144,11 @@ class Native:
 
     def _state(self, name: str, row: Row) -> None:
         model = self.model
-        body = _dot(row.coefficients, [self.x[j] for j in row.jobs])
+        body = _weighted_sum(row.coefficients, [self.x[j] for j in row.jobs])
         if row.lifting:
             lifted = model.lifted[name, row.what]
             for columns in row.lifting:
-                run = _dot([1.0] * len(columns), [self.x[j] for j in columns])
+                run = _weighted_sum([1.0] * len(columns), [self.x[j] for j in columns])
                 model.side[name, row.what, columns[0]] = (None, lifted - run, 0.0)
             least = fsum(float(c) for c in row.coefficients if c < 0)
             body += min(0.0, least - float(row.lower)) * -lifted  # how far the row can fall short
@@ -191,7 +197,7 @@ class Native:
         return hash(tuple((id(goal), _terms(goal.expr), goal.sense) for goal in goals))
 
 
-def _dot(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
+def _weighted_sum(coefficients: Sequence[Number], variables: Sequence[Any]) -> Any:
     """Return the sum of coefficient·variable; built whole, since term by term is slow."""
     return LinearExpression(
         constant=0.0, linear_coefs=list(map(float, coefficients)), linear_vars=list(variables)

@@ -89,10 +89,10 @@ class Calendar:
 
     def asked(self, j: int, nights: Iterable[int]) -> bool:
         """Tell whether a floor over some nights asks for a job: it might be in time on one."""
-        return any(self._asked.get(n, self._asked[0])[j] for n in nights)
+        return any(self._jobs_of_floor.get(n, self._jobs_of_floor[0])[j] for n in nights)
 
     @cached_property
-    def _asked(self) -> dict[int, NDArray[np.bool_]]:
+    def _jobs_of_floor(self) -> dict[int, NDArray[np.bool_]]:
         """Which jobs a floor asks for on a night of its own, or, under 0, on any other."""
         every = {0: (self.season, self.capacity), **self.own}
         return {n: asked(night, capacity) for n, (night, capacity) in every.items()}
@@ -104,7 +104,7 @@ class Calendar:
             for j, c in zip(row.jobs, row.coefficients, strict=True)
             if n in self.of_job[j]
         ]
-        return _over(row, f"{row.what}, night {n}", pairs)
+        return _map_columns(row, f"{row.what}, night {n}", pairs)
 
     def nightly(self, row: Row) -> Iterator[Row]:
         """Yield a row over jobs as one over the columns of each night."""
@@ -124,15 +124,17 @@ class Calendar:
             for n, x in self.of_job[j].items():
                 here[n - 1].append((x, c))
         for n, pairs in enumerate(here, start=1):
-            yield _over(row, f"{row.what}, night {n}", pairs)
+            yield _map_columns(row, f"{row.what}, night {n}", pairs)
 
     def throughout(self, row: Row) -> Row:
         """Return a row over jobs as one over all their nights."""
         pairs = zip(row.jobs, row.coefficients, strict=True)
-        return _over(row, row.what, [(x, c) for j, c in pairs for x in self.of_job[j].values()])
+        return _map_columns(
+            row, row.what, [(x, c) for j, c in pairs for x in self.of_job[j].values()]
+        )
 
 
-def _over(row: Row, what: str, pairs: Sequence[tuple[int, Number]]) -> Row:
+def _map_columns(row: Row, what: str, pairs: Sequence[tuple[int, Number]]) -> Row:
     """Return a row over other columns."""
     return Row(what, [x for x, _ in pairs], [c for _, c in pairs], row.lower, row.upper)
 
@@ -217,11 +219,11 @@ def _bounds(
 ) -> Row:
     """Write a cap, or a floor, which requires a share or all jobs that could run."""
     what = f"{rule.by} {group} at {'least' if floor else 'most'}, {period.what}"
-    possible = _possible(rule, calendar, period, group) if floor else []
+    possible = _possible_columns(rule, calendar, period, group) if floor else []
     if floor and not possible:
         return Row(what, [], [], lower=0.0)
     part = as_written(share)
-    body = _used(rule, calendar, period, group, part)
+    body = _relative_use(rule, calendar, period, group, part)
     bound = -period.past * beyond(rule, group, part)
     if rule.of == "capacity":
         bound += part * calendar.room(period.nights)
@@ -231,7 +233,7 @@ def _bounds(
     return Row(what, list(body), list(body.values()), lower=bound, unless_each=run)
 
 
-def _used(
+def _relative_use(
     rule: FairShare, calendar: Calendar, period: Period, group: str, share: Fraction
 ) -> dict[int, Fraction]:
     """Return each column's use by a group, less the group's share of the selection."""
@@ -247,7 +249,9 @@ def _used(
     return body
 
 
-def _possible(rule: FairShare, calendar: Calendar, period: Period, group: str) -> Sequence[int]:
+def _possible_columns(
+    rule: FairShare, calendar: Calendar, period: Period, group: str
+) -> Sequence[int]:
     season = calendar.season
     demand = season.planned.demands.fractions
     return [

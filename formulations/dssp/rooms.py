@@ -72,7 +72,7 @@ class Rooms:
         self.pools: list[list[Room]] = []  # the valleys of each
         self._optional: dict[tuple[int, int], cp_model.IntervalVar] = {}
 
-    def _whole(self, there: Steps, unit: int | Fraction = 1) -> Steps:
+    def _whole_amount(self, there: Steps, unit: int | Fraction = 1) -> Steps:
         """Return an amount in integers; what is away for part of a unit counts as away."""
         scale, last = Fraction(self.grid.scale), Fraction(self.grid.horizon + 1)
         spans = [
@@ -103,7 +103,7 @@ class Rooms:
             self._resource(name, there)
         for j, mine in of_job.items():
             if (most := jobs[j].max_processors) is not None:
-                self._hold(Room(Steps.of(most), dict(mine)))
+                self._limit_concurrent_use(Room(Steps.of(most), dict(mine)))
         above = Selection(msgspec.structs.replace(bounding(self.night), constraints=()))
         for closed in np.flatnonzero(~above.open).tolist():
             model.add(schedule._x[closed] == 0)
@@ -128,7 +128,7 @@ class Rooms:
         for name, there in machine.pools.items():
             mine = literals[name]
             asked = {k: wide[k] for k in mine}
-            whole = Room(self._whole(there), asked, mine)
+            whole = Room(self._whole_amount(there), asked, mine)
             whole.there = whole.between(0, sum(asked.values()))
             levels = [*cuts(map(int, whole.there.amounts)), int(whole.there.most)]
             valleys = [
@@ -137,18 +137,18 @@ class Rooms:
             ]
             first += int(there.most)
             valleys[-1].numbers = range(valleys[-1].numbers.start, first)
-            self._hold(whole)
+            self._limit_concurrent_use(whole)
             if len(valleys) > 1:
                 for valley in valleys:
                     for k in mine:
                         most = min(wide[k], int(valley.there.most))
                         valley.asked[k] = model.new_int_var(0, most, f"{k} from {valley.numbers}")
-                    self._hold(valley)
+                    self._limit_concurrent_use(valley)
                 for k, literal in mine.items():
                     model.add(sum(valley.asked[k] for valley in valleys) == wide[k] * literal)
             self.pools.append(valleys)
         if len(machine.pools) > 1:  # implied
-            self._hold(Room(self._whole(machine.total), wide))
+            self._limit_concurrent_use(Room(self._whole_amount(machine.total), wide))
 
     def _resource(self, name: str, there: Steps) -> None:
         job_of, jobs = self.schedule._job_of, self.night.jobs
@@ -158,9 +158,9 @@ class Rooms:
             unit = Fraction(LARGEST, ceil(there.most))
             self.schedule.exact = False
         asked = {k: min(ceil(use * unit), LARGEST) for k, use in held.items() if use}
-        self._hold(Room(self._whole(there, unit), dict(asked)))
+        self._limit_concurrent_use(Room(self._whole_amount(there, unit), dict(asked)))
 
-    def _hold(self, room: Room) -> None:
+    def _limit_concurrent_use(self, room: Room) -> None:
         """State that concurrent tasks take no more than there is."""
         if not room.asked:
             return
@@ -213,7 +213,7 @@ class Rooms:
         order.sort(key=lambda k: (begin[self.tasks[k]], self.tasks[k]))
         changes = sum(len(room.there.times) for room in self.rooms)
         if len(order) * changes <= SHIFTED and not schedule.changed:
-            begin = self._forward(begin, order, [room.taken(value) for room in self.rooms])
+            begin = self._shift_earlier(begin, order, [room.taken(value) for room in self.rooms])
         on: dict[int, tuple[int, ...]] = {}
         for valley in chain(*self.pools):
             part = valley.taken(value)
@@ -226,7 +226,7 @@ class Rooms:
         found: Scheduled = schedule.placed(run, begin, on)
         return found
 
-    def _forward(
+    def _shift_earlier(
         self, begin: list[int], order: Sequence[int], taken: Sequence[dict[int, int]]
     ) -> list[int]:
         """Return starts no later than those given, each the earliest that keeps their order.

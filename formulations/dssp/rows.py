@@ -279,9 +279,9 @@ def window_rows(
     if night.windowed:
         there = night.machine.total.mapped(lambda amount: part * amount)
         whole = (0.0, night.deadline)
-        own = _between(night, open_, "capacity", there, longest=longest)
+        own = _demand_by_window(night, open_, "capacity", there, longest=longest)
         rows += [row for window, row in own if (window.release, window.deadline) != whole]
-    return rows + (_beyond_rows(night, open_, part, longest) if night.beyond else [])
+    return rows + (_pool_and_resource_rows(night, open_, part, longest) if night.beyond else [])
 
 
 def waiting_rows(night: Instance) -> list[Row]:
@@ -293,7 +293,7 @@ def waiting_rows(night: Instance) -> list[Row]:
     ]
 
 
-def _between(
+def _demand_by_window(
     night: Instance,
     among: NDArray[np.bool_],
     what: str,
@@ -314,7 +314,7 @@ def _between(
         yield window, Row(key, jobs, [asked[j] for j in jobs], upper=window.room(there))
 
 
-def _beyond_rows(
+def _pool_and_resource_rows(
     night: Instance, open_: NDArray[np.bool_], fill: Fraction, longest: float
 ) -> list[Row]:
     """Return the rows of pools and resources.
@@ -328,9 +328,9 @@ def _beyond_rows(
         there = machine.together(names).mapped(lambda amount: fill * amount)
         inside = open_ & np.array([own <= pools for own in allowed])
         what = f"pools {', '.join(names)}"
-        rows += [row for _, row in _between(night, inside, what, there, longest=longest)]
+        rows += [row for _, row in _demand_by_window(night, inside, what, there, longest=longest)]
     for name, there in machine.resources.items():
-        own = _between(night, open_, f"resource {name}", there, hold=name, longest=longest)
+        own = _demand_by_window(night, open_, f"resource {name}", there, hold=name, longest=longest)
         rows += [row for _, row in own]
     return rows
 

@@ -76,15 +76,17 @@ class Sample:
         self.measure, self.drawn, self.rewards = measure, drawn, night.rewards
         self.open, self.count = open_, len(drawn)
         self._fitting = (
-            Fitting(night) if night.beyond else partial(np.greater_equal, _longest(night))
+            SoloFeasibility(night)
+            if night.beyond
+            else partial(np.greater_equal, _largest_path_factors(night))
         )
         self.fits = self._fitting(drawn)
-        self.order = order = _served_in(night, _by_density(night, self.fits))
+        self.order = order = _service_order(night, _by_density(night, self.fits))
         rank = np.empty(len(order), dtype=np.intp)
         rank[order] = np.arange(len(order))
         most = longest(night)
         rows = window_rows(night, open_, min(fill, 1.0), most / MILLION)
-        self.rows = [_served(row, rank, most) for row in rows]
+        self.rows = [_service_row(row, rank, most) for row in rows]
 
     @classmethod
     def of(
@@ -192,7 +194,7 @@ def _by_density(night: Instance, fits: Mask) -> NDArray[np.intp]:
     return order
 
 
-def _longest(night: Instance) -> Integers:
+def _largest_path_factors(night: Instance) -> Integers:
     """Return the largest factor by which each path fits from release to deadline, in millionths."""
     found = []
     paths = night.planned.paths.fractions
@@ -203,7 +205,7 @@ def _longest(night: Instance) -> Integers:
     return np.array(found, dtype=np.int64)
 
 
-class Fitting:
+class SoloFeasibility:
     """Tells which jobs end in time alone, after their predecessors, on a machine that changes.
 
     What a job waits for ends first, be it late or not. Nobody who takes longer ends sooner, so that
@@ -220,7 +222,7 @@ class Fitting:
             before = {i for name in night.jobs[j].after for i in self.chains[index[name]]}
             self.chains[j] = [*sorted(before, key=place.__getitem__), j]
         last = longest(night)
-        self.together = [self._most(j, last) for j in range(len(order))]
+        self.together = [self._largest_factor(j, last) for j in range(len(order))]
 
     def __call__(self, drawn: Integers) -> Mask:
         """Tell which jobs end in time in scenarios, shape (scenarios, jobs)."""
@@ -229,18 +231,18 @@ class Fitting:
             own = drawn[:, chain]
             found[:, j] = own.max(axis=1) <= together
             for s in np.flatnonzero(~found[:, j] & (own.min(axis=1) <= together)).tolist():
-                found[s, j] = not self._late(j, own[s].tolist())
+                found[s, j] = not self._is_late(j, own[s].tolist())
         return found
 
-    def _most(self, j: int, last: int) -> int:
+    def _largest_factor(self, j: int, last: int) -> int:
         """Return the largest factor with which a job ends in time; nearly always the last."""
-        late = partial(self._all_late, j)
+        late = partial(self._are_late, j)
         return bisect_left(range(1, last + 1), True, key=late) if late(last) else last
 
-    def _all_late(self, j: int, factor: int) -> bool:
-        return self._late(j, [factor] * len(self.chains[j]))
+    def _are_late(self, j: int, factor: int) -> bool:
+        return self._is_late(j, [factor] * len(self.chains[j]))
 
-    def _late(self, j: int, factors: list[int]) -> bool:
+    def _is_late(self, j: int, factors: list[int]) -> bool:
         """Tell whether a job is late where those before it, and it, take so many millionths."""
         night, ends = self.night, dict[str, Fraction]()
         demands = night.planned.demands.fractions
@@ -254,7 +256,7 @@ class Fitting:
         return ends[night.jobs[j].name] > self.due[j]
 
 
-def _served_in(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
+def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return jobs in an order, each after its predecessors."""
     if "after" not in night.beyond:
         return order
@@ -274,7 +276,7 @@ def _served_in(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.array(found, dtype=np.intp)
 
 
-def _served(row: Row, rank: NDArray[np.intp], most: int) -> Served:
+def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> Served:
     """Return an integer row, of 64 bits where no sum exceeds them.
 
     Who asks for nothing is not in it.

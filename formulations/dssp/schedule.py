@@ -138,7 +138,7 @@ class Schedule(WholeModel):
             self.ends[j] = self._stages(j)
         self._rooms = Rooms(self)
         self._rooms.state()
-        model.maximize(sum(self._earned(j) for j in range(len(night.jobs))))
+        model.maximize(sum(self._reward_of(j) for j in range(len(night.jobs))))
 
     def _stages(self, j: int) -> Variable:
         """State the tasks of a job, stage after stage, and return when the job completes."""
@@ -181,7 +181,7 @@ class Schedule(WholeModel):
             opened, head, tail = closed, head + longest, tail - longest
         return opened
 
-    def _earned(self, j: int) -> Variable:
+    def _reward_of(self, j: int) -> Variable:
         """Return what a job earns: R_j x_j, where being run means completing by the deadline.
 
         Where late jobs are paid too it is U_D of the completion, in units, rounded down along the
@@ -224,7 +224,7 @@ class Schedule(WholeModel):
 
         model, asked = self.model, self.literal(name)
         if isinstance(rule, Seats):
-            self._seat(rule, asked)
+            self._limit_seats(rule, asked)
         for row in self._rows[name]:
             literals: list[Variable] = [asked]
             if row.unless_all:
@@ -241,7 +241,7 @@ class Schedule(WholeModel):
                 if whole.upper is not None:
                     model.add(body <= whole.upper).only_enforce_if(literals)
 
-    def _seat(self, rule: Seats, asked: cp_model.IntVar) -> None:
+    def _limit_seats(self, rule: Seats, asked: cp_model.IntVar) -> None:
         """State that running tasks hold no more seats than there are, while enforced."""
         names = list(self.instance.index)
         held = [rule.use.get(names[j], 0) for j in self._job_of]
@@ -252,7 +252,7 @@ class Schedule(WholeModel):
             capacity = rule.capacity + spare - spare * asked
             self.model.add_cumulative(intervals, uses, capacity)
 
-    def _tasks_of(self, solution: Scheduled) -> dict[int, PlacedTask]:
+    def _running_tasks(self, solution: Scheduled) -> dict[int, PlacedTask]:
         """Return each task that is run, by its position."""
         index, tasks = self.instance.index, self.instance.tasks
         stages = (
@@ -266,7 +266,7 @@ class Schedule(WholeModel):
         run = {n for n in ends if floor(ends[n] * grid.scale) <= grid.horizons[index[n]]}
         for name, x in self.x.items():
             yield x, float(name in run)
-        tasks = self._tasks_of(solution)
+        tasks = self._running_tasks(solution)
         for i, task in tasks.items():
             if not isinstance(self.starts[i], int):
                 yield self.starts[i], round(task.start * grid.scale)
@@ -304,10 +304,10 @@ class Schedule(WholeModel):
         j = int(self.instance.tasks.job_of_stage[stage])
         first = int(self.instance.tasks.first_stage[j])
         before = [ended[s] for s in range(first, stage) if s in ended]
-        done = () if before else (self._done(other, ended) for other in self.before[j])
+        done = () if before else (self._completion_of(other, ended) for other in self.before[j])
         return max(int(self.grid.releases[j]), 0, *before, *done)
 
-    def _done(self, j: int, ended: Mapping[int, int]) -> int:
+    def _completion_of(self, j: int, ended: Mapping[int, int]) -> int:
         """Return when a job completes; where all its tasks have no length, when it is opened."""
         first, after = map(int, self.instance.tasks.first_stage[j : j + 2])
         ends = [ended[s] for s in range(first, after) if s in ended]

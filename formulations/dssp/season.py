@@ -54,7 +54,7 @@ class Season(Declared):
     name: ClassVar[str] = "season"
     calendar: Calendar
 
-    def _open(self) -> None:
+    def _set_columns(self) -> None:
         refuse_beyond(self.instance, "season", self.instance.beyond.keys() - {"after"})
         self.calendar = Calendar.of(self.instance, self.fill)
         self._able = able(self.instance, self.fill)

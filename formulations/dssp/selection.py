@@ -98,7 +98,7 @@ class Selection(Declared):
             return None
         return self.sample.value(self._mask(solution))
 
-    def _open(self) -> None:
+    def _set_columns(self) -> None:
         self.open = able(self.instance, self.fill)
 
     @cached_property

@@ -60,11 +60,13 @@ def numbered(there: Steps, tasks: Sequence[Task]) -> dict[int, list[int]]:
         before = sorted(
             task._replace(start=-task.end, end=-task.start) for task in mine if task.end <= bottom
         )
-        on |= in_turn([*at_bottom, *after]) | in_turn([*mirrored, *before])
+        on |= lowest_idle_processors([*at_bottom, *after]) | lowest_idle_processors(
+            [*mirrored, *before]
+        )
     return on
 
 
-def in_turn(tasks: Iterable[Task]) -> dict[int, list[int]]:
+def lowest_idle_processors(tasks: Iterable[Task]) -> dict[int, list[int]]:
     """Return the processors of each task, which takes the lowest idle ones."""
     on: dict[int, list[int]] = {}
     idle, busy, fresh = list[int](), list[tuple[int, int]](), count()

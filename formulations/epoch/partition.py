@@ -20,7 +20,7 @@ Epochs = list[list[int]]
 
 
 @runtime_checkable
-class OwnKind(Protocol):
+class CustomConstraint(Protocol):
     """A side constraint of a user's own kind, which states itself in the model."""
 
     def state(self, partition: Partition, asked: IntVar) -> None:
@@ -106,7 +106,7 @@ class Partition(WholeModel):
         model.add(sum(self._nodes[j, e] for j in members) == nodes * self._x[e, e])
 
     def _take(self, rule: Constraint, name: str) -> None:
-        if not isinstance(rule, Together | Apart | OwnKind):
+        if not isinstance(rule, Together | Apart | CustomConstraint):
             expected = "a kind that a partition can take (one of 'together', 'apart')"
             raise InputError(expected, found=repr(rule.kind()))
         if self.changed:
@@ -114,7 +114,7 @@ class Partition(WholeModel):
 
     def _state(self, rule: Constraint, name: str) -> None:
         model, asked = self.model, self.literal(name)
-        if isinstance(rule, OwnKind):
+        if isinstance(rule, CustomConstraint):
             rule.state(self, asked)
         elif isinstance(rule, Together | Apart):
             members = [self.instance.index[job] for job in dict.fromkeys(rule.jobs)]

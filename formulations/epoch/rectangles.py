@@ -180,7 +180,7 @@ class Rectangles(WholeModel):
             model.add(self._end(other) <= starts[first]).only_enforce_if(asked, ~before)
 
     @property
-    def _alike(self) -> list[int]:
+    def _interchangeable_jobs(self) -> list[int]:
         """Positions, by minimum, of the jobs in no side constraint."""
         told = {job for rule in self.rules.values() for _, job in rule.jobs_named()}
         return [j for j in self.instance.ascending if self.instance.jobs[j].name not in told]
@@ -192,7 +192,7 @@ class Rectangles(WholeModel):
         is no narrower, and of two that are alike the first starts no later.
         """
         jobs, starts = self.instance.jobs, self.starts
-        for i, j in pairwise(self._alike):
+        for i, j in pairwise(self._interchangeable_jobs):
             first, second = jobs[i].name, jobs[j].name
             copy.add(self._width(first) <= self._width(second))
             if jobs[i].minimum == jobs[j].minimum:
@@ -206,7 +206,7 @@ class Rectangles(WholeModel):
         Jobs are dealt its pieces so that the order of `in_order` is kept.
         """
         pieces, jobs = dict(solution.rectangles), self.instance.jobs
-        names = [jobs[j].name for j in self._alike]
+        names = [jobs[j].name for j in self._interchangeable_jobs]
         dealt = sorted((pieces[name] for name in names), key=lambda p: (p.nodes, p.start))
         for name, piece in (pieces | dict(zip(names, dealt, strict=True))).items():
             for w, run in self.runs[name].items():

@@ -213,22 +213,22 @@ class Allocation:
         need("cvxpy", "model")
         from schedopt.formulations.hesrpt.native import Native
 
-        return Native(self._goal, self._own_rows())
+        return Native(self._goal, self._declared_rows())
 
     @property
-    def _held(self) -> bool:
+    def _is_built(self) -> bool:
         """Whether the program has been built: otherwise it is as declared."""
         return "_native" in self.__dict__
 
     @property
     def changed(self) -> bool:
         """Whether the user has changed the program."""
-        return self._held and self._native.changed
+        return self._is_built and self._native.changed
 
     @property
     def goal_changed(self) -> bool:
         """Whether the user has changed its objective."""
-        return self._held and self._native.goal_changed
+        return self._is_built and self._native.goal_changed
 
     def program(self, names: Collection[str]) -> cp.Problem:
         """Return a new program as it stands, with some of its side constraints, by name."""
@@ -241,7 +241,7 @@ class Allocation:
 
         return cp.Minimize((self.levels / self.scale) @ self._d)
 
-    def _own_rows(self) -> list[cp.Constraint]:
+    def _declared_rows(self) -> list[cp.Constraint]:
         """Return what is declared: work, servers, arrivals and side constraints."""
         return [
             *self._work_is_measured,
@@ -339,7 +339,7 @@ class Allocation:
             check_meaning(constraint, name)
             self.rules.take(constraint, name)
             self.added.append(constraint)
-        if self._held:
+        if self._is_built:
             known = len(self._rows)
             self._native.state([row for _, row in self._rules_are_kept()[known:]])
         natives = [c for c in constraints if not isinstance(c, Constraint)]

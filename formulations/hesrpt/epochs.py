@@ -134,7 +134,7 @@ class Bound(NamedTuple):
 
 
 @runtime_checkable
-class Bounding(Protocol):
+class CustomShareConstraint(Protocol):
     """A user's own kind of side constraint, which states its bounds on shares."""
 
     def bounds(self, instance: Instance, name: str) -> Iterable[Bound]:
@@ -164,7 +164,7 @@ class Rules:
                 least = constraint.at_least.get(group, 0.0)
                 most = constraint.at_most.get(group, 1.0)
                 self.bounds.append(Bound(name, tuple(groups[group]), least, most))
-        elif isinstance(constraint, Bounding):
+        elif isinstance(constraint, CustomShareConstraint):
             self.bounds.extend(constraint.bounds(self._instance, name))
         else:
             raise InputError(

@@ -53,7 +53,7 @@ def planned_allocation(
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     rates = np.array([instance.each("at", everyone, row * instance.servers) for row in shares])
     if not rates.any(axis=0).all():  # what a job needs is beyond the solver's digits
-        return _one_by_one(instance, epochs)
+        return _serve_one_by_one(instance, epochs)
     lengths = _sufficient_lengths(instance, epochs, lasts, durations[lasts], rates * here)
     completion, now = np.zeros(len(everyone)), 0.0
     lasting: list[tuple[float, float, list[int], Floats]] = []
@@ -77,13 +77,15 @@ def _lasting_epochs(instance: Instance, epochs: Epochs, durations: Floats) -> Bo
     Time before an arrival passes, however little it is: there one epoch lasts in any case.
     """
     long: Bools = durations > NEGLIGIBLE * 1e-3 * durations.sum()
-    for span, length in _before_arrivals(instance, epochs):
+    for span, length in _stretches_between_arrivals(instance, epochs):
         if length > 0 and not long[span].any():
             long[span.stop - 1] = True
     return long
 
 
-def _before_arrivals(instance: Instance, epochs: Epochs) -> Iterator[tuple[slice, float]]:
+def _stretches_between_arrivals(
+    instance: Instance, epochs: Epochs
+) -> Iterator[tuple[slice, float]]:
     """Yield the epochs between arrivals, and how long they last together."""
     first, start = 0, 0.0
     for e, (what, job) in enumerate(epochs.ends):
@@ -103,7 +105,7 @@ def _sufficient_lengths(
     durations = durations.copy()
     spans = [
         (np.flatnonzero((long >= span.start) & (long < span.stop)), length)
-        for span, length in _before_arrivals(instance, epochs)
+        for span, length in _stretches_between_arrivals(instance, epochs)
     ]
     for e, (what, job) in enumerate(epochs.ends):
         for rows, length in spans:
@@ -174,7 +176,7 @@ def _least_shares(
     return at_least(float(np.exp(high)))
 
 
-def _one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
+def _serve_one_by_one(instance: Instance, epochs: Epochs) -> Allocated:
     """Serve jobs one after the other, each with all servers."""
     everyone = np.arange(len(instance.jobs))
     servers = np.full(len(everyone), float(instance.servers))

@@ -171,7 +171,7 @@ class LogBound(WithoutConstraints):
         self.rounds, self.cells = rounds, cells
         self.model = free(self.ticks)
         several = queue.resources or queue.partitions
-        self.parts = tuple(PartTicks.of(part) for part in queue.parts()) if several else ()
+        self.parts = tuple(PartitionTicks.of(part) for part in queue.parts()) if several else ()
         self.add(*queue.constraints)
         self.added: Sequence[Constraint] = ()
         self.seconds = time.perf_counter() - began
@@ -207,7 +207,7 @@ def free(ticks: Ticks) -> Prices:
 
 
 @dataclass
-class PartTicks:
+class PartitionTicks:
     """A machine of its own within a log.
 
     ``rows`` are its jobs, ``ticks`` hold them with what they need of each resource that may be

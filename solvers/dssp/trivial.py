@@ -26,7 +26,7 @@ Places = NDArray[np.intp]
 
 def trivial(model: Selection | Season) -> tuple[Any | None, float | None]:
     """Return a solution or None, and a bound, for a model without native changes."""
-    taken = _Taking(model)
+    taken = _GreedyFilling(model)
     columns = taken.columns()
     return None if columns is None else model.selected(columns), _bound(model)
 
@@ -55,7 +55,7 @@ def _jobs(model: Selection | Season) -> Places:
     return model.calendar.jobs
 
 
-class _Taking:
+class _GreedyFilling:
     """Takes columns one night after the other."""
 
     def __init__(self, model: Selection | Season) -> None:
@@ -75,9 +75,9 @@ class _Taking:
         self.parts: dict[int, list[tuple[int, Places, Floats]]] = {}
         several = model.nightly if isinstance(model, Season) else model.capacity
         stated = [*several, *(row for _, row in model.stated)]
-        self.possible = all(self._read(row) for row in stated)
+        self.possible = all(self._read_row(row) for row in stated)
 
-    def _read(self, row: Row) -> bool:
+    def _read_row(self, row: Row) -> bool:
         """Read a row; tell whether this greedy filling can satisfy it."""
         columns = np.asarray(row.jobs, dtype=np.intp)
         c = row.coefficients
@@ -88,7 +88,7 @@ class _Taking:
             self.open[columns] = False
             return low <= 0 <= high
         if low > 0:
-            self._ask_for(columns, parts, low)
+            self._prioritize_floor(columns, parts, low)
         if isfinite(high) or low > 0:
             self.rows.append((low, high))
             self.used.append(0.0)
@@ -99,7 +99,7 @@ class _Taking:
                 self.parts.setdefault(n, []).append(part)
         return True
 
-    def _ask_for(self, columns: Places, parts: Floats, low: float) -> None:
+    def _prioritize_floor(self, columns: Places, parts: Floats, low: float) -> None:
         """Put the jobs that help meet a floor before all others."""
         here = np.flatnonzero(self.model.open[columns] & (parts > 0))
         here = here[np.argsort(self.rank[columns[here]], kind="stable")]

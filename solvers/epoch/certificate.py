@@ -35,15 +35,15 @@ def certificate(
             return None
         instance = model.instance
         dropped = steps(instance.nodes, len(instance.jobs), int(instance.minima.min()))
-        return {"kind": "widths", "steps": list(_needed(dropped, model))}
+        return {"kind": "widths", "steps": list(_proof_steps(dropped, model))}
     goal = -(-round(result.bound) // model.instance.nodes)
     packed = items(model.instance, model.rules.values())
     if packed is None:
         return None
-    return _simple(model, packed, goal) or _by_multipliers(packed, goal, model, limits)
+    return _without_search(model, packed, goal) or _by_multipliers(packed, goal, model, limits)
 
 
-def _simple(model: Partition, packed: Items, goal: int) -> Certificate | None:
+def _without_search(model: Partition, packed: Items, goal: int) -> Certificate | None:
     """Return a certificate that takes no search."""
     instance = model.instance
     if -(-packed.forced // instance.nodes) >= goal:
@@ -86,7 +86,7 @@ def _by_multipliers(
     return {"kind": "multipliers", "sizes": sizes, "jobs": told, "most": best.most}
 
 
-def _needed(
+def _proof_steps(
     dropped: list[tuple[int, list[int]]], model: Rectangles
 ) -> Iterator[Mapping[str, object]]:
     """Yield the proof steps; the one by subset sums only for widths that some job could have."""

@@ -98,42 +98,44 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
             if _empty(stack, d):
                 return FOUND
             at[MODE] = DOWN
-            if d == epochs or _find(data, stack, memory, d, epochs)[1]:
+            if d == epochs or _find_failure(data, stack, memory, d, epochs)[1]:
                 at[DEPTH], at[MODE] = d - 1, BACK
-            elif not _enter(data, stack, d, epochs):
-                _remember(data, stack, memory, d, epochs)
+            elif not _open_epoch(data, stack, d, epochs):
+                _remember_failure(data, stack, memory, d, epochs)
                 at[DEPTH], at[MODE] = d - 1, BACK
         elif at[MODE] == DOWN:
             c = stack.frame[d, POSITION]
             if c < stack.frame[d, MANY]:
-                at[MODE] = DOWN if _take(data, stack, d, c, _most(data, stack, d, c)) else BACK
-            elif _complete(data, stack, d):
-                _close(data, stack, d)
+                at[MODE] = (
+                    DOWN if _take_items(data, stack, d, c, _most_items(data, stack, d, c)) else BACK
+                )
+            elif _fill_up_epoch(data, stack, d):
+                _close_epoch(data, stack, d)
                 at[DEPTH], at[MODE] = d + 1, ENTER
             else:
                 at[MODE] = BACK
         else:
-            _back(data, stack, memory, d, epochs)
+            _backtrack(data, stack, memory, d, epochs)
     return PAUSED
 
 
 @njit(cache=True)
-def _back(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
+def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
     """Take one item fewer of the last kind where that may help; else return to the kind before."""
     at, frame = stack.at, stack.frame[d]
     c = frame[POSITION] - 1
     if c < 0:
-        if _open(data, stack, d, frame[WAY] + 1):
+        if _next_room(data, stack, d, frame[WAY] + 1):
             at[MODE] = DOWN
             return
-        _remember(data, stack, memory, d, epochs)
+        _remember_failure(data, stack, memory, d, epochs)
         at[DEPTH] = d - 1
         return
     taken = stack.take[d, c]
     frame[ROOM] += taken * stack.width[d, c]
     frame[GAINED] -= taken * data.own[stack.kinds[d, c]]
     frame[POSITION] = c
-    if _take(data, stack, d, c, taken - 1):
+    if _take_items(data, stack, d, c, taken - 1):
         at[MODE] = DOWN
 
 
@@ -146,7 +148,7 @@ def _empty(stack: Stack, d: int) -> bool:
 
 
 @njit(cache=True)
-def _enter(data: Data, stack: Stack, d: int, epochs: int) -> bool:
+def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     """Open an epoch, if possible: its leader, the kinds that it may hold, how full it must be."""
     left, frame = stack.left[d], stack.frame[d]
     equal = data.inequity == 0
@@ -171,13 +173,13 @@ def _enter(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     frame[OWED] = owned - (epochs - d - 1) * data.rooms[0]
     stack.at[VISITS] += 1
     frame[STAMP] = stack.at[VISITS]
-    if equal and _fewest(data, stack, d) > epochs - d:
+    if equal and _fewest_epochs(data, stack, d) > epochs - d:
         return False
-    return _open(data, stack, d, 0)
+    return _next_room(data, stack, d, 0)
 
 
 @njit(cache=True)
-def _fewest(data: Data, stack: Stack, d: int) -> int:
+def _fewest_epochs(data: Data, stack: Stack, d: int) -> int:
     """Return the fewest epochs with equal allotments for what is left, if no rules are kept.
 
     They hold blocks of the jobs by size: a path through these is shortest (see `blocks`).
@@ -203,7 +205,7 @@ def _fewest(data: Data, stack: Stack, d: int) -> int:
 
 
 @njit(cache=True)
-def _open(data: Data, stack: Stack, d: int, way: int) -> bool:
+def _next_room(data: Data, stack: Stack, d: int, way: int) -> bool:
     """Give the epoch the next largest room that takes its leader and suffices."""
     frame = stack.frame[d]
     while way < len(data.rooms) and data.widest[way] < data.top[frame[LEADER]]:
@@ -217,7 +219,7 @@ def _open(data: Data, stack: Stack, d: int, way: int) -> bool:
 
 
 @njit(cache=True)
-def _table(data: Data, stack: Stack, d: int) -> int:
+def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
     """Return the table of a depth, made anew where another depth has used its place."""
     place: int = d % TABLES
     frame = stack.frame[d]
@@ -249,7 +251,7 @@ def _table(data: Data, stack: Stack, d: int) -> int:
 
 
 @njit(cache=True)
-def _most(data: Data, stack: Stack, d: int, c: int) -> int:
+def _most_items(data: Data, stack: Stack, d: int, c: int) -> int:
     """Return how many items of the c-th kind the epoch may hold beside what it holds already."""
     kind = stack.kinds[d, c]
     if not data.free[kind]:
@@ -261,9 +263,9 @@ def _most(data: Data, stack: Stack, d: int, c: int) -> int:
 
 
 @njit(cache=True)
-def _take(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
+def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
     """Take so many items of the c-th kind, or as many fewer as leaves the epoch full enough."""
-    table, frame = stack.table[_table(data, stack, d)], stack.frame[d]
+    table, frame = stack.table[_table_of_depth(data, stack, d)], stack.frame[d]
     kind, width = stack.kinds[d, c], stack.width[d, c]
     least = 1 if kind == frame[LEADER] else 0  # the leader is in
     for q in range(most, least - 1, -1):
@@ -276,7 +278,7 @@ def _take(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
 
 
 @njit(cache=True)
-def _complete(data: Data, stack: Stack, d: int) -> bool:
+def _fill_up_epoch(data: Data, stack: Stack, d: int) -> bool:
     """Fill the epoch up with smaller jobs; tell whether no other filling is at least as good.
 
     One is where a free job that is left fits beside the others, or in place of a smaller one:
@@ -305,7 +307,7 @@ def _complete(data: Data, stack: Stack, d: int) -> bool:
 
 
 @njit(cache=True)
-def _close(data: Data, stack: Stack, d: int) -> None:
+def _close_epoch(data: Data, stack: Stack, d: int) -> None:
     """Compute the remaining items after the epoch."""
     after, frame = stack.left[d + 1], stack.frame[d]
     for t in range(len(data.top)):
@@ -326,7 +328,9 @@ def _close(data: Data, stack: Stack, d: int) -> None:
 
 
 @njit(cache=True)
-def _find(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> tuple[int, bool]:
+def _find_failure(
+    data: Data, stack: Stack, memory: Memory, d: int, epochs: int
+) -> tuple[int, bool]:
     """Return the place in memory of what is left in as many epochs as are left."""
     left, kinds = stack.left[d], len(data.top)
     mask = len(memory.slots) - 1
@@ -346,12 +350,12 @@ def _find(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> tupl
 
 
 @njit(cache=True)
-def _remember(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
+def _remember_failure(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) -> None:
     """Record that the remaining items fail, while there is room."""
     stored = stack.at[STORED]
     if stored == len(memory.rows):
         return
-    slot, known = _find(data, stack, memory, d, epochs)
+    slot, known = _find_failure(data, stack, memory, d, epochs)
     if not known:
         memory.slots[slot] = stored + 1
         for t in range(len(data.top)):

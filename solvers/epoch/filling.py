@@ -62,7 +62,9 @@ class RectangleSearch:
         self._done = False
         self._failed: dict[State, float] = {}
         self._started: list[tuple[int, int, int, int]] = []  # kind, width, start, end
-        self._work = self._filled((0, (), left, 0), 0, rest) if self._possible else iter(())
+        self._work = (
+            self._branch_on_starts((0, (), left, 0), 0, rest) if self._possible else iter(())
+        )
 
     @staticmethod
     def fits(items: Items) -> bool:
@@ -102,7 +104,7 @@ class RectangleSearch:
                 step *= 2
         return int(format(sums, f"0{self.units + 1}b")[::-1], 2)
 
-    def _filled(self, state: State, cost: int, rest: int) -> Iterator[None]:
+    def _branch_on_starts(self, state: State, cost: int, rest: int) -> Iterator[None]:
         """Branch on what starts at the first instant with idle nodes.
 
         The items that are left take `rest` nodes at least.
@@ -113,7 +115,7 @@ class RectangleSearch:
         if free == 0:
             now, first = running[0][0], 0
             if now == self.units:
-                self._keep(cost)
+                self._keep_schedule(cost)
                 return
             running = tuple(piece for piece in running if piece[0] > now)
             free = self._nodes - sum(nodes for _, nodes, _ in running)
@@ -133,12 +135,12 @@ class RectangleSearch:
             after = (*left[:kind], left[kind] - 1, *left[kind + 1 :])
             self._started.append((kind, width, now, end))
             added = _with_piece(running, (end, nodes, kind if self._clashes[kind] else -1))
-            yield from self._filled((now, added, after, choice), spent, to_come)
+            yield from self._branch_on_starts((now, added, after, choice), spent, to_come)
             self._started.pop()
         if len(self._failed) < MOST_REMEMBERED:
             self._failed[state] = self._best - cost
 
-    def _keep(self, cost: int) -> None:
+    def _keep_schedule(self, cost: int) -> None:
         """Keep a schedule, which is better than any before."""
         if cost >= self._best:
             return

@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Alone:
+class SingleJobs:
     """Items of one job each, as an array of positions: there may be a million."""
 
     jobs: list[int]
@@ -35,7 +35,7 @@ class Kind:
     """Interchangeable items."""
 
     sizes: tuple[int, ...]  # the minima of one item's jobs, the largest first
-    items: list[tuple[int, ...]] | Alone  # the positions of each item's jobs
+    items: list[tuple[int, ...]] | SingleJobs  # the positions of each item's jobs
     free: bool  # whether no side constraint mentions them
 
     @property
@@ -110,7 +110,7 @@ def items(instance: Instance, rules: Iterable[Constraint]) -> Items | None:
     sizes = instance.minima[order]
     cuts = np.flatnonzero(np.diff(sizes)) + 1
     kinds = [
-        Kind((int(instance.minima[some[0]]),), Alone(some.tolist()), True)
+        Kind((int(instance.minima[some[0]]),), SingleJobs(some.tolist()), True)
         for some in np.split(order, cuts)
         if some.size
     ]
@@ -145,7 +145,7 @@ def first_fit(items: Items) -> list[list[int]]:
         room[len(epochs) : few], floors[len(epochs) : few] = items.nodes, floor
         widths = np.sum([np.maximum(size, floors[:few]) for size in kind.sizes], axis=0)
         able = np.flatnonzero(widths <= room[:few])
-        if isinstance(kind.items, Alone):  # as many at once as there is room for
+        if isinstance(kind.items, SingleJobs):  # as many at once as there is room for
             ends = np.cumsum(room[able] // widths[able])
             last = int(np.searchsorted(ends, count)) + 1
             able, ends = able[:last], np.minimum(ends[:last], count)

@@ -62,12 +62,12 @@ class Multipliers:
         if self._master is None:
             self._master = _Master(self._machine.counts, self._columns)
         while True:
-            if self._round(self._master):
+            if self._price_once(self._master):
                 return True
             if now() >= until:
                 return False
 
-    def _round(self, master: _Master) -> bool:
+    def _price_once(self, master: _Master) -> bool:
         """Price items and epochs once; tell whether further rounds are useless."""
         value, prices = master.solved()
         whole = np.rint(np.maximum(prices, 0.0) * SCALE).astype(np.int64)

@@ -40,7 +40,7 @@ class Completion:
     def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
         self.items, self.least, self.epochs = items, least, known
         self._most = items.jobs + 1 if known is None else len(known)
-        self._data, self._stack, self._memory = _prepared(items, self._most)
+        self._data, self._stack, self._memory = _new_arrays(items, self._most)
         self._target = items.jobs if known is None else least
         self._spent, self._patience = 0, PATIENCE
         self.steps = 0
@@ -51,7 +51,10 @@ class Completion:
     def fits(items: Items) -> bool:
         """Tell whether the tables of a search are small enough."""
         left = items.jobs * len(items.kinds) if items.inequity == 0 else 0
-        return max(left, _widest(items) * (int(_rooms(items)[0]) + 1)) <= MOST_CELLS
+        return (
+            max(left, _most_kinds_in_epoch(items) * (int(_room_of_epoch(items)[0]) + 1))
+            <= MOST_CELLS
+        )
 
     @property
     def value(self) -> float | None:
@@ -76,7 +79,7 @@ class Completion:
             self._spent += steps
             self.steps += steps
             if outcome == completion.FOUND:
-                self.epochs = self._found()
+                self.epochs = self._partition_on_stack()
                 self._most = len(self.epochs)
                 self._restart(self.least)
             elif outcome == completion.NONE:
@@ -99,7 +102,7 @@ class Completion:
         stack = self._stack
         stack.at[completion.DEPTH], stack.at[completion.MODE] = 0, completion.ENTER
 
-    def _found(self) -> list[list[int]]:
+    def _partition_on_stack(self) -> list[list[int]]:
         """Return the partition on the stack, as positions of jobs."""
         stack = self._stack
         left = [list(kind.items) for kind in self.items.kinds]
@@ -132,7 +135,7 @@ class Packing(Completion):
         return self.least >= self._most
 
 
-def _widest(items: Items) -> int:
+def _most_kinds_in_epoch(items: Items) -> int:
     """Return the most kinds that a leader's epoch can hold, filling up left out."""
     if items.inequity == 0:
         return sum(not kind.free for kind in items.kinds)
@@ -147,16 +150,16 @@ def _widest(items: Items) -> int:
     return widest
 
 
-def _rooms(items: Items) -> NDArray[np.int64]:
+def _room_of_epoch(items: Items) -> NDArray[np.int64]:
     """Return the room that an epoch may have: all nodes, or how many jobs can share them evenly."""
     if items.inequity:
         return np.array([items.nodes])
     return np.array([h for h in divisors(items.nodes) if h <= items.jobs])
 
 
-def _prepared(items: Items, most: int) -> tuple[Data, Stack, Memory]:
+def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
     """Return all arrays, for up to so many epochs; nothing is packed yet."""
-    kinds, wide, rooms = len(items.kinds), _widest(items), _rooms(items)
+    kinds, wide, rooms = len(items.kinds), _most_kinds_in_epoch(items), _room_of_epoch(items)
     equal = items.inequity == 0
     draw = np.random.Generator(np.random.PCG64(1))
     sizes = np.array([size for kind in items.kinds for size in kind.sizes])

@@ -52,7 +52,10 @@ def useful_counts(
         return counts
     values = [-lexicographic_key(objectives), *uses]
     while 0 < len(at) <= ENOUGH * before:
-        before, most = len(at), _round(values, room, most, slice(None, None, len(at) // FEW + 1))
+        before, most = (
+            len(at),
+            _counts_beside(values, room, most, slice(None, None, len(at) // FEW + 1)),
+        )
         keep = np.flatnonzero(most)
         at, most, values = at[keep], most[keep], [value[keep] for value in values]
     found = np.zeros(len(counts), dtype=np.int64)
@@ -73,7 +76,9 @@ def lexicographic_key(objectives: Sequence[Integers] | Integers) -> Integers:
     return key
 
 
-def _round(values: Sequence[Integers], room: Integers, counts: Integers, some: slice) -> Integers:
+def _counts_beside(
+    values: Sequence[Integers], room: Integers, counts: Integers, some: slice
+) -> Integers:
     """Return how often each column may be taken beside ``some`` that dominate it.
 
     ``values``: what is less in better columns: the objectives' negative, then the uses.

@@ -84,7 +84,7 @@ def best_change(
     row = 1 + max(range(len(rows)), key=lambda r: len(np.unique(rows[r])), default=-1)
     halves = []
     for first in (0, 1):
-        half = _half(moves[:, first::2], spare, limit, row, until, cut=cut)
+        half = _list_ways(moves[:, first::2], spare, limit, row, until, cut=cut)
         if half is None:
             return BestChange(None, -1)
         halves.append(half)
@@ -119,7 +119,7 @@ def _binary_pieces(loss: Integers, most: Integers, spare: int) -> tuple[NDArray[
     return near[order], times[order]
 
 
-def _half(
+def _list_ways(
     moves: Integers, spare: int, limit: int, row: int, until: float, *, cut: bool
 ) -> Half | None:
     """List the ways to make changes, those that lose least first; None where there are too many.
@@ -146,7 +146,7 @@ def _half(
         table = np.concatenate((table, fresh), axis=1)
         if table.shape[1] <= 2 * limit:
             continue
-        table = _undominated(table, row)
+        table = _undominated_ways(table, row)
         if table.shape[1] > limit:
             if not cut:
                 return None
@@ -156,7 +156,7 @@ def _half(
     return Half(table, trail, cutoff)
 
 
-def _undominated(table: Integers, row: int) -> Integers:
+def _undominated_ways(table: Integers, row: int) -> Integers:
     """Leave out ways that another is like but for asking less of a row."""
     like = [values for i, values in enumerate(table[:-1]) if i not in {0, row}]
     mark = np.zeros(table.shape[1], dtype=np.uint64)

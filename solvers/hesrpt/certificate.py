@@ -62,7 +62,7 @@ def certificate(
     del holds
     if result.bound is None or model.changed or model.instance.arrivals.any():
         return None
-    maker = _Maker(model, float(result.bound), limits)
+    maker = _PriceProof(model, float(result.bound), limits)
     if model.instance.objective == "makespan":
         return maker.together()
     if model.given:
@@ -73,7 +73,7 @@ def certificate(
     return maker.by_ranks() or of_many[0]() or of_many[1]()
 
 
-class _Maker:
+class _PriceProof:
     """A bound to be proved from prices, with the bounds of single jobs: teams are left out."""
 
     def __init__(self, model: Allocation, bound: float, limits: Limits) -> None:
@@ -162,7 +162,7 @@ class _Maker:
                 return None
             row = (prices[order] * (1.0 - SLACK)).tolist()
             orders.append({"last_first": order.tolist(), "prices": row})
-        passes = [_pass(how) for how in diagram.history]
+        passes = [_pass_document(how) for how in diagram.history]
         goal *= 1.0 - 1e-9  # closed alike: nodes part alike
         return {"kind": "diagram", "goal": goal, "passes": passes, "orders": orders}
 
@@ -211,7 +211,7 @@ class _Maker:
         return self.named("together", prices) if self.worth(prices) >= self.goal else None
 
 
-def _pass(how: Pass) -> dict[str, object]:
+def _pass_document(how: Pass) -> dict[str, object]:
     """Return a pass as a document holds it."""
     entry: dict[str, object] = {"rents": how.rents}
     return {**entry, "parts": how.parts, "beyond": how.beyond} if how.parts > 1 else entry

@@ -62,7 +62,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
     """
     model, instance = attempt.model, attempt.instance
     last: Timeline = smiths_order(instance).tolist(), {}
-    floor = _each_alone(instance)
+    floor = _cost_each_alone(instance)
     if instance.objective == "makespan" and not model.given:
         if all(bound.at_least <= 0.0 for bound in model.rules.bounds):
             return attempt.over_programs([(floor, last)], floor)
@@ -76,7 +76,7 @@ def _over_timelines(attempt: Attempt) -> Termination:
     return attempt.over_programs(((floor, timeline) for timeline in every), floor)
 
 
-def _each_alone(instance: Instance) -> float:
+def _cost_each_alone(instance: Instance) -> float:
     """Return what it costs if each job has all servers from its arrival on."""
     everyone = np.arange(len(instance.jobs))
     servers = np.full(len(everyone), float(instance.servers))
@@ -90,13 +90,13 @@ def solve_as_it_stands(model: Allocation, task: EngineTask) -> Result[Allocated]
     """Solve the declared program, native changes too: of its order, or of all one by one."""
     if model.changed:
         _refuse_what_cannot_be_solved(model)
-    result = run_attempt(model, EngineTask(task.limits), "model", _as_they_stand, _can_hold)
+    result = run_attempt(model, EngineTask(task.limits), "model", _solve_one_by_one, _can_hold)
     if model.goal_changed and result.termination == "completed":
         result = msgspec.structs.replace(result, termination="optimal")
     return result
 
 
-def _programs(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:
+def _programs_by_order(model: Allocation, names: Collection[str]) -> Iterator[Allocation]:
     """Yield each order's program; only one where the model was changed or its order is given.
 
     Left out is an order in which there is no room at all for side constraints of some names: an
@@ -108,11 +108,11 @@ def _programs(model: Allocation, names: Collection[str]) -> Iterator[Allocation]
         yield from (model.ordered(*timeline) for timeline in possible_timelines(model, names))
 
 
-def _as_they_stand(attempt: Attempt) -> Termination:
+def _solve_one_by_one(attempt: Attempt) -> Termination:
     """Solve programs one by one; the least optimum, less what it may be off by, is the bound."""
     model = attempt.model
     least, stopped = inf, ""
-    for program in _programs(model, model.rules.names):
+    for program in _programs_by_order(model, model.rules.names):
         if attempt.out_of_time():
             return "time-limit"
         problem = program.program(program.side())
@@ -144,7 +144,7 @@ def _can_hold(attempt: Attempt) -> Holds:
     model = attempt.model
 
     def holds(some: frozenset[str]) -> bool:
-        for program in _programs(model, some):
+        for program in _programs_by_order(model, some):
             if attempt.out_of_time():
                 raise TimeoutError
             if clarabel.feasible(program.program(some)):

@@ -142,7 +142,7 @@ class Diagram:
         )
         for depth in range(len(self.sizes)):
             layer = Layer(front.base, np.empty(0), np.empty(0, np.int32))
-            for following in self._grow(depth, front, layer, grid, how):
+            for following in self._fill_layer(depth, front, layer, grid, how):
                 if following is None:
                     yield
                 else:
@@ -154,7 +154,7 @@ class Diagram:
         self.nodes = sum(len(layer.base) for layer in found)
         self.made += self.nodes
         before = self.paths
-        self._close(goal, len(front.base))
+        self._remove_costly(goal, len(front.base))
         finer = FINER * self._widest < self.nodes < FEW_NODES
         self._widest = max(self._widest, self.nodes)
         self._vain = self._vain + 1 if self.paths > HARDLY * before and not finer else 0
@@ -167,7 +167,7 @@ class Diagram:
         fill_unit_gains(self.c, grid)
         return grid
 
-    def _grow(
+    def _fill_layer(
         self, depth: int, front: _Frontier, layer: Layer, grid: Grid, how: Pass
     ) -> Iterator[_Frontier | None]:
         """Fill the edges of a layer, and yield the nodes at their ends; None now and then."""
@@ -195,7 +195,7 @@ class Diagram:
         edges = np.stack([node, job, goes[node, job]], axis=1).astype(np.int64)
         old, edges[:, 2] = np.unique(edges[:, 2], return_inverse=True)
         if how.parts > 1:
-            own = self._split(edges, prices, front, grid, how)
+            own = self._split_nodes(edges, prices, front, grid, how)
             keys, edges[:, 2] = np.unique(own, return_inverse=True)
             old = old[keys // how.parts]
         order = np.argsort(edges[:, 2], kind="stable")
@@ -216,7 +216,9 @@ class Diagram:
             gains=gains,
         )
 
-    def _split(self, edges: Ints, prices: Floats, front: _Frontier, grid: Grid, how: Pass) -> Ints:
+    def _split_nodes(
+        self, edges: Ints, prices: Floats, front: _Frontier, grid: Grid, how: Pass
+    ) -> Ints:
         """Return which part of which node each edge leads to, by its paths' gains at one rent."""
         order = np.argsort(edges[:, 2], kind="stable")
         starts = np.searchsorted(edges[order, 2], np.arange(edges[:, 2].max(initial=-1) + 1))
@@ -232,7 +234,7 @@ class Diagram:
         part = np.minimum((values - low) / width * how.parts + DIGITS, how.parts - 1)
         return np.asarray(edges[:, 2] * how.parts + part.astype(np.int64))
 
-    def _close(self, goal: float, ends: int) -> None:
+    def _remove_costly(self, goal: float, ends: int) -> None:
         """Remove what cannot cost less than the goal, from the end backwards."""
         least, paths = np.zeros(ends), np.ones(ends)
         self.edges = 0
@@ -267,12 +269,12 @@ class Diagram:
     def orders(self) -> Iterator[Order]:
         """Yield the orders that are left, from the last job to complete."""
 
-        def grown(depth: int, node: int, begun: list[int]) -> Iterator[Order]:
+        def extended_orders(depth: int, node: int, begun: list[int]) -> Iterator[Order]:
             if depth == len(self.layers):
                 yield np.array(begun, dtype=np.int64)
                 return
             for j in np.flatnonzero(self.layers[depth].child[node] >= 0).tolist():
                 below = int(self.layers[depth].child[node, j])
-                yield from grown(depth + 1, below, [*begun, j])
+                yield from extended_orders(depth + 1, below, [*begun, j])
 
-        yield from grown(0, 0, [])
+        yield from extended_orders(0, 0, [])

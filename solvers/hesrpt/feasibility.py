@@ -146,7 +146,7 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
     come = [j for _, j in waiting]
     wanted = program.last_first[::-1].tolist() if program.given else None
 
-    def grown(
+    def extended_timelines(
         stand: TimelineState, first: int, here: list[int], done: list[int], arrived: dict[str, int]
     ) -> Iterator[Timeline]:
         if next(looked) > MOST_LOOKED:
@@ -162,12 +162,14 @@ def possible_timelines(program: Allocation, asked: Collection[str]) -> Iterator[
                 continue
             if what == "arrival":
                 also = {**arrived, instance.jobs[j].name: len(done)}
-                yield from grown(after, first + 1, sorted([*here, j]), done, also)
+                yield from extended_timelines(after, first + 1, sorted([*here, j]), done, also)
             else:
-                yield from grown(after, first, [i for i in here if i != j], [*done, j], arrived)
+                yield from extended_timelines(
+                    after, first, [i for i in here if i != j], [*done, j], arrived
+                )
 
     here = [j for j, r in enumerate(instance.arrivals) if r == 0]
-    yield from grown(course.begun(), 0, here, [], {})
+    yield from extended_timelines(course.begun(), 0, here, [], {})
 
 
 def _served_in_turn(bounds: Sequence[Bound], groups: list[list[int]]) -> bool:

@@ -186,11 +186,11 @@ class SubgradientAscent:
         self.rent_bound, self.times = rent_bound, times
         self._lengths = np.diff(times)
         every = np.broadcast_to(rents, (len(rent_bound.servers), len(self._lengths)))
-        self._rents = self._best = self._sound(every)
+        self._rents = self._best = self._project_rents(every)
         self._bound, self._vain, self.part = 0.0, 0, FIRST_STEP
         self._way = np.zeros(every.shape)
 
-    def _sound(self, rents: Floats) -> Floats:
+    def _project_rents(self, rents: Floats) -> Floats:
         """Project onto rents that never rise, with teams' rents no lower than the common one."""
         rows = np.array([nearest_falling(row, self._lengths) for row in rents])
         rows[1:] = np.maximum(rows[1:], rows[0])
@@ -217,7 +217,7 @@ class SubgradientAscent:
             far = self.part * max(value - bound, 1e-6 * value) / rise
             move = far * scale * self._way
             move[1:] += move[0]
-            self._rents = self._sound(self._rents + move)
+            self._rents = self._project_rents(self._rents + move)
 
 
 def nearest_falling(rents: Floats, lengths: Floats) -> Floats:

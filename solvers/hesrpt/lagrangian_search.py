@@ -79,24 +79,26 @@ class LagrangianSearch(OrderSearch):
     def _search(self) -> Iterator[None]:
         if len(self.sizes) > MOST_PLAYED:
             if len(self.known):
-                yield from self._climb(*self._guessed(self.known), float(self.costs @ self.known))
+                yield from self._ascend_rents(
+                    *self._initial_rents(self.known), float(self.costs @ self.known)
+                )
             return
         smiths = self.order
-        self._try(self.costs / self._tops)
-        yield from self._settle(smiths, 1.0)
+        self._play_prices(self.costs / self._tops)
+        yield from self._replay_until_stable(smiths, 1.0)
         teams = len(self.rents.servers) > 1
         if self.value < inf and not teams:  # a replay takes little time
             yield from SubgradientAscent(self.rents, *self._path).step(self.value)
-            yield from self._settle(self.order, FAIRLY)
+            yield from self._replay_until_stable(self.order, FAIRLY)
         gap = inf
         while self.value - self.rents.bound < gap - CLIMBED * self.value:
             gap = self.value - self.rents.bound
-            yield from self._climb(*self._path, self.value)
+            yield from self._ascend_rents(*self._path, self.value)
             if teams:
-                yield from self._climb(self.rents.times, self.rents.rents, self.value)
-            yield from self._settle(self.order, SETTLED)
+                yield from self._ascend_rents(self.rents.times, self.rents.rents, self.value)
+            yield from self._replay_until_stable(self.order, SETTLED)
 
-    def _settle(self, order: Order, part: float) -> Iterator[None]:
+    def _replay_until_stable(self, order: Order, part: float) -> Iterator[None]:
         """Play the prices of an order, then of the order of its completions, and so on.
 
         It ends where that is no better by a part.
@@ -104,12 +106,12 @@ class LagrangianSearch(OrderSearch):
         last = inf
         for _ in range(MOST_ROUNDS):
             yield
-            value, ends = self._try(self.prices(order))
+            value, ends = self._play_prices(self.prices(order))
             if not value < last * (1.0 - part):
                 return
             last, order = value, np.argsort(-ends, kind="stable")
 
-    def _try(self, prices: Floats) -> tuple[float, Floats]:
+    def _play_prices(self, prices: Floats) -> tuple[float, Floats]:
         """Play prices, and keep them if that is the cheapest; return cost and completions."""
         prices = np.maximum(prices, float(prices.max(initial=0.0)) * 1e-12)
         made = self.simulate(prices)
@@ -117,12 +119,12 @@ class LagrangianSearch(OrderSearch):
         if value < self.value:
             self.value, self.best = value, prices
             self.order = np.argsort(-made.ends, kind="stable")
-            self._path = self._guessed(made.ends)
+            self._path = self._initial_rents(made.ends)
             if len(self.rents.servers) == 1:
                 self._path = resampled(np.append(0.0, made.times), made.rents, MOST_CELLS)
         return value, made.ends
 
-    def _guessed(self, known: Floats) -> tuple[Floats, Floats]:
+    def _initial_rents(self, known: Floats) -> tuple[Floats, Floats]:
         """Return a first guess of rents from completions: they pay about half of the costs."""
         order, rent_bound = np.argsort(known), self.rents
         cells = np.unique(np.linspace(0, len(known), GUESSED + 1).round().astype(np.int64))
@@ -137,7 +139,7 @@ class LagrangianSearch(OrderSearch):
             rents[0] *= LEAST_RENT  # servers are left over
         return resampled(times[grown], rents[:, cells[:-1]][:, grown[1:]], GUESSED)
 
-    def _climb(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
+    def _ascend_rents(self, times: Floats, rents: Floats, value: float) -> Iterator[None]:
         """SubgradientAscent with rents to the best bound, and play the prices they imply."""
         climb, every = SubgradientAscent(self.rents, times, rents), 1
         if len(self.rents.servers) > 1:
@@ -146,7 +148,7 @@ class LagrangianSearch(OrderSearch):
             yield from climb.step(value)
             last = climb.part < LEAST_PART
             if (last or step % every == 0) and self.value < inf:
-                self._try(self.rents.prices)
+                self._play_prices(self.rents.prices)
             if last:
                 return
 

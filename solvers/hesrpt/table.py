@@ -12,21 +12,23 @@ MOST_TIMELINES = 720
 """Programs that the declared model is enumerated over: of 6 jobs that are there from the start."""
 
 
-def _for_flow(model: Allocation, *, late: bool = False) -> bool:
+def _counts_flow_times(model: Allocation, *, late: bool = False) -> bool:
     """Tell whether flow times count, of jobs that are all there at time 0 unless some are late."""
     arrive = bool(model.instance.arrivals.any())
     return not (model.changed or (arrive and not late) or model.instance.objective == "makespan")
 
 
-def _of_one_order(model: Allocation) -> bool:
+def _has_one_order(model: Allocation) -> bool:
     if model.instance.objective == "makespan":
         return not (model.rules.names or model.changed or model.instance.arrivals.any())
-    return _for_flow(model) and is_one_order(model.instance, model.rules, given=model.given)
+    return _counts_flow_times(model) and is_one_order(
+        model.instance, model.rules, given=model.given
+    )
 
 
-def _of_many_orders(model: Allocation) -> bool:
+def _has_many_orders(model: Allocation) -> bool:
     whole = bounds_of(model.rules, len(model.instance.jobs)).whole
-    return _for_flow(model) and not model.given and whole
+    return _counts_flow_times(model) and not model.given and whole
 
 
 def _has_many_sets(model: Allocation, _: Limits) -> bool:
@@ -35,9 +37,9 @@ def _has_many_sets(model: Allocation, _: Limits) -> bool:
     return len(after) > MOST_JOBS or count_sets(after, FEW_SETS) > FEW_SETS
 
 
-def _of_all_orders(model: Allocation) -> bool:
+def _needs_all_orders(model: Allocation) -> bool:
     few = len(model.instance.jobs) <= MOST_JOBS
-    return _for_flow(model, late=True) and not model.given and few
+    return _counts_flow_times(model, late=True) and not model.given and few
 
 
 def _as_declared(model: Allocation, _: Limits) -> bool:
@@ -54,7 +56,7 @@ ENGINES = (
     Engine(
         "closed-form",
         solve="schedopt.solvers.hesrpt.order_search:solve_one",
-        accepts=_of_one_order,
+        accepts=_has_one_order,
         description="makespans without arrivals or side constraints, where all jobs complete "
         "together; flow times without arrivals, where one order is all there is to try: a given "
         "one, or shortest first for one speedup and equal weights",
@@ -66,7 +68,7 @@ ENGINES = (
     Engine(
         "rents",
         solve="schedopt.solvers.hesrpt.lagrangian_search:solve",
-        accepts=_of_many_orders,
+        accepts=_has_many_orders,
         worth_trying=_has_many_sets,
         description="flow times without arrivals, with caps and floors of jobs and of disjoint "
         "teams; unasked from 9 jobs on, where there are many orders. Up to 60 jobs tree goes on",
@@ -79,7 +81,7 @@ ENGINES = (
     Engine(
         "tree",
         solve="schedopt.solvers.hesrpt.order_search:solve_all",
-        accepts=_of_all_orders,
+        accepts=_needs_all_orders,
         description="flow times of up to 60 jobs, with arrivals and side constraints too",
         proves="the optimum of up to 16 jobs, some of 20 after rents, 8 or so that arrive",
         certificate="diagram",

@@ -35,10 +35,10 @@ def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
     counts = COUNTS if len(order) <= LARGE else COUNTS_OF_LARGE
-    waves = (_waves(instance, ranks * count // len(order), count) for count in counts)
+    waves = (_shortest_waves(instance, ranks * count // len(order), count) for count in counts)
     best = min(waves, key=lambda made: made.cost)
     ends = np.cumsum(best.lengths)
-    shares = _servers(instance, best.of, 1.0 / best.lengths) / instance.servers
+    shares = _servers_for_lengths(instance, best.of, 1.0 / best.lengths) / instance.servers
     who = np.argsort(best.of, kind="stable")
     cuts = np.searchsorted(best.of[who], np.arange(1, len(ends)))
     jobs, held = np.split(who, cuts), np.split(shares[who], cuts)
@@ -46,7 +46,7 @@ def in_waves(instance: Instance, rules: Rules) -> Allocated | None:
     return allocated(instance, ends[best.of], epochs)
 
 
-def _waves(instance: Instance, of: Ints, count: int) -> Waves:
+def _shortest_waves(instance: Instance, of: Ints, count: int) -> Waves:
     """Return waves that have all servers one after the other, about as short as they can be.
 
     As speedups are concave, the servers that a wave asks for are convex in 1 over its length: a
@@ -57,21 +57,21 @@ def _waves(instance: Instance, of: Ints, count: int) -> Waves:
     longest = np.zeros(count)
     np.maximum.at(longest, of, instance.sizes / instance.each("at", np.arange(len(of)), even))
     pace = 1.0 / longest
-    asked = np.bincount(of, _servers(instance, of, pace))
+    asked = np.bincount(of, _servers_for_lengths(instance, of, pace))
     for _ in range(CLOSER):
         further = pace * servers / asked
-        more = np.bincount(of, _servers(instance, of, further))
+        more = np.bincount(of, _servers_for_lengths(instance, of, further))
         between = np.where(
             np.isfinite(more) & (more > asked),
             pace + (further - pace) * (servers - asked) / np.maximum(more - asked, 1e-300),
             (pace + further) / 2,
         )
-        now = np.bincount(of, _servers(instance, of, between))
+        now = np.bincount(of, _servers_for_lengths(instance, of, between))
         fits = now <= servers
         pace, asked = np.where(fits, between, pace), np.where(fits, now, asked)
     return Waves(of, 1.0 / pace, float(instance.costs @ np.cumsum(1.0 / pace)[of]))
 
 
-def _servers(instance: Instance, of: Ints, pace: Floats) -> Floats:
+def _servers_for_lengths(instance: Instance, of: Ints, pace: Floats) -> Floats:
     """Return the servers that jobs need to complete with their waves, by 1 over their lengths."""
     return instance.each("servers_for", np.arange(len(of)), instance.sizes * pace[of])

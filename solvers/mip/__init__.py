@@ -111,7 +111,7 @@ def solve(
     result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
         side = formulation.side()
-        result = with_conflict(result, list(side), _asker(engine, side, run, began))
+        result = with_conflict(result, list(side), _conflict_oracle(engine, side, run, began))
     seconds = Seconds(build=built, solve=now() - began)
     return msgspec.structs.replace(result, seconds=seconds)
 
@@ -153,7 +153,7 @@ def _result(formulation: Formulation, engine: Engine, run: MatrixRun, answer: An
     )
 
 
-def _asker(engine: Engine, side: Side, run: MatrixRun, began: float) -> Holds:
+def _conflict_oracle(engine: Engine, side: Side, run: MatrixRun, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
     matrix = run.matrix
     place = {id(row): i for i, row in enumerate(matrix.rows)}

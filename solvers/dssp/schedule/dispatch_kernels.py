@@ -65,13 +65,13 @@ def order_of(keys: Floats, first_task: Ints) -> Ints:
     ties are put in order there.
     """
     order = np.empty(len(keys), np.int64)
-    _deal(np.argsort(keys), first_task, order)
-    _settle(keys, first_task, order)
+    _distribute_tasks(np.argsort(keys), first_task, order)
+    _restore_file_order(keys, first_task, order)
     return order
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL, 0.5))
-def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
+def _distribute_tasks(by_key: Ints, first_task: Ints, order: Ints) -> None:
     """Distribute sorted tasks to their stages, keeping the order."""
     stage_of = np.empty(len(by_key), np.int32)
     for s in range(len(first_task) - 1):
@@ -84,7 +84,7 @@ def _deal(by_key: Ints, first_task: Ints, order: Ints) -> None:
 
 
 @njit(cache=True, nogil=True, plain=small(SMALL, 0.5))
-def _settle(keys: Floats, first_task: Ints, order: Ints) -> None:
+def _restore_file_order(keys: Floats, first_task: Ints, order: Ints) -> None:
     """Restore the file's order among tasks of a stage with equal keys."""
     for s in range(len(first_task) - 1):
         start, end = first_task[s], first_task[s + 1]
@@ -134,7 +134,7 @@ def by_key(
         until[j] = first_task[stage[j] + 1]
         unfinished[j] = until[j] - upcoming[j]
         best[half + j] = numbers[upcoming[j]]
-        after[j] = _following(numbers, upcoming[j], until[j])
+        after[j] = _next_key(numbers, upcoming[j], until[j])
     begin(best, who)
     times = np.full(2 * leaves_for(of.processors), np.inf)
     ends, worker = times.view(np.int64), np.zeros(len(times), np.int64)
@@ -144,7 +144,7 @@ def by_key(
         stage, upcoming, after, until, unfinished, best, who, times, ends, worker, idle, works_on
     )
     early = (first_task[main[jobs]] - first_task[first_stage[jobs]]).sum()
-    now = _play(of, numbers, record, play, stop, main, early)
+    now = _run_simulation(of, numbers, record, play, stop, main, early)
     idle_from = times[len(times) >> 1 :][: of.processors].copy()
     for i in range(of.processors):
         if idle_from[i] == np.inf:
@@ -153,13 +153,13 @@ def by_key(
 
 
 @compiled
-def _following(numbers: Ints, task: int, until: int) -> int:
+def _next_key(numbers: Ints, task: int, until: int) -> int:
     """Return the next task's key; `NOBODY` after the last of its stage."""
     return numbers[task + 1] if task + 1 < until else NOBODY
 
 
 @compiled
-def _play(
+def _run_simulation(
     of: Dispatch,
     numbers: Ints,
     record: Record,
@@ -188,7 +188,7 @@ def _play(
             if after[j] != best[1]:
                 replay(best, who, j, after[j])
             upcoming[j] = task + 1
-            after[j] = _following(numbers, task + 1, until[j])
+            after[j] = _next_key(numbers, task + 1, until[j])
             free -= 1
             place = idle[free]
             starts[task] = now
@@ -217,6 +217,6 @@ def _play(
                     upcoming[j] = first_task[stage[j]]
                     until[j] = first_task[stage[j] + 1]
                     unfinished[j] = until[j] - upcoming[j]
-                    after[j] = _following(numbers, upcoming[j], until[j])
+                    after[j] = _next_key(numbers, upcoming[j], until[j])
                     replay(best, who, j, numbers[upcoming[j]])
     return now

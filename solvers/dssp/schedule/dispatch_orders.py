@@ -62,7 +62,7 @@ class DispatchOrders:
         last, due = night.deadlines + night.delay, night.deadlines.copy()
         self.demands = tasks.demands * [job.processors for job in night.jobs]
         self.before = [[night.index[name] for name in job.after] for job in night.jobs]
-        held = np.asarray((self.site.use <= self._most()).all(axis=1))
+        held = np.asarray((self.site.use <= self._peak_amounts()).all(axis=1))
         fits: JobMask = held[self.site.class_of]
         fits &= night.releases + paths <= last * NEAR
         fits &= fits if able is None else able
@@ -78,8 +78,11 @@ class DispatchOrders:
         slack = due[kinds.job_of] - following[self._order][first] - kinds.lengths
         by_job = [
             due - paths,
-            *map(self._ranked, (-night.rewards / np.maximum(self.demands, 1e-300), -paths)),
-            *map(self._ranked, (self.demands, -night.rewards, due)),
+            *map(
+                self._ranks_of_due_times,
+                (-night.rewards / np.maximum(self.demands, 1e-300), -paths),
+            ),
+            *map(self._ranks_of_due_times, (self.demands, -night.rewards, due)),
         ]
         self._keys = [slack, *(key[kinds.job_of] for key in by_job)]
         self._end = float(last.max(initial=0.0)) * NEAR * NEAR
@@ -99,13 +102,13 @@ class DispatchOrders:
         self._plans += [(key, None) for key in range(2, len(self._keys))]
         self.count = len(self._plans)
 
-    def _most(self) -> Ints:
+    def _peak_amounts(self) -> Ints:
         """Return the most that there ever is of each amount."""
         first = self.site.first_level.tolist()
         most = [self.site.level[a:b].max() for a, b in pairwise(first)]
         return np.array(most, dtype=np.int64)
 
-    def _ranked(self, key: Floats) -> Floats:
+    def _ranks_of_due_times(self, key: Floats) -> Floats:
         """Return ranks, from 0 to the last deadline."""
         rank = np.empty(len(key))
         rank[np.argsort(key, kind="stable")] = np.arange(len(key))
@@ -211,7 +214,7 @@ class Packing:
 
         tasks, lengths = night.tasks, night.tasks.lengths[order]
         job_of, stage_of = tasks.job_of[order], tasks.stage_of[order]
-        main = _last_long(night)
+        main = _last_long_stage(night)
         by_stage = night.deadlines[tasks.job_of_stage]
         due = (by_stage - tasks.following_paths)[stage_of]
         self.early = stage_of < main[job_of]
@@ -229,7 +232,7 @@ class Packing:
         packing_kernels.packed(of, self._due, early_first, jobs, record, until, EFFORT)
 
 
-def _last_long(night: Instance) -> Ints:
+def _last_long_stage(night: Instance) -> Ints:
     """Return the last stage of each job after which little of its demand is left."""
     tasks = night.tasks
     work = np.add.reduceat(tasks.lengths, tasks.first_task[:-1])

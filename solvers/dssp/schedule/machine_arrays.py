@@ -110,7 +110,7 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
         _firsts([layer.there.times for layer in layers]),
         _flat([layer.there.times for layer in layers], float),
         _flat([layer.there.amounts for layer in layers], int),
-        _flat([_stays(layer.there) for layer in layers], float),
+        _flat([_constant_until(layer.there) for layer in layers], float),
         _firsts(times),
         _flat(times, float),
         _flat([there for there, _ in uses], int),
@@ -136,7 +136,7 @@ def _in_units(there: Steps, needs: Sequence[Any]) -> tuple[list[int], list[int]]
     return [floor(a * unit) for a in there.amounts], [min(ceil(n * unit), LARGEST) for n in needs]
 
 
-def _stays(there: Steps) -> list[float]:
+def _constant_until(there: Steps) -> list[float]:
     """Return until when what there is from each time on stays."""
     until, found = float("inf"), list[float]()
     for time, amount in zip(there.times[::-1], there.amounts[::-1], strict=True):

@@ -47,7 +47,9 @@ class Tail(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _left(of: Dispatch, known: Due, chosen: Array, starts: Floats, begin: Floats) -> Tail:
+def _unstarted_tasks(
+    of: Dispatch, known: Due, chosen: Array, starts: Floats, begin: Floats
+) -> Tail:
     """Return what is left to pack: the tasks of `by_due` of chosen jobs that did not start.
 
     A stage opens when the one before has ended, if all of its tasks have started; else at the
@@ -80,7 +82,7 @@ def _left(of: Dispatch, known: Due, chosen: Array, starts: Floats, begin: Floats
 
 
 @njit(cache=True, nogil=True)
-def _run(tail: Tail, p: int, less: int, more: int) -> float:
+def _completion_after_exchange(tail: Tail, p: int, less: int, more: int) -> float:
     """Return when a bin completes with one item for another (-1: none); infinite if late."""
     now, i = tail.begin[p], tail.head[p]
     while i >= 0 or more >= 0:
@@ -97,7 +99,7 @@ def _run(tail: Tail, p: int, less: int, more: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _put(tail: Tail, i: int, p: int) -> None:
+def _insert_item(tail: Tail, i: int, p: int) -> None:
     """Put an item into a bin."""
     at, before = tail.head[p], -1
     while at >= 0 and at < i:
@@ -107,11 +109,11 @@ def _put(tail: Tail, i: int, p: int) -> None:
         tail.head[p] = i
     else:
         tail.after[before] = i
-    tail.end[p] = _run(tail, p, -1, -1)
+    tail.end[p] = _completion_after_exchange(tail, p, -1, -1)
 
 
 @njit(cache=True, nogil=True)
-def _take(tail: Tail, i: int) -> None:
+def _remove_item(tail: Tail, i: int) -> None:
     """Take an item out of its bin."""
     p = tail.bins[i]
     if tail.head[p] == i:
@@ -122,11 +124,11 @@ def _take(tail: Tail, i: int) -> None:
             at = tail.after[at]
         tail.after[at] = tail.after[i]
     tail.bins[i] = -1
-    tail.end[p] = _run(tail, p, -1, -1)
+    tail.end[p] = _completion_after_exchange(tail, p, -1, -1)
 
 
 @njit(cache=True, nogil=True)
-def _fit(tail: Tail) -> None:
+def _best_fit(tail: Tail) -> None:
     """Append each item where it ends closest before its due time, if it fits anywhere."""
     order = np.argsort(tail.end, kind="mergesort")
     ends = tail.end[order]
@@ -135,7 +137,7 @@ def _fit(tail: Tail) -> None:
         p, now = order[at], max(ends[at], tail.opens[i]) + tail.lengths[i]
         if at < 0 or now > tail.due[i]:
             continue
-        _put(tail, i, p)
+        _insert_item(tail, i, p)
         while at + 1 < len(ends) and ends[at + 1] < now:
             ends[at], order[at] = ends[at + 1], order[at + 1]
             at += 1
@@ -143,9 +145,9 @@ def _fit(tail: Tail) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
+def _widen_bin(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
     """Exchange items of a bin for shorter ones of others until it takes one more, if it can."""
-    while _run(tail, q, -1, u) == np.inf:
+    while _completion_after_exchange(tail, q, -1, u) == np.inf:
         gain, one, other = 1e-9 * span, -1, -1
         k = tail.head[q]
         while k >= 0:
@@ -154,35 +156,38 @@ def _widened(tail: Tail, q: int, u: int, span: float, work: Array) -> bool:
                 p, d = tail.bins[i], tail.lengths[k] - tail.lengths[i]
                 if d > gain and p >= 0 and p != q and tail.end[p] + d <= span:
                     work[0] -= 16
-                    if _run(tail, p, i, k) < np.inf and _run(tail, q, k, i) < np.inf:
+                    if (
+                        _completion_after_exchange(tail, p, i, k) < np.inf
+                        and _completion_after_exchange(tail, q, k, i) < np.inf
+                    ):
                         gain, one, other = d, k, i
             k = tail.after[k]
         if one < 0 or work[0] < 0:
             return False
         p = tail.bins[other]
-        _take(tail, one)
-        _take(tail, other)
-        _put(tail, one, p)
-        _put(tail, other, q)
+        _remove_item(tail, one)
+        _remove_item(tail, other)
+        _insert_item(tail, one, p)
+        _insert_item(tail, other, q)
     return True
 
 
 @njit(cache=True, nogil=True)
-def _mended(tail: Tail, u: int, span: float, work: Array) -> None:
+def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
     """Put an item where it can be in time, or into the emptiest bin once that is widened."""
     room, q = 0.0, 0
     for p in range(len(tail.end)):
         if tail.end[p] + tail.lengths[u] <= span:
             work[0] -= 8
-            if _run(tail, p, -1, u) < np.inf:
-                _put(tail, u, p)
+            if _completion_after_exchange(tail, p, -1, u) < np.inf:
+                _insert_item(tail, u, p)
                 return
         room += max(0.0, span - tail.end[p])
         if tail.end[p] < tail.end[q]:
             q = p
     work[0] -= len(tail.end)
-    if room >= tail.lengths[u] and _widened(tail, q, u, span, work):
-        _put(tail, u, q)
+    if room >= tail.lengths[u] and _widen_bin(tail, q, u, span, work):
+        _insert_item(tail, u, q)
 
 
 @njit(cache=True, nogil=True)
@@ -205,13 +210,13 @@ def packed(
     begin = by_key(of, keys, jobs, record, until, known.main)
     chosen = np.zeros(len(completion), np.bool_)
     chosen[jobs] = True
-    tail = _left(of, known, chosen, starts, begin)
-    _fit(tail)
+    tail = _unstarted_tasks(of, known, chosen, starts, begin)
+    _best_fit(tail)
     work, span = np.array([effort]), known.due.max()
     for i in range(len(tail.bins)):
         if tail.bins[i] < 0 and chosen[tail.owners[i]]:
             if work[0] > 0:
-                _mended(tail, i, span, work)
+                _place_item(tail, i, span, work)
             chosen[tail.owners[i]] = tail.bins[i] >= 0
     for p in range(len(begin)):
         now, i = begin[p], tail.head[p]

@@ -41,7 +41,7 @@ class Simulated(NamedTuple):
 
         Of a layer the idle ones of the lowest numbers are taken first.
         """
-        history = self._each() if self.history is None else self.history
+        history = self._history_by_task() if self.history is None else self.history
         layers = night.machine.layers
         first = np.array([layer.first for layer in layers], dtype=np.int64)
         ends = history.starts + self.lengths[history.first]
@@ -56,7 +56,7 @@ class Simulated(NamedTuple):
             at += taken
         return found
 
-    def _each(self) -> History:
+    def _history_by_task(self) -> History:
         """Return the history of tasks that start one by one."""
         starts = self.starts if self.order is None else self.starts[self.order]
         run = np.flatnonzero(np.isfinite(starts) & (self.lengths > 0))

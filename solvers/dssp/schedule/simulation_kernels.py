@@ -98,7 +98,7 @@ class Simulation(NamedTuple):
 
 
 @compiled
-def _room(site: MachineArrays, state: State, r: int, use: int, end: float) -> int:
+def _tasks_with_room(site: MachineArrays, state: State, r: int, use: int, end: float) -> int:
     """Return how many tasks find what they hold of an amount now, and at all times until an end."""
     first = state.at[r]
     room = (site.level[first] - state.held[first]) // use
@@ -110,7 +110,7 @@ def _room(site: MachineArrays, state: State, r: int, use: int, end: float) -> in
 
 
 @compiled
-def _idle(site: MachineArrays, state: State, pool: int, end: float) -> int:
+def _idle_processors(site: MachineArrays, state: State, pool: int, end: float) -> int:
     """Return how many idle processors of a pool stay until an end."""
     idle = 0
     for layer in range(site.first_layer[pool], site.first_layer[pool + 1]):
@@ -121,16 +121,16 @@ def _idle(site: MachineArrays, state: State, pool: int, end: float) -> int:
 
 
 @compiled
-def _pool(site: MachineArrays, state: State, c: int, end: float) -> int:
+def _first_pool(site: MachineArrays, state: State, c: int, end: float) -> int:
     """Return the first pool in which a task of a class finds processors until an end; -1: none."""
     for i in range(site.first_pool[c], site.first_pool[c + 1]):
-        if _idle(site, state, site.pools[i], end) >= site.width[c]:
+        if _idle_processors(site, state, site.pools[i], end) >= site.width[c]:
             return int(site.pools[i])
     return -1
 
 
 @compiled
-def _startable(site: MachineArrays, kinds: Kinds, state: State, k: int, now: float) -> int:
+def _startable_tasks(site: MachineArrays, kinds: Kinds, state: State, k: int, now: float) -> int:
     """Return how many tasks of a kind find what they hold, and may run; or why none does."""
     j = kinds.job_of[k]
     c, end = site.class_of[j], now + kinds.lengths[k]
@@ -142,16 +142,16 @@ def _startable(site: MachineArrays, kinds: Kinds, state: State, k: int, now: flo
         if use > 0:
             if site.level[state.at[r]] - state.held[state.at[r]] < use:
                 return IN_THE_CLASS
-            count = min(count, _room(site, state, r, use, end))
+            count = min(count, _tasks_with_room(site, state, r, use, end))
     if count <= 0:
         return IN_LENGTH
-    if _pool(site, state, c, end) < 0:
-        return IN_THE_CLASS if _pool(site, state, c, now) < 0 else IN_LENGTH
+    if _first_pool(site, state, c, end) < 0:
+        return IN_THE_CLASS if _first_pool(site, state, c, now) < 0 else IN_LENGTH
     return int(count)
 
 
 @compiled
-def _hold(site: MachineArrays, state: State, c: int, tasks: int, end: float) -> None:
+def _hold_amounts(site: MachineArrays, state: State, c: int, tasks: int, end: float) -> None:
     """Take what tasks hold from now until an end."""
     for r in range(site.use.shape[1]):
         amount = site.use[c, r] * tasks
@@ -164,7 +164,7 @@ def _hold(site: MachineArrays, state: State, c: int, tasks: int, end: float) -> 
 
 
 @compiled
-def _take(sim: Simulation, line: int, pool: int, end: float, wanted: int) -> int:
+def _take_processors(sim: Simulation, line: int, pool: int, end: float, wanted: int) -> int:
     """Take idle processors of a pool until an end, a line for each layer; return their number."""
     site, state, history = sim.site, sim.state, sim.history
     while wanted > 0:
@@ -187,7 +187,7 @@ def _take(sim: Simulation, line: int, pool: int, end: float, wanted: int) -> int
 
 
 @compiled
-def _end(sim: Simulation, line: int) -> None:
+def _end_batch(sim: Simulation, line: int) -> None:
     """End a batch: give back what it took, and note that its job goes on."""
     site, kinds, state, history = sim.site, sim.kinds, sim.state, sim.history
     k, tasks, start = state.batch[line], history.tasks[line], history.starts[line]
@@ -204,30 +204,30 @@ def _end(sim: Simulation, line: int) -> None:
             break
     state.working[j] -= tasks * site.width[c]
     while state.of_job[j] >= 0:
-        _begin(state, state.of_job[j])
+        _begin_waiting(state, state.of_job[j])
         state.of_job[j] = state.after[state.of_job[j]]
     state.unfinished[j] -= tasks
     if state.unfinished[j] == 0:
         state.stage[j] += 1
-        _let(state, j)
+        _release_stage(state, j)
 
 
 @compiled
-def _begin(state: State, k: int) -> None:
+def _begin_waiting(state: State, k: int) -> None:
     """Let a kind wait from now on."""
     state.fresh[state.counts[FRESH]] = k
     state.counts[FRESH] += 1
 
 
 @compiled
-def _let(state: State, j: int) -> None:
+def _release_stage(state: State, j: int) -> None:
     """Let a job's present stage be opened."""
     state.opened[state.counts[OPENED]] = j
     state.counts[OPENED] += 1
 
 
 @compiled
-def _open(sim: Simulation, now: float) -> None:
+def _open_stages(sim: Simulation, now: float) -> None:
     """Open the stages of jobs that go on; what has no length is done at once."""
     site, kinds, state = sim.site, sim.kinds, sim.state
     while state.counts[OPENED] > 0:
@@ -238,7 +238,7 @@ def _open(sim: Simulation, now: float) -> None:
             sim.completion[j] = now
             if now <= site.due[j] * NEAR or now - site.due[j] <= site.delay:
                 for i in range(site.first_successor[j], site.first_successor[j + 1]):
-                    _wait_less(state, site.successors[i])
+                    _count_down_waits(state, site.successors[i])
             continue
         if now > site.end * NEAR:
             continue
@@ -251,25 +251,25 @@ def _open(sim: Simulation, now: float) -> None:
                     state.counts[EARLY] -= state.left[k]
                 continue
             if count == 0 or len(sim.clocks) > 0:
-                _begin(state, k)
+                _begin_waiting(state, k)
                 state.reached[j] = k
             count += state.left[k]
         state.unfinished[j] = count
         if count == 0:
             state.stage[j] += 1
-            _let(state, j)
+            _release_stage(state, j)
 
 
 @compiled
-def _wait_less(state: State, j: int) -> None:
+def _count_down_waits(state: State, j: int) -> None:
     """Let a job wait for one thing less."""
     state.pending[j] -= 1
     if state.pending[j] == 0:
-        _let(state, j)
+        _release_stage(state, j)
 
 
 @compiled
-def _follow(kinds: Kinds, state: State, k: int) -> int:
+def _next_kind(kinds: Kinds, state: State, k: int) -> int:
     """Return the next kind of a stage, if no one asked for it yet; -1 where there is none."""
     j = kinds.job_of[k]
     if state.reached[j] != k:
@@ -282,7 +282,7 @@ def _follow(kinds: Kinds, state: State, k: int) -> int:
 
 
 @compiled
-def _move(site: MachineArrays, state: State, now: float) -> None:
+def _change_machine(site: MachineArrays, state: State, now: float) -> None:
     """Let the machine change to what it is now."""
     for layer in range(len(state.step)):
         last = site.first_step[layer + 1] - 1
@@ -295,7 +295,7 @@ def _move(site: MachineArrays, state: State, now: float) -> None:
 
 
 @compiled
-def _rise(state: State, c: int, key: float, k: int) -> None:
+def _push_waiting(state: State, c: int, key: float, k: int) -> None:
     """Let a kind wait among those of its class, under a key."""
     base, at = state.heap[c], state.waiting[c]
     state.waiting[c] += 1
@@ -312,7 +312,7 @@ def _rise(state: State, c: int, key: float, k: int) -> None:
 
 
 @compiled
-def _leave(state: State, c: int) -> None:
+def _pop_waiting(state: State, c: int) -> None:
     """Take the first kind of a class out of those that wait."""
     base = state.heap[c]
     state.waiting[c] -= 1
@@ -339,7 +339,7 @@ def _leave(state: State, c: int) -> None:
 
 
 @compiled
-def _next(sim: Simulation) -> float:
+def _next_event_time(sim: Simulation) -> float:
     """Return the time of the next event: a task ends, a job is released, the machine changes."""
     site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
     now = state.ends[0] if counts[RUNNING] > 0 else np.inf
@@ -351,46 +351,46 @@ def _next(sim: Simulation) -> float:
 
 
 @compiled
-def _advance(sim: Simulation, now: float) -> None:
+def _process_events(sim: Simulation, now: float) -> None:
     """Let happen what happens now: the machine changes, batches end, jobs are released."""
     site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
     while counts[CHANGED] < len(site.changes) and site.changes[counts[CHANGED]] <= now:
-        _move(site, state, now)
+        _change_machine(site, state, now)
         counts[CHANGED] += 1
     while counts[RUNNING] > 0 and state.ends[0] <= now:
         line = state.batches[0]
         counts[RUNNING] = pop(state.ends, state.batches, counts[RUNNING])
-        _end(sim, line)
+        _end_batch(sim, line)
         if counts[OPENED] > 0:
-            _open(sim, now)
+            _open_stages(sim, now)
     while counts[COMING] < len(jobs) and site.releases[jobs[counts[COMING]]] <= now:
-        _wait_less(state, jobs[counts[COMING]])
+        _count_down_waits(state, jobs[counts[COMING]])
         counts[COMING] += 1
-        _open(sim, now)
+        _open_stages(sim, now)
 
 
 @compiled
-def _queue(sim: Simulation, now: float) -> None:
+def _queue_kinds(sim: Simulation, now: float) -> None:
     """Let kinds wait that begin to, and those again that may find more than before."""
     state, counts, drawn = sim.state, sim.state.counts, len(sim.clocks) > 0
     for c in range(len(state.waiting)):
         state.asked[c] = True
         if state.of_class[c] < 0:
             continue
-        if drawn or _pool(sim.site, state, c, now + state.shortest[c]) >= 0:
+        if drawn or _first_pool(sim.site, state, c, now + state.shortest[c]) >= 0:
             while state.of_class[c] >= 0:
-                _begin(state, state.of_class[c])
+                _begin_waiting(state, state.of_class[c])
                 state.of_class[c] = state.after[state.of_class[c]]
             state.shortest[c] = np.inf
     if drawn:
         sort(state.fresh, 0, counts[FRESH])
     for i in range(counts[FRESH]):
-        _wait(sim, state.fresh[i])
+        _enqueue_kind(sim, state.fresh[i])
     counts[FRESH] = 0
 
 
 @compiled
-def _wait(sim: Simulation, k: int) -> None:
+def _enqueue_kind(sim: Simulation, k: int) -> None:
     """Let a kind wait, under its key or one that is drawn."""
     kinds, state, clocks = sim.kinds, sim.state, sim.clocks
     key = kinds.keys[k]
@@ -398,11 +398,11 @@ def _wait(sim: Simulation, k: int) -> None:
         number = state.counts[DRAWN] % len(clocks)
         key = state.clock[0] + clocks[number] / state.left[k]
         state.counts[DRAWN] += 1
-    _rise(state, sim.site.class_of[kinds.job_of[k]], key, k)
+    _push_waiting(state, sim.site.class_of[kinds.job_of[k]], key, k)
 
 
 @compiled
-def _first(state: State) -> int:
+def _first_startable_class(state: State) -> int:
     """Return the class that has the least key of all that may find what they need; -1: none."""
     best = -1
     for c in range(len(state.waiting)):
@@ -416,21 +416,21 @@ def _first(state: State) -> int:
 
 
 @compiled
-def _start(sim: Simulation, k: int, count: int, now: float) -> int:
+def _start_tasks(sim: Simulation, k: int, count: int, now: float) -> int:
     """Start up to so many tasks of a kind in the first pool that has room; return how many."""
     site, kinds, state, history = sim.site, sim.kinds, sim.state, sim.history
     j, end, counts = kinds.job_of[k], now + kinds.lengths[k], state.counts
     c = site.class_of[j]
-    pool, width, line = _pool(site, state, c, end), site.width[c], counts[LINES]
-    count = min(count, _idle(site, state, pool, end) // width)
+    pool, width, line = _first_pool(site, state, c, end), site.width[c], counts[LINES]
+    count = min(count, _idle_processors(site, state, pool, end) // width)
     first = kinds.first[k + 1] - state.left[k]
     state.left[k] -= count
     counts[RUNNING] = push(state.ends, state.batches, counts[RUNNING], end, line)
-    counts[LINES] = _take(sim, line, pool, end, count * width)
+    counts[LINES] = _take_processors(sim, line, pool, end, count * width)
     for i in range(line, counts[LINES]):
         history.starts[i], history.first[i] = now, first
     state.batch[line], history.tasks[line] = k, count
-    _hold(site, state, c, count, end)
+    _hold_amounts(site, state, c, count, end)
     state.working[j] += count * width
     for i in range(first, first + count):
         sim.starts[i] = now
@@ -438,14 +438,14 @@ def _start(sim: Simulation, k: int, count: int, now: float) -> int:
 
 
 @compiled
-def _dispatch(sim: Simulation, now: float) -> None:
+def _dispatch_tasks(sim: Simulation, now: float) -> None:
     """Start tasks until none of those that wait finds all it needs."""
     site, kinds, state, counts = sim.site, sim.kinds, sim.state, sim.state.counts
     drawn, idle = len(sim.clocks) > 0, 0
     for layer in range(len(state.busy)):
         idle += max(0, site.there[state.step[layer]] - state.busy[layer])
     while idle > 0 and (now < sim.until or counts[EARLY] > 0):
-        c = _first(state)
+        c = _first_startable_class(state)
         if c < 0:
             return
         k = state.kinds[state.heap[c]]
@@ -453,43 +453,43 @@ def _dispatch(sim: Simulation, now: float) -> None:
         if now > kinds.latest[k]:
             state.given_up[j] = True
         if state.given_up[j]:
-            _leave(state, c)
+            _pop_waiting(state, c)
             continue
-        count = _startable(site, kinds, state, k, now)
+        count = _startable_tasks(site, kinds, state, k, now)
         if count == IN_THE_CLASS and not drawn:
             state.asked[c] = False
         elif count > 0:
-            count = _start(sim, k, 1 if drawn else count, now)
+            count = _start_tasks(sim, k, 1 if drawn else count, now)
             idle -= count * site.width[c]
             if kinds.stage_of[k] < sim.main[j]:
                 counts[EARLY] -= count
-            _go_on(sim, c, k)
+            _continue_kind(sim, c, k)
         else:
-            _leave(state, c)
-            _set_aside(sim, c, k, count, now)
+            _pop_waiting(state, c)
+            _set_kind_aside(sim, c, k, count, now)
 
 
 @compiled
-def _go_on(sim: Simulation, c: int, k: int) -> None:
+def _continue_kind(sim: Simulation, c: int, k: int) -> None:
     """Let the rest of a kind wait whose first tasks have started, or else the next of its stage."""
     kinds, state, drawn = sim.kinds, sim.state, len(sim.clocks) > 0
     key = state.keys[state.heap[c]]
     state.clock[0] = key
     if state.left[k] > 0 and not drawn:
         return
-    follower = -1 if drawn else _follow(kinds, state, k)
+    follower = -1 if drawn else _next_kind(kinds, state, k)
     if follower >= 0 and kinds.keys[follower] == key:
         state.kinds[state.heap[c]] = follower
         return
-    _leave(state, c)
+    _pop_waiting(state, c)
     if state.left[k] > 0:
-        _wait(sim, k)
+        _enqueue_kind(sim, k)
     elif follower >= 0:
-        _rise(state, c, kinds.keys[follower], follower)
+        _push_waiting(state, c, kinds.keys[follower], follower)
 
 
 @compiled
-def _set_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> None:
+def _set_kind_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> None:
     """Set a kind aside that does not find what it needs, until more may be there."""
     site, kinds, state, drawn = sim.site, sim.kinds, sim.state, len(sim.clocks) > 0
     j = kinds.job_of[k]
@@ -498,23 +498,23 @@ def _set_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> None:
         return
     state.after[k], state.of_class[c] = state.of_class[c], k
     # What a dip of an amount refuses is asked again at each event.
-    alone = drawn or _pool(site, state, c, now + kinds.lengths[k]) >= 0
+    alone = drawn or _first_pool(site, state, c, now + kinds.lengths[k]) >= 0
     state.shortest[c] = min(state.shortest[c], 0.0 if alone else kinds.lengths[k])
-    follower = -1 if drawn else _follow(kinds, state, k)
+    follower = -1 if drawn else _next_kind(kinds, state, k)
     if follower >= 0:
-        _rise(state, c, kinds.keys[follower], follower)
+        _push_waiting(state, c, kinds.keys[follower], follower)
 
 
 @compiled(nogil=True)
-def _play(sim: Simulation) -> None:
+def _run_events(sim: Simulation) -> None:
     """Play from event to event."""
     while True:
-        now = _next(sim)
+        now = _next_event_time(sim)
         if now == np.inf or (now >= sim.until and sim.state.counts[EARLY] <= 0):
             return
-        _advance(sim, now)
-        _queue(sim, now)
-        _dispatch(sim, now)
+        _process_events(sim, now)
+        _queue_kinds(sim, now)
+        _dispatch_tasks(sim, now)
 
 
 @njit(cache=True, nogil=True, plain=small(FEW, 20))
@@ -589,7 +589,9 @@ def simulate(
     )
     until, main, clocks = play
     starts, completion = record
-    _play(Simulation(site, kinds, jobs, until, main, clocks, state, history, starts, completion))
+    _run_events(
+        Simulation(site, kinds, jobs, until, main, clocks, state, history, starts, completion)
+    )
     lines = state.counts[LINES]
     return History(
         history.starts[:lines],

@@ -202,7 +202,7 @@ def _run_search(
     best = by_dispatching(
         orders,
         run,
-        starts=[*_fuller_and_emptier(model, relaxed), *_ruled_selections(model, limits)],
+        starts=[*_shrinking_selections(model, relaxed), *_ruled_selections(model, limits)],
         keeps=_rule_checker(model),
         caps=_capped_sums(model),
         target=target,
@@ -215,7 +215,7 @@ def _run_search(
     return best.played.schedule(model.instance, best.jobs.tolist()), run.interrupted
 
 
-def _fuller_and_emptier(model: Schedule, relaxed: Result) -> Iterator[JobMask]:
+def _shrinking_selections(model: Schedule, relaxed: Result) -> Iterator[JobMask]:
     """Yield the best selection, with ever more of its least efficient jobs removed."""
     night = model.instance
     if relaxed.solution is None:

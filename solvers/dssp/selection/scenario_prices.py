@@ -51,11 +51,11 @@ class ScenarioRelaxation:
     def __init__(self, model: Selection, sample: Sample, program: Program) -> None:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
-        self.rows, self.room = _planned(program, self.at)
+        self.rows, self.room = _planned_rows(program, self.at)
         self.crowded = [row for row in sample.rows if _total(row, sample) > row.room]
         self.crowded.sort(key=lambda row: -_total(row, sample) / row.room if row.room > 0 else 1.0)
         tight = [row for row in self.crowded[:PRICED] if row.room > 0]
-        self.asked = [_asked(row, sample, self.at) for row in tight]
+        self.asked = [_requested_parts(row, sample, self.at) for row in tight]
         self.tail = float((1 - sample.measure.level) * sample.count)
         self.possible = self.fits.sum(axis=0) >= sample.least  # else it has no chance
 
@@ -150,7 +150,7 @@ class ScenarioRelaxation:
         return np.asarray(found + short * room / max(1e-300, float(room.sum())), dtype=np.float64)
 
 
-def _planned(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return the rows that can bind of planned run times, each as at most 1, 0 or -1."""
     place = {int(j): i for i, j in enumerate(at)}
     rows, room = [], []
@@ -172,7 +172,7 @@ def _total(row: Served, sample: Sample) -> float:
     return float((sample.drawn[:, row.jobs] @ row.work).max(initial=0))
 
 
-def _asked(row: Served, sample: Sample, at: NDArray[np.intp]) -> Floats:
+def _requested_parts(row: Served, sample: Sample, at: NDArray[np.intp]) -> Floats:
     """Return which part of a row's room each open job asks for in each scenario."""
     work = np.zeros(len(sample.open))
     work[row.jobs] = row.work.astype(np.float64)

@@ -111,11 +111,11 @@ class ScenarioSearch:
     def run(self) -> None:
         """Find a selection, then prices, then selections by these."""
         chance = self.sample.measure.kind == "chance"
-        candidates = self._by_fill if chance else self._by_average_reward
+        candidates = self._search_fill_levels if chance else self._by_average_reward
         self._greedy()
         self._price_planned_rows()
         self._ascend_prices()
-        self._exhaust(candidates(self.sample.rewards))
+        self._continue_selections(candidates(self.sample.rewards))
         self._branch_in_service_order()
 
     def _branch_in_service_order(self) -> None:
@@ -131,7 +131,7 @@ class ScenarioSearch:
             found = search.run(lambda: self.value, self._update_incumbent, self._out_of_time, gap)
             self.bound = min(self.bound, found + SLIP * abs(self.bound))
 
-    def _exhaust(self, candidates: Iterator[None]) -> None:
+    def _continue_selections(self, candidates: Iterator[None]) -> None:
         """Go on with selections as long as it pays."""
         if not self.closed:
             for _ in candidates:
@@ -237,7 +237,7 @@ class ScenarioSearch:
             found[:, row.jobs] &= np.cumsum(asked * run, axis=1) + asked * ~run <= row.room
         return np.asarray(self.weights @ found, dtype=np.float64)
 
-    def _by_fill(self, rewards: Floats) -> Iterator[None]:
+    def _search_fill_levels(self, rewards: Floats) -> Iterator[None]:
         """Look for how far the machine can be filled, by planned times."""
         allowed = self.model.open.copy()
         allowed[self.relaxation.at] = self.relaxation.possible

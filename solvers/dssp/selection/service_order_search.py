@@ -122,7 +122,7 @@ class ServiceOrderSearch:
                 waiting.append((depth, some.at(slice(None, -most))))
                 some = some.at(slice(-most, None))
             some = self._children(some.at(some.bound > enough()), depth)
-            some = self._bounded(some, depth + 1)
+            some = self._with_bounds(some, depth + 1)
             some = some.at(np.argsort(some.bound, kind="stable"))
             some = some.at(some.bound > enough())
             if depth + 1 < len(self.order):
@@ -132,11 +132,11 @@ class ServiceOrderSearch:
                 if value <= enough():
                     break
                 if late():
-                    return max([enough(), *_open([*waiting, (depth, some)])])
+                    return max([enough(), *_bound_of_open([*waiting, (depth, some)])])
                 chosen = np.zeros(len(self.sample.open), dtype=np.bool_)
                 chosen[self.order[taken]] = True
                 offer(chosen)
-        return max([enough(), *_open(waiting)])
+        return max([enough(), *_bound_of_open(waiting)])
 
     def _children(self, some: Branches, depth: int) -> Branches:
         """Return the branches without the next job and with it, as far as rules can be kept."""
@@ -160,10 +160,10 @@ class ServiceOrderSearch:
         parts = zip(*(one.at(which) for one, which in zip(both, kept, strict=True)), strict=True)
         return Branches._make(map(np.concatenate, parts))
 
-    def _bounded(self, some: Branches, depth: int) -> Branches:
+    def _with_bounds(self, some: Branches, depth: int) -> Branches:
         """Return branches with their bounds; of those that decide all, with their values."""
         room = np.maximum(0, self.rooms[:, None] - some.used)
-        bound = self._measured(some.earned + self._knapsacks(room[:, 0], depth))
+        bound = self._measure_of_branches(some.earned + self._knapsacks(room[:, 0], depth))
         if not self.chance and depth < len(self.order):
             priced = some.earned @ self.weights + (self.room - some.planned) @ self.planned
             for r, price in enumerate(self.priced):
@@ -171,7 +171,7 @@ class ServiceOrderSearch:
             bound = np.minimum(bound, priced + self.left[depth])
         return some._replace(bound=np.minimum(bound, some.bound))
 
-    def _measured(self, values: Floats) -> Floats:
+    def _measure_of_branches(self, values: Floats) -> Floats:
         """Return the measure of what branches may earn at most, shape (branches, scenarios)."""
         count = values.shape[1]
         if self.chance:  # enough scenarios have room for all that is selected
@@ -195,6 +195,6 @@ class ServiceOrderSearch:
         return found
 
 
-def _open(waiting: list[tuple[int, Branches]]) -> list[float]:
+def _bound_of_open(waiting: list[tuple[int, Branches]]) -> list[float]:
     """Return what waiting branches do not exceed."""
     return [float(some.bound.max(initial=-np.inf)) for _, some in waiting]

@@ -125,13 +125,13 @@ class BoundSearch:
             undone = next(one for one in self._all if not one.done)
             undone.advance(seconds, self.until - now())
         if self._parts:
-            self._sum()
+            self._sum_partitions()
         else:
             self.bounds = self._all[0].bounds
             self._model.model = self._all[0].best or self._model.model
         return not fresh and all(one.done for one in self._all)
 
-    def _sum(self) -> None:
+    def _sum_partitions(self) -> None:
         """Add up what partitions show, and keep each one's best prices."""
         sums: dict[str, Fraction] = {}
         weight = sum((part.weight for part in self._model.parts), Fraction(0))
@@ -172,13 +172,13 @@ class _MachineSearch:
         if self._prices is None and len(self._ticks.run) > OPENED * seconds_left:
             self.done = self.late = True  # to have prices to start from takes longer
             return
-        search = self._prices = self._prices or self._opened()
+        search = self._prices = self._prices or self._begin_price_search()
         self.done = search.advance(seconds)
         if search.bound is not None:
             self.bounds["prices"] = max(search.bound, 0.0)
             self.best = search.best
 
-    def _opened(self) -> PriceSearch:
+    def _begin_price_search(self) -> PriceSearch:
         """Return a search whose target is the weighted sum of responses that is in hand."""
         ticks, starts = self._ticks, self._ticks.submit.astype(np.float64)
         if self._starts is None:  # one after the other

@@ -52,7 +52,7 @@ class PriceSearch:
         self._used = np.empty(len(grid))
         self._ascent, self._work = Ascent(KEPT, PATIENCE, 1.0), 0
         if ROOM // most and int(ticks.need.max()) * horizon < ROOM:
-            self._take(np.zeros_like(self._at))
+            self._evaluate_prices(np.zeros_like(self._at))
         else:
             self._rounds_left = 0
 
@@ -68,12 +68,12 @@ class PriceSearch:
 
     def _round(self) -> None:
         before = self.total
-        value = self._take(self._at)
+        value = self._evaluate_prices(self._at)
         if value is None:  # prices beyond all numbers: nearer to what is known to work
-            self._back()
+            self._return_to_best()
             return
         if not self._ascent.goes_on(self.total > before * (1 + ENOUGH)):
-            self._back()
+            self._return_to_best()
             if self._ascent.length < 1e-6:
                 self._rounds_left = 0
             return
@@ -85,12 +85,12 @@ class PriceSearch:
         else:
             self._at = following
 
-    def _back(self) -> None:
+    def _return_to_best(self) -> None:
         """Go on from the best prices, in smaller steps."""
         self._at = self.best.prices / self._unit
         self._ascent.halve()
 
-    def _take(self, prices: Floats) -> int | None:
+    def _evaluate_prices(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
         from schedopt.solvers.msfq.log_bound.price_kernels import respond, use
 
@@ -126,7 +126,7 @@ def grid_of(ticks: Ticks, starts: Floats, most: int) -> Ticks64:
     They are submits, starts and ends of a good schedule, and the ends of jobs on one fast machine.
     """
     begun = np.ceil(starts).astype(np.int64)
-    done = np.ceil(_fast(ticks)[1]).astype(np.int64)
+    done = np.ceil(_fast_machine_pieces(ticks)[1]).astype(np.int64)
     times = np.unique(np.concatenate([ticks.submit, begun, begun + ticks.run, done]))
     if len(times) > most + 1:
         times = times[np.unique(np.linspace(0, len(times) - 1, most + 1).astype(np.int64))]
@@ -142,7 +142,7 @@ def opening_prices(ticks: Ticks, grid: Ticks64) -> Floats:
     A server then costs at t the integral from t to the end of the busy time of the least ratio of
     weight to work among the jobs done between t and then.
     """
-    begun, ended, ratio = _fast(ticks)
+    begun, ended, ratio = _fast_machine_pieces(ticks)
     count = len(begun)
     first, last = np.zeros(count), np.zeros(count)
     lower: list[int] = []  # pieces ahead, in one busy time, of ever lower ratios
@@ -166,7 +166,7 @@ def opening_prices(ticks: Ticks, grid: Ticks64) -> Floats:
     return np.maximum(0.0, np.diff(sums) / np.diff(grid))
 
 
-def _fast(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
+def _fast_machine_pieces(ticks: Ticks) -> tuple[Floats, Floats, Floats]:
     """Return the pieces in which one fast machine does all jobs: from when, until when, ratio."""
     submit = ticks.submit.tolist()
     work = np.maximum(ticks.need * ticks.run.astype(np.float64), 1.0)

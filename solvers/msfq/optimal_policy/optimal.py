@@ -137,7 +137,7 @@ class PolicySearch(QueueSearch):
         best = self.incumbent = _best_threshold(process)
         yield
         k = process.system.k
-        decisions, price, gap = _beginning(process, self._box, best), None, 1.0
+        decisions, price, gap = _initial_policy(process, self._box, best), None, 1.0
         proof: Bounded | None = None
         rise = STEEP * second_differences(process)[2]
         while True:
@@ -149,7 +149,7 @@ class PolicySearch(QueueSearch):
                 larger = int(GROWTH * self._box[0]), self._box[1]
                 if _states(k, larger) > options["most"]:
                     return
-                begun = _beginning(process, larger, best)
+                begun = _initial_policy(process, larger, best)
                 decisions = extend_to_box(proof.decisions, larger) if proof else begun
                 self._box = larger
                 continue
@@ -157,7 +157,7 @@ class PolicySearch(QueueSearch):
             if search.best is None:
                 return
             proof = search.best
-            yield from self._try(search.best)
+            yield from self._evaluate_policy(search.best)
             best = self.incumbent or best
             gap = (best.cost - self._bound) / best.cost
             larger = next_box(search.best, GROWTH if gap < CLOSE else LEAP)
@@ -172,7 +172,7 @@ class PolicySearch(QueueSearch):
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
             self._bound, self.proof = found.bound, found
 
-    def _try(self, found: Bounded) -> Stages:
+    def _evaluate_policy(self, found: Bounded) -> Stages:
         """Evaluate a box's policy for the system without limits; keep it if it is better."""
         process = self._process
         decisions = make_runnable(found.decisions)
@@ -202,7 +202,7 @@ def smallest_box(k: int) -> tuple[int, int]:
 def next_box(found: Bounded, growth: float) -> tuple[int, int]:
     """Return the next box: longer, and as wide as its decisions require."""
     levels, _, width = found.decisions.shape
-    turns = _turns(found.decisions).max(axis=1)
+    turns = _switching_counts(found.decisions).max(axis=1)
     high = int(TRUSTED * (levels - 1))
     low = high // 2
     rise = max((turns[high] - turns[low]) / (high - low), 0.0)
@@ -215,14 +215,14 @@ def _states(k: int, box: tuple[int, int]) -> int:
     return (k + 2) * (box[0] + 1) * (box[1] + 1)
 
 
-def _turns(decisions: Decisions) -> NDArray[np.intp]:
+def _switching_counts(decisions: Decisions) -> NDArray[np.intp]:
     """Return for how many small jobs waiting one is first started, shape (J + 1, k)."""
     starts = decisions == 1
     last = decisions.shape[2] - 1
     return np.asarray(np.where(starts.any(axis=2), starts.argmax(axis=2), last), np.intp)
 
 
-def _beginning(process: Process, box: tuple[int, int], best: Incumbent) -> Decisions:
+def _initial_policy(process: Process, box: tuple[int, int], best: Incumbent) -> Decisions:
     """Return a policy that starts large jobs unless many small ones wait, and drains before it."""
     k = process.system.k
     decisions = np.ones((box[1] + 1, k, box[0] + 1), np.int8)
@@ -235,7 +235,7 @@ def _beginning(process: Process, box: tuple[int, int], best: Incumbent) -> Decis
 
 def extend_to_box(decisions: Decisions, box: tuple[int, int]) -> Decisions:
     """Return a policy for a larger box: its turns go on from the levels that can be trusted."""
-    turns = _turns(decisions)
+    turns = _switching_counts(decisions)
     high = int(TRUSTED * (len(decisions) - 1))
     low = (3 * high) // 5
     rise = (turns[high] - turns[low]) / (high - low)

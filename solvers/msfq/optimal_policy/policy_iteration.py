@@ -73,13 +73,13 @@ class BoxSearch:
         The tolerance is relative.
         """
         self._settled = max(SETTLED, CALM * tolerance)
-        yield from self._settle()
+        yield from self._iterate_policy()
         for trial in range(TRIALS):
-            missing = self._at_top() - self._prices[1]
-            if missing >= 0.0 and (at_side := self._at_side()) < self._prices[0]:
+            missing = self._top_increment() - self._prices[1]
+            if missing >= 0.0 and (at_side := self._side_price()) < self._prices[0]:
                 self._price(EASY * at_side, self._prices[1])
-                yield from self._settle()
-                missing = self._at_top() - self._prices[1]
+                yield from self._iterate_policy()
+                missing = self._top_increment() - self._prices[1]
             if self.diverged:
                 return
             if missing >= 0.0 or trial > 1:
@@ -89,11 +89,11 @@ class BoxSearch:
             if self.best and self.best.bound >= (1 - tolerance) * self._gain:
                 break  # a higher price than what can be shown makes a gain that no bound exceeds
             self._price(self._prices[0], self._prices[1] + LOWER * missing)
-            yield from self._settle()
+            yield from self._iterate_policy()
         if self.best is None and not self.diverged:
             self._prove()
 
-    def _settle(self) -> Steps:
+    def _iterate_policy(self) -> Steps:
         """Take better decisions until there are none."""
         for _ in range(MOST_STEPS):
             left = on.box_residuals(self._process, self._values, self._tail, self._rule)
@@ -109,7 +109,7 @@ class BoxSearch:
                 return
         self.diverged = True
 
-    def _at_top(self) -> float:
+    def _top_increment(self) -> float:
         """Return the least increment of one more large job below the top, where one is started."""
         rises = self._values[-1, -1] - self._values[-2, -1]
         rises = rises - self._bends[1] * np.arange(len(rises))
@@ -117,7 +117,7 @@ class BoxSearch:
         leads[0] = True
         return float(rises[leads].min())
 
-    def _at_side(self) -> float:
+    def _side_price(self) -> float:
         """Return the price at the side, extrapolated from the least increment of a small job."""
         k, (w, both, _) = self._process.system.k, self._bends
         few = min(k, self._values.shape[2] - 1)

@@ -28,7 +28,7 @@ def as_table(
     system = model.system
     times = {1: small, system.k: large}
     pair = np.array([small]), np.array([large])
-    table = _shortest(decisions)
+    table = _trim_repeats(decisions)
     return OptimalTable(
         mean_response_time=float(system.mean(*pair)[0]),
         weighted_response_time=float(system.weighted(*pair)[0]),
@@ -38,14 +38,14 @@ def as_table(
         ),
         small_most=table.shape[2] - 1,
         large_most=len(table) - 1,
-        at_empty=_letters(table[:, 0], ".SL"),
-        admit=tuple(_letters(table[:, c], "-S") for c in range(1, system.k)),
+        at_empty=_decision_letters(table[:, 0], ".SL"),
+        admit=tuple(_decision_letters(table[:, c], "-S") for c in range(1, system.k)),
         span=span,
         truncation=truncation,
     )
 
 
-def _shortest(decisions: Decisions) -> Decisions:
+def _trim_repeats(decisions: Decisions) -> Decisions:
     """Leave out what goes on as the last row or column does."""
     while len(decisions) > 2 and (decisions[-1] == decisions[-2]).all():
         decisions = decisions[:-1]
@@ -54,7 +54,7 @@ def _shortest(decisions: Decisions) -> Decisions:
     return decisions
 
 
-def _letters(rows: Decisions, alphabet: str) -> tuple[str, ...]:
+def _decision_letters(rows: Decisions, alphabet: str) -> tuple[str, ...]:
     """Return decisions, shape (J + 1, I + 1), as a row of letters for each j."""
     letters = np.array(list(alphabet))
     return tuple("".join(letters[row].tolist()) for row in rows)

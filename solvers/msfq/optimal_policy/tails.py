@@ -74,7 +74,7 @@ def upper_tail(
     """
     k, l1, lk, m1, mk = process.system
     more = 1.0 + SLACK
-    found = _endless(process, decisions[-1])
+    found = _endless_queue_terms(process, decisions[-1])
     if found is None:
         return None
     e, top = found
@@ -89,7 +89,7 @@ def upper_tail(
     return Tail(top, side, (w, both, e))
 
 
-def _endless(process: Process, decisions: Decisions) -> tuple[float, Floats] | None:
+def _endless_queue_terms(process: Process, decisions: Decisions) -> tuple[float, Floats] | None:
     """Return e, and what a large job more adds to each state, with endlessly many waiting.
 
     Both solve large_cost + Σ rate·(top(s') - top(s)) + e·(λ_k - rate of starting a large job) = 0,

@@ -67,7 +67,7 @@ def _sweep(
     visits = 1.0
     for l in range(k - 1, -1, -1):
         phase3, phase4 = (h3, v3, g3), (h4s[l], v4s[l])
-        small[l], large[l], ok[l] = _times(system, l, phase3, phase4, t * l1 / km, by_area)
+        small[l], large[l], ok[l] = _mean_times(system, l, phase3, phase4, t * l1 / km, by_area)
         m = (1.0 + l1 * m) / (l * m1)
         s = l1 * s / (l * m1) + 2.0 * m * m
         g = (l + l1 * g) / (l * m1)
@@ -79,7 +79,7 @@ def _sweep(
 
 
 @njit(cache=True, error_model="numpy")
-def _times(
+def _mean_times(
     system: System,
     l: int,
     phase3: tuple[float, float, float],

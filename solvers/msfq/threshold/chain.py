@@ -67,10 +67,10 @@ def times(system: System, l: int, *, lazy: bool) -> tuple[float, float]:
         if max(lost) <= LOST:
             drained = np.array([state.batch for state in states])
             return float(law @ (small + drained) / system.l1), float(law @ large / system.lk)
-        room = _enough(room[0], lost[0]), _enough(room[1], lost[1])
+        room = _sufficient_room(room[0], lost[0]), _sufficient_room(room[1], lost[1])
 
 
-def _enough(room: int, lost: float) -> int:
+def _sufficient_room(room: int, lost: float) -> int:
     """Return how much room next to nothing is lost with, if what is lost falls geometrically."""
     if lost <= LOST:
         return room
@@ -89,19 +89,19 @@ class Chain:
         mode, small, large, batch = state
         if small < self.room[0]:
             more = state._replace(small=small + 1)
-            yield l1, self._going_on(more.small, large) if mode == OPEN else more
+            yield l1, self._state_after_event(more.small, large) if mode == OPEN else more
         if large < self.room[1]:
             more = state._replace(large=large + 1)
-            yield lk, self._going_on(small, more.large) if mode == OPEN else more
+            yield lk, self._state_after_event(small, more.large) if mode == OPEN else more
         if mode == LARGE:
-            yield mk, self._at_end(small, large - 1)
+            yield mk, self._state_after_service(small, large - 1)
         elif mode == DRAIN:
             fewer = state._replace(batch=batch - 1)
-            yield batch * m1, fewer if batch > 1 else self._at_end(small, large)
+            yield batch * m1, fewer if batch > 1 else self._state_after_service(small, large)
         elif small:
-            yield min(small, k) * m1, self._going_on(small - 1, large)
+            yield min(small, k) * m1, self._state_after_event(small - 1, large)
 
-    def _at_end(self, small: int, large: int) -> State:
+    def _state_after_service(self, small: int, large: int) -> State:
         """Return the state that follows once no job is in service."""
         if large:
             return State(LARGE, small, large)
@@ -109,10 +109,10 @@ class Chain:
             return State(DRAIN, 0, 0, small)
         return State(OPEN, small, 0)
 
-    def _going_on(self, small: int, large: int) -> State:
+    def _state_after_event(self, small: int, large: int) -> State:
         """Return the state that follows an event which leaves no large job in service."""
         if not small:
-            return self._at_end(0, large)
+            return self._state_after_service(0, large)
         if small <= self.l and (large or not self.lazy):
             return State(DRAIN, 0, large, small)
         return State(OPEN, small, large)

@@ -72,7 +72,7 @@ def rewards(point: Point) -> Any:
         for p in range(3):
             tail[i, p] = worth[i, p]
     if lazy:
-        _until_large(point, table, tail)
+        _add_time_until_large(point, table, tail)
         return table, tail
     alone = _worth(point, 1.0, 0, 0.0, 0.0, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0, 0.0))
     for i in range(QUANTITIES):
@@ -122,7 +122,7 @@ def _worth(
 
 
 @njit(cache=True, error_model="numpy")
-def _until_large(point: Point, table: Any, tail: Any) -> None:
+def _add_time_until_large(point: Point, table: Any, tail: Any) -> None:
     """Put the time until a large job comes before what it finds: (λ + μ_n)·f_n = source + ...."""
     l1, lk, m1, _, k, _, _ = point
     km = k * m1

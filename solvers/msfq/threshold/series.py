@@ -29,7 +29,7 @@ class Step(NamedTuple):
     beta: Any  # 1 - B_L(λ_1·w)
     falls: Any  # transforms of the falls from n to n - 1
     drains: Any  # from n on, with large and small arrivals
-    waits: Any  # of the lazy variant, see `_waits`
+    waits: Any  # of the lazy variant, see `_wait_coefficients`
     open: Any  # whether w is not yet 0
 
 
@@ -78,12 +78,12 @@ def _steps(system: System, lazy: bool, w: Any) -> Iterator[Step]:
         drains = np.divide(rates, rates + (s + l1 * w), where=rates > 0, out=np.ones_like(falls))
         np.cumprod(drains, axis=0, out=drains)
         beta = 1.0 - beta_gap
-        waits = _waits(system, beta, drains) if lazy else None
+        waits = _wait_coefficients(system, beta, drains) if lazy else None
         yield Step(gap, beta, falls, drains, waits, active)
         w = gap
 
 
-def _waits(system: System, beta: Any, drains: Any) -> tuple[Any, Any]:
+def _wait_coefficients(system: System, beta: Any, drains: Any) -> tuple[Any, Any]:
     """Return F_n and the ratios by which it changes with F_{n+1}, were F_k 0 and l beyond it."""
     k, l1, lk, m1, _ = system
     waits, ratio = np.zeros((k + 1, drains.shape[1]), dtype=np.complex128), np.zeros(k)

@@ -61,23 +61,25 @@ def certify(
     program = model.program()
     seconds = LONGEST if limits.time_limit is None else limits.time_limit
     watch = seconds, deadline(seconds)
-    more = _counts(program) if model.name == "selection" else ()
-    found = _branchings(program, more, _claimed(model, program, result), watch)
+    more = _cardinality_rows(program) if model.name == "selection" else ()
+    found = _branchings(program, more, _claim_in_units(model, program, result), watch)
     certificate: Certificate = {"kind": "branchings", **found}
     if not model.ordered or result.solution_status != "optimal" or result.solution is None:
         return certificate
     chosen = list(model.columns(result.solution))
     later: list[Certificate] = []
-    for next_ in _later(model, chosen, program):
+    for next_ in _later_objectives(model, chosen, program):
         try:
-            found = _branchings(next_, _counts(program), next_.worth(chosen), watch)
+            found = _branchings(next_, _cardinality_rows(program), next_.worth(chosen), watch)
         except NoCertificateError:
             break  # the first is re-proved, and the checker says which are believed
         later.append(found)
     return certificate | ({"later": later} if later else {})
 
 
-def _later(model: Selection | Season, chosen: Sequence[int], program: Program) -> Iterator[Program]:
+def _later_objectives(
+    model: Selection | Season, chosen: Sequence[int], program: Program
+) -> Iterator[Program]:
     """Yield what is maximized after the reward, one after another: what was before is held."""
     rest = len(program.columns) - len(model.instance.jobs)
     rows, before = list(program.rows), ""
@@ -120,18 +122,18 @@ def _branchings(
         raise NoCertificateError("a better selection was found")
     place = {key: i for i, key in enumerate(whole.keys)}
     rows = [place[key] for key in arrays.keys]
-    nodes = [_written(node, program, rows) for node in tree.nodes]
+    nodes = [_branch_document(node, program, rows) for node in tree.nodes]
     return {"rows": list(whole.keys), "nodes": nodes}
 
 
-def _claimed(model: Selection | Season, program: Program, result: Result) -> int:
+def _claim_in_units(model: Selection | Season, program: Program, result: Result) -> int:
     """Return the claim in units: of an optimum the exact worth of the selection."""
     if result.solution is not None and result.bound == result.objective:
         return program.worth(model.columns(result.solution))
     return floor(Fraction(result.bound or 0.0) * program.scale)
 
 
-def _counts(program: Program) -> Iterable[WholeRow]:
+def _cardinality_rows(program: Program) -> Iterable[WholeRow]:
     """Yield the row that no more jobs fit than of the lightest: it follows from the capacity."""
     capacity = program.rows[0]
     used, count = 0, 0
@@ -144,26 +146,26 @@ def _counts(program: Program) -> Iterable[WholeRow]:
     yield WholeRow("count", "", capacity.columns, ones, None, count)
 
 
-def _written(node: Node, program: Program, rows: list[int]) -> Certificate:
+def _branch_document(node: Node, program: Program, rows: list[int]) -> Certificate:
     """Return a branch as a document holds it; what single rows decide needs no telling.
 
     ``rows`` says where the rows of the tree are in the certificate.
     """
     written: Certificate = {}
     told = [
-        [_number(one.weight), [[rows[i], _number(y)] for i, y in one.multipliers]]
+        [_json_number(one.weight), [[rows[i], _json_number(y)] for i, y in one.multipliers]]
         for one in node.reasons
         if one.weight != 0 or len(one.multipliers) != 1
     ]
     if told:
         written["reasons"] = told
     if node.blocks:
-        written["blocks"] = [[rows[i], _number(cost)] for i, cost in node.blocks]
+        written["blocks"] = [[rows[i], _json_number(cost)] for i, cost in node.blocks]
     if node.column is not None:
         written["split"] = program.columns[node.column]
     return written
 
 
-def _number(number: int) -> int | str:
+def _json_number(number: int) -> int | str:
     """Return a whole number, in text where 64 bits do not hold it."""
     return number if abs(number) < 1 << 62 else str(number)

@@ -261,7 +261,7 @@ class Solver:
             if sharp and bound < worth + self.scaled.step * Fraction(999, 1000):
                 few = (self.start == FREE).sum() <= SMALL
                 decided = self.branch(MOMENT) if few else None
-                if decided or self._confirm(worth):
+                if decided or self._believes_optimum(worth):
                     return decided or self._proven(self.best)
                 right = False
             bound = max(bound, Fraction(worth))
@@ -277,7 +277,7 @@ class Solver:
         near = bound - worth <= Fraction(self.limits.gap) * max(1, worth)
         return self.limits.gap > 0 and self.best is not None and near
 
-    def _confirm(self, worth: int) -> bool:
+    def _believes_optimum(self, worth: int) -> bool:
         """Tell whether to believe an optimum: with blurred rows only if found twice.
 
         With and without its presolve HiGHS was seen to be wrong of such rows, never with both.

@@ -70,12 +70,12 @@ def menu(groups: Groups, price: float, loss: float, most: int) -> Iterator[Menu 
     near = np.flatnonzero(alone[groups.owner] & (np.abs(gains) <= loss + slip))
     choices: list[Choice] = []
     for first in range(0, near.size, AT_ONCE):
-        choices += _items(groups, near[first : first + AT_ONCE], base)
+        choices += _item_choices(groups, near[first : first + AT_ONCE], base)
         yield None
     costs = np.abs(gains[near]).tolist()
     missing, beyond = np.inf, 0.0
     for g in np.flatnonzero(~alone):
-        choice, lost = _of_group(groups, int(g), price, loss, most)
+        choice, lost = _group_choice(groups, int(g), price, loss, most)
         yield None
         if choice is None:
             return
@@ -102,7 +102,7 @@ def _unconstrained_groups(groups: Groups, gains: Floats, loss: float) -> Mask:
     return np.asarray((most <= groups.high) & (least >= groups.low), dtype=np.bool_)
 
 
-def _items(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:
+def _item_choices(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:
     """Yield the choice between each of some items and none."""
     moves = np.zeros((2, items.size, 2))  # of weights and rewards, from what is in the base
     moves[:, :, 1] = groups.weights[items], groups.rewards[items]
@@ -113,7 +113,7 @@ def _items(groups: Groups, items: Places, base: Mask) -> Iterator[Choice]:
         yield Choice(weights, rewards, nodes, j, j + own, j + 1, parents, moved)
 
 
-def _of_group(
+def _group_choice(
     groups: Groups, g: int, price: float, loss: float, most: int
 ) -> tuple[Choice | None, float]:
     """Return a group's choice, and how much worse than its best what it omits is."""

@@ -39,7 +39,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     if not task.alone:
         seconds = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit / 2)
         limits = replace(limits, time_limit=seconds)
-    began, search, result = _searched(model, task, limits)
+    began, search, result = _run_search(model, task, limits)
     late = left(task.limits, began).time_limit == 0 and search.value is not None
     done = result.termination in ("optimal", "interrupted")
     if task.alone and result.termination == "completed" and search.value is None:
@@ -48,7 +48,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     return result if task.alone or late or done else Partial(result, search.most)
 
 
-def _searched(
+def _run_search(
     model: Selection, task: EngineTask, limits: Limits
 ) -> tuple[float, _RewardView, Result[Selected]]:
     """Search within limits; return when that began, the search, and its result."""

@@ -98,7 +98,7 @@ def _bound(
 
 
 @njit(cache=True)
-def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
+def _states_of_highest_bound(order: Array, limits: Array, most: int) -> tuple[Array, float]:
     """Return the states with the highest bounds, and the highest dropped bound."""
     bounds = limits[order]
     by_limit = np.argsort(bounds, kind="mergesort")
@@ -115,10 +115,10 @@ def _of_highest(order: Array, limits: Array, most: int) -> tuple[Array, float]:
 
 
 @njit(cache=True)
-def _trimmed(space: Workspace, side: int, length: int, most: int) -> tuple[int, float]:
+def _drop_low_states(space: Workspace, side: int, length: int, most: int) -> tuple[int, float]:
     """Drop the states of lowest bounds; return how many remain, and the highest bound dropped."""
     weight, reward, bound, node = space
-    order, dropped = _of_highest(np.arange(length), bound[side], most)
+    order, dropped = _states_of_highest_bound(np.arange(length), bound[side], most)
     for kept in range(most):  # ascending: nothing is written before it is read
         i = order[kept]
         weight[side, kept], reward[side, kept] = weight[side, i], reward[side, i]
@@ -187,19 +187,19 @@ def near_best(
             moved = np.append(moved, np.empty_like(moved))
         change = (item, sign * weights[item], sign * rewards[item])
         state, terms, known = (side, length, nodes), (price, low, high), (best, loss + slip)
-        length, nodes, best = _merge(
+        length, nodes, best = _merge_states(
             space, state, change, terms, ends, known, by_weight, (parents, moved)
         )
         side = 1 - side
         if length > most:
-            length, dropped = _trimmed(space, side, length, most)
+            length, dropped = _drop_low_states(space, side, length, most)
             cut = max(cut, dropped)
-    near = _worth_at_least(space, side, length, (price, low, high), best - loss - slip)
+    near = _states_reaching(space, side, length, (price, low, high), best - loss - slip)
     return (*near, parents[:nodes], moved[:nodes], best, cut)
 
 
 @njit(cache=True)
-def _worth_at_least(
+def _states_reaching(
     space: Workspace, side: int, length: int, terms: tuple[float, float, float], goal: float
 ) -> tuple[Array, Array, Array]:
     """Return weight, reward and node of the states that keep the bounds and reach a reward."""
@@ -216,7 +216,7 @@ def _worth_at_least(
 
 
 @njit(cache=True)
-def _merge(
+def _merge_states(
     space: Workspace,
     state: tuple[int, int, int],
     change: tuple[int, float, float],
@@ -342,7 +342,7 @@ def rates(first: Array, weights: Floats, rewards: Floats) -> tuple[Array, Array,
 
 
 @njit(cache=True)
-def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
+def _reward_limit(weight: float, reward: float, room: float, ends: Array) -> float:
     """Return the most reward that a state can become worth within the room."""
     up, down, more, less = ends
     if weight > room:
@@ -350,12 +350,12 @@ def _limit(weight: float, reward: float, room: float, ends: Array) -> float:
     return float(reward + min(room - weight, more) * up)
 
 
-def _steps(state: Array, alternatives: Array, *_: object) -> float:
+def _python_steps(state: Array, alternatives: Array, *_: object) -> float:
     """Return about how many steps of Python it takes to combine states with a choice."""
     return 5.0 * float(state[0].size * alternatives[0].size)
 
 
-@njit(cache=True, plain=_steps)
+@njit(cache=True, plain=_python_steps)
 def combine(
     state: tuple[Array, Array, Array],
     alternatives: tuple[Array, Array],
@@ -385,7 +385,7 @@ def combine(
             w, r = weight[i] + more_weight[k], reward[i] + more_reward[k]
             if worth + more_reward[k] - price * more_weight[k] < best + gain:
                 break
-            limit = _limit(w, r, room, ends)
+            limit = _reward_limit(w, r, room, ends)
             if w <= room and r > best:
                 best, parent, choice = r, node[i], k
             if limit < best + gain or limit <= cut:
@@ -394,7 +394,7 @@ def combine(
             parents[made], taken[made] = node[i], k
             made += 1
             if made == size:
-                order, dropped = _of_highest(np.arange(size), limits, 2 * most)
+                order, dropped = _states_of_highest_bound(np.arange(size), limits, 2 * most)
                 cut, made = max(cut, dropped), order.size
                 for place in range(made):  # ascending: nothing is written before it is read
                     at = order[place]
@@ -404,9 +404,9 @@ def combine(
                         limits[at],
                     )
                     parents[place], taken[place] = parents[at], taken[at]
-    order = _undominated(weights[:made], rewards[:made], limits[:made], best + gain)
+    order = _undominated_states(weights[:made], rewards[:made], limits[:made], best + gain)
     if order.size > most:
-        order, dropped = _of_highest(order, limits, most)
+        order, dropped = _states_of_highest_bound(order, limits, most)
         cut = max(cut, dropped)
     return (
         weights[order],
@@ -418,7 +418,7 @@ def combine(
 
 
 @njit(cache=True)
-def _undominated(weights: Array, rewards: Array, limits: Array, goal: float) -> Array:
+def _undominated_states(weights: Array, rewards: Array, limits: Array, goal: float) -> Array:
     """Return the states of interest that no other dominates, by rising weight."""
     order = np.argsort(weights, kind="mergesort")
     kept = 0

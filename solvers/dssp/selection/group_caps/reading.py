@@ -151,9 +151,9 @@ class _RowReader:
             self.broken |= not (row.lower <= 0 <= row.upper)
             return True
         if len(jobs) == 1:
-            return self._one(jobs[0], row)
+            return self._read_single_job(jobs[0], row)
         if self._asks_for(jobs, row.coefficients):
-            return self._group(jobs, row)
+            return self._read_group(jobs, row)
         if row.lower == len(jobs) and all(c == 1 for c in row.coefficients):
             self._force(jobs, 1)
             return True
@@ -166,7 +166,7 @@ class _RowReader:
             return np.array_equal(coefficients.numbers, asked.numbers)
         return list(coefficients) == asked.fractions
 
-    def _one(self, job: int, row: Row) -> bool:
+    def _read_single_job(self, job: int, row: Row) -> bool:
         """Read a row about a single job."""
         coefficient = exact(row.coefficients[0])
         for value in (0, 1):
@@ -179,7 +179,7 @@ class _RowReader:
             self.broken |= self._forced[job] == 1 - value
             self._forced[job] = value
 
-    def _group(self, jobs: Sequence[int], row: Row) -> bool:
+    def _read_group(self, jobs: Sequence[int], row: Row) -> bool:
         """Read bounds on a group's demand, if the group is disjoint from all others."""
         key = tuple(jobs)
         if key not in self._known:

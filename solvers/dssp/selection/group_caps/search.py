@@ -106,7 +106,7 @@ class GroupCapsSearch:
                 continue
             if len(made.choices) * states * 12 > MEMORY:
                 return
-            yield from self._combined(made, states)
+            yield from self._combine_choices(made, states)
             if self.proven:
                 return
 
@@ -114,7 +114,7 @@ class GroupCapsSearch:
         if reward > self._value:
             self._best, self._value = chosen.copy(), reward
 
-    def _combined(self, made: Menu, most: int) -> Iterator[bool]:
+    def _combine_choices(self, made: Menu, most: int) -> Iterator[bool]:
         """Combine the choices of a menu, one after the other."""
         from schedopt.solvers.dssp.selection.group_caps import kernels
 

@@ -38,7 +38,7 @@ def items_near_break(
 
     if keys.size <= MANY:
         places = np.argsort(-keys, kind="stable")
-        return _locate(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
+        return _locate_break(places, np.zeros(keys.size, dtype=np.bool_), (0.0, 0.0), sizes, room)
     margin, step = MARGIN, keys.size // SAMPLED
     before, between = np.empty(keys.size, dtype=np.bool_), np.empty(keys.size, dtype=np.intp)
     some = keys[::step]
@@ -54,13 +54,13 @@ def items_near_break(
         places = between[:found]
         if low < high:
             places = places[np.argsort(-keys[places], kind="stable")]
-        near = _locate(places, before, sums, sizes, room)
+        near = _locate_break(places, before, sums, sizes, room)
         if (sums[0] <= room or high == inf) and (near.broken < found or low == -inf):
             return near
         margin *= 4
 
 
-def _locate(
+def _locate_break(
     places: NDArray[np.intp], before: Mask, sums: Sequence[float], sizes: Floats, room: float
 ) -> NearBreak:
     """Return where among some places the break is; `sums`: what those before weigh and bring."""

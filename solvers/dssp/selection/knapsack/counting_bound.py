@@ -19,8 +19,8 @@ def counting_bound(
     side meet, or nearly; where that gains less than half of the interval, it is halved next. A
     bound below `enough` is not improved on.
     """
-    most = _count(-weights, weights, room)
-    fewest = 1 + _count(rewards, rewards, value)
+    most = _count_fitting(-weights, weights, room)
+    fewest = 1 + _count_fitting(rewards, rewards, value)
     least = enough - value
     bound, count = _relaxation(rewards, weights, room, 0.0, 0, least=least)
     if fewest <= count <= most:
@@ -35,7 +35,7 @@ def counting_bound(
     halve = left[1] == inf
     for _ in range(60):
         width = right[0] - left[0]
-        middle = (left[0] + right[0]) / 2 if halve else _meeting(left, right)
+        middle = (left[0] + right[0]) / 2 if halve else _tangent_intersection(left, right)
         relaxed, count = _relaxation(rewards, weights, room, middle, limit, least=least)
         bound = min(bound, relaxed)
         # Convex, it is nowhere below where tangents meet.
@@ -50,7 +50,9 @@ def counting_bound(
     return bound
 
 
-def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:
+def _tangent_intersection(
+    left: tuple[float, float, float], right: tuple[float, float, float]
+) -> float:
     """Return where two tangents meet, each a place, a value and a slope; within the two places."""
     (a, value, falls), (b, other, rises) = left, right
     if rises <= falls:
@@ -58,7 +60,7 @@ def _meeting(left: tuple[float, float, float], right: tuple[float, float, float]
     return min(max(a, (other - value + falls * a - rises * b) / (falls - rises)), b)
 
 
-def _count(keys: Floats, sizes: Floats, room: float) -> int:
+def _count_fitting(keys: Floats, sizes: Floats, room: float) -> int:
     """Return how many items fit by falling key."""
     return items_near_break(keys, sizes, room).taken
 

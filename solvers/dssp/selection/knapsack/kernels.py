@@ -56,13 +56,13 @@ _LONG: Final = 1 << 18
 _FIRST: Final = 1 << 15
 
 
-def _steps(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> float:
+def _python_steps(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> float:
     """Return about how many steps a search takes: few items are mostly proven early."""
     few = items[0].size <= 300 and budget <= 2 * _FIRST
     return 50.0 * items[0].size if few else np.inf
 
 
-@njit(cache=True, plain=_steps)
+@njit(cache=True, plain=_python_steps)
 def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Enumerate items for about `budget` states' worth of work.
 
@@ -75,7 +75,7 @@ def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
     while True:
         if at.merging == 1:
             before = at.old + at.new
-            code = _merge(at, items, states, tree, budget)
+            code = _merge_states(at, items, states, tree, budget)
             budget -= at.old + at.new - before
             if code == PAUSED and budget > 0:
                 continue
@@ -91,7 +91,7 @@ def search(at: Cursor, items: Items, states: States, tree: Tree, budget: int) ->
         # A long list would take too long to look through at once, and mostly it is promising.
         if at.length <= _LONG:
             budget -= at.length
-        if at.length > _LONG or _promising(at, items, states):
+        if at.length > _LONG or _drop_unpromising(at, items, states):
             at.merging = 1
             at.old = at.new = at.made = 0
             at.top = at.open = -np.inf
@@ -131,7 +131,7 @@ def _bound(state_room: float, state_reward: float, up: float, down: float, least
 
 
 @njit(cache=True)
-def _promising(at: Cursor, items: Items, states: States) -> bool:
+def _drop_unpromising(at: Cursor, items: Items, states: States) -> bool:
     """Tell whether any state is of interest with the item moved; drop those of none either way."""
     weights, rewards, ratios = items
     room, reward, node = states
@@ -155,7 +155,7 @@ def _promising(at: Cursor, items: Items, states: States) -> bool:
 
 
 @njit(cache=True)
-def _merge(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
+def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: int) -> int:
     """Merge the states without and with the moved item into the other list, as far as it goes."""
     weights, rewards, ratios = items
     room, reward, node = states

@@ -166,14 +166,14 @@ class Core(DpStates):
         while not self._proven:
             if self._two_list is not None:
                 self._advance_two_lists(self._two_list)
-            elif (code := self._search(self._chunk())) == kernels.PROVEN:
+            elif (code := self._search(self._states_per_step())) == kernels.PROVEN:
                 self._proven = True
             elif code == kernels.PAUSED and self._windowed:
-                self._look_further()
+                self._search_all_items()
             elif code == kernels.PAUSED and not self._tightened:
                 self._tighten()
             elif self._cursor["length"][0] > _LONG and self._rewards.size <= _COMPARED:
-                self._turn_to_two_lists()
+                self._begin_two_lists()
             if now() >= end:
                 break
         return self._proven
@@ -215,7 +215,7 @@ class Core(DpStates):
         self._start(
             near, ratios, room - used + float(weights[near[:broken]].sum()), inside, base=base
         )
-        if self._looked_through():
+        if self._search_briefly():
             return
         out, places = np.empty_like(inside), np.empty(rewards.size, dtype=np.intp)
         slack, items = self._slack(), (weights, rewards)
@@ -225,18 +225,18 @@ class Core(DpStates):
             far[near] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
             wide = np.flatnonzero(far)
             wide = wide[np.argsort(-ratios[wide], kind="stable")]
-            found, kept = self._on_items(), inside & ~far
+            found, kept = self._incumbent_by_item(), inside & ~far
             left = room - float((weights * kept).sum())
             self._start(wide, ratios, left, kept, first=found)
-            self._look_further()
+            self._search_all_items()
             known = self._base + float(self._cursor["value"][0])
             self._least = counting_bound(rewards, weights, room, known, known + self._step)
-            if self._least < known + self._step or self._looked_through():
+            if self._least < known + self._step or self._search_briefly():
                 self._cursor["bound"] = self._cursor["value"]
                 return
             slack = self._slack()
             count, weight, base = kernels.sift(rewards, price, items, -slack, slack, out, places)
-        order, found = places[:count], self._on_items()
+        order, found = places[:count], self._incumbent_by_item()
         order = order[np.argsort(-ratios[order], kind="stable")]
         self._start(order, ratios, room - weight, out, base=base, first=found)
 
@@ -245,7 +245,7 @@ class Core(DpStates):
         at = self._at
         return float(at["root"][0] - at["value"][0]) + 2.0**-46 * self._most
 
-    def _looked_through(self) -> bool:
+    def _search_briefly(self) -> bool:
         """Search for a short while; tell whether nothing anywhere can be better than the best."""
         at, enough = self._at, self._least - self._base
         enough = min(enough, float(at["root"][0])) + self._slip - self._step
@@ -321,17 +321,17 @@ class Core(DpStates):
             elif code == kernels.NODES_FULL:
                 self._grow_tree()
         except CoreMemoryError:
-            if not self._turn_to_two_lists():
+            if not self._begin_two_lists():
                 raise
         return code
 
-    def _chunk(self) -> int:
+    def _states_per_step(self) -> int:
         """Return how many states to look at before anything else is tried."""
         if self._windowed:
             return _WINDOW_CHUNK
         return _CHUNK if self._tightened else _FIRST_CHUNK + 4 * self._rewards.size
 
-    def _look_further(self) -> None:
+    def _search_all_items(self) -> None:
         """Look for a better selection among all items: the search does not end at once."""
         self._windowed = False
         first = self._incumbent(self._rewards.size)
@@ -354,7 +354,7 @@ class Core(DpStates):
         first = kernels.first_incumbent(items[0], items[1], self._room, broken, window)
         return filled(items, self._room, broken, first)
 
-    def _on_items(self) -> Mask:
+    def _incumbent_by_item(self) -> Mask:
         """Return the best selection so far, over the items as they stand."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
@@ -373,7 +373,7 @@ class Core(DpStates):
         """Return the best selection so far and its reward."""
         value = float(self._at["value"][0])
         if self._chosen is None or self._chosen[0] != value:
-            jobs = self._items.jobs(self._on_items())
+            jobs = self._items.jobs(self._incumbent_by_item())
             total = value + self._free if self._roomy else fsum(self._given[jobs])
             self._chosen = (value, jobs, total)
         return self._chosen[1], self._chosen[2]
@@ -392,13 +392,13 @@ class Core(DpStates):
         self._tightened = True
         few = self._rewards.size <= _COMPARED
         if self._exact and few and at["bound"][0] >= value + at["gain"][0]:
-            self._compare()
+            self._drop_dominated()
 
-    def _turn_to_two_lists(self) -> bool:
+    def _begin_two_lists(self) -> bool:
         """Begin anew from both ends of what is undecided; False where numbers are rounded."""
         if not self._exact:
             return False
-        self._compare()
+        self._drop_dominated()
         at, broken = self._cursor, self._broken
         if not self._proven:
             self._two_list = TwoListSearch(
@@ -420,10 +420,10 @@ class Core(DpStates):
         at["bound"] = max(float(at["value"][0]), min(float(at["bound"][0]), search.bound))
         self._proven = search.proven
 
-    def _compare(self) -> None:
+    def _drop_dominated(self) -> None:
         """Begin anew without the items that others dominate."""
         at, count = self._cursor, self._rewards.size
-        weights, rewards, chosen = self._weights, self._rewards, self._on_items()
+        weights, rewards, chosen = self._weights, self._rewards, self._incumbent_by_item()
         inside = np.arange(count) < self._broken
         losses = np.abs(rewards - self._ratios[self._broken] * weights)
         slack = self._slack()

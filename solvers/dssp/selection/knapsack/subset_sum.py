@@ -39,7 +39,7 @@ def fill(weights: Floats, room: float, broken: int) -> Mask:
         first, last = max(0, broken - half), min(weights.size, broken + half)
         near = np.arange(first, last)
         left, right = near[::2], near[1::2]
-        one, two = _sums(weights[left]), _sums(weights[right])
+        one, two = _subset_sums(weights[left]), _subset_sums(weights[right])
         by_size = np.argsort(two)
         before = float(weights[:first].sum())
         place = np.searchsorted(two[by_size], room - before - one, side="right") - 1
@@ -54,7 +54,7 @@ def fill(weights: Floats, room: float, broken: int) -> Mask:
     return best
 
 
-def _sums(weights: Floats) -> Floats:
+def _subset_sums(weights: Floats) -> Floats:
     """Return the sum of each subset, shape (2^n,); bit i of its place says whether i is in it."""
     sums = np.zeros(1)
     for weight in weights:

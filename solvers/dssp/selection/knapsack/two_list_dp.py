@@ -59,36 +59,36 @@ class TwoListSearch:
         self.chosen: Mask | None = None  # where anything better was found
         self._share = memory // 3 // _BYTES  # states of one side's lists, or of a dive's
         self._length = FIRST
-        self._going = self._turns()
+        self._going = self._alternate_halves()
 
     def advance(self) -> None:
         """Take one small step. After an interruption it begins another turn."""
         try:
             self.proven = next(self._going, None) is None
         except BaseException:
-            self._going = self._turns()
+            self._going = self._alternate_halves()
             raise
         if self.proven:
             self.bound = self.value
 
-    def _turns(self) -> Iterator[bool]:
+    def _alternate_halves(self) -> Iterator[bool]:
         """List either side by turns, and dive; ends when the value is proven."""
         count = self._weights.size
         heavy: list[Listed] | None = None
         light: list[Listed] | None = None
         largest, known = 4 * max(self._share // max(count, 1), 16), (np.nan, np.nan)
         while True:
-            light = yield from self._side(heavy, light_items=True)
+            light = yield from self._list_half(heavy, light_items=True)
             before, known = known, (self.value, self.bound)
             stuck = self._length >= largest and known == before
             if light is None or (yield from self._dive(light, stuck)):
                 return
-            heavy = yield from self._side(light, light_items=False)
+            heavy = yield from self._list_half(light, light_items=False)
             if heavy is None:
                 return
             self._length = min(2 * self._length, largest)
 
-    def _side(self, other: list[Listed] | None, *, light_items: bool) -> Any:
+    def _list_half(self, other: list[Listed] | None, *, light_items: bool) -> Any:
         """Yield while lists are made; return those of the first k items, None if none is left.
 
         Of the light items these are the last k. `other` is used up.
@@ -104,19 +104,19 @@ class TwoListSearch:
             against = (np.zeros(1), sums[at : at + 1]) if other is None else other[at]
             if other is not None:
                 other[at] = (against[0][:0], against[1][:0])
-            state, bounds = self._extended(state, item, against)
+            state, bounds = self._extend_states(state, item, against)
             if not state[0].size:
                 return None
             most = max(min(self._length, limit // (count - k)), 16)
             if state[0].size > most:
-                state, slack = self._relaxed(state, most, slack)
+                state, slack = self._merge_neighbours(state, most, slack)
             lists[at] = state = (state[0].copy(), state[1].copy())
             limit -= state[0].size
             yield False
         self.bound = min(self.bound, float(bounds.max()))
         return lists
 
-    def _extended(self, state: Listed, item: int, against: Listed) -> tuple[Listed, Floats]:
+    def _extend_states(self, state: Listed, item: int, against: Listed) -> tuple[Listed, Floats]:
         """Return the states without and with an item, and their bounds, those of interest."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
@@ -127,7 +127,7 @@ class TwoListSearch:
         found = kernels.extend(state, (weight, reward), self._room, against, goal, made)
         return (made[0][:found], made[1][:found]), made[2][:found]
 
-    def _relaxed(self, state: Listed, most: int, slack: float) -> tuple[Listed, float]:
+    def _merge_neighbours(self, state: Listed, most: int, slack: float) -> tuple[Listed, float]:
         """Let neighbours become one, whose reward less its price rises as little as possible."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
@@ -159,9 +159,9 @@ class TwoListSearch:
             while state[0].size:
                 path[level] = state
                 if level == count:
-                    self._keep(path)
+                    self._keep_best(path)
                     break
-                state, bounds = self._extended(state, level, light[level + 1])
+                state, bounds = self._extend_states(state, level, light[level + 1])
                 level += 1
                 if state[0].size > few:
                     order = np.argsort(-bounds, kind="stable")
@@ -175,7 +175,7 @@ class TwoListSearch:
                 yield False
         return complete
 
-    def _keep(self, path: list[Listed]) -> None:
+    def _keep_best(self, path: list[Listed]) -> None:
         """Keep the best of the last states, if nothing better is known; find out its items."""
         used, worth = float(path[-1][0][-1]), float(path[-1][1][-1])
         if worth <= self.value:
