@@ -34,7 +34,7 @@ def alarm(holder: Result, claim: Result, near: float = 0.0) -> str:
     return f"{found}, and {by} proved the bound {bound:.15g}: one of the two is wrong"
 
 
-def raised(result: Result, what: str) -> Result:
+def with_alarm(result: Result, what: str) -> Result:
     """Return a result as an alarm leaves it: its solution is in hand, and nothing is proven."""
     if not what:
         return result

@@ -18,10 +18,10 @@ import numpy as np
 
 from schedopt.instances.extras import installed, missing
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.kernel_store import Names, Source, home
-from schedopt.solvers.stopping import undivided
+from schedopt.solvers.kernel_store import Names, Source, cache_folder
+from schedopt.solvers.stopping import uninterrupted
 
-__all__ = ["Kernel", "compiled", "njit", "plainly", "small"]
+__all__ = ["Kernel", "compiled", "njit", "run_as_python", "small"]
 
 F = TypeVar("F", bound=Callable[..., object])
 Steps = Callable[..., float]
@@ -67,7 +67,7 @@ class Kernel(Source):
                 raise missing("numba", f"{count:,} numbers (at most {MOST_PLAIN:,} in Python)")
         elif not self.stays_python(args):
             return self.dispatcher(*args, **named)
-        return plainly(self, *args, **named)
+        return run_as_python(self, *args, **named)
 
     def stays_python(self, args: tuple[Any, ...]) -> bool:
         """Decide whether a call is run as Python: while all such calls are short together."""
@@ -83,7 +83,7 @@ class Kernel(Source):
     @cached_property
     def kept(self) -> bool:
         """Whether its code is on disk."""
-        return home(self.py_func, self.py_func.__globals__).is_dir()
+        return cache_folder(self.py_func, self.py_func.__globals__).is_dir()
 
     @cached_property
     def python(self) -> Callable[..., Any]:
@@ -151,10 +151,10 @@ def always() -> None:
     _spent.steps = inf
 
 
-def plainly(kernel: Callable[..., object], *args: object, **named: object) -> Any:
+def run_as_python(kernel: Callable[..., object], *args: object, **named: object) -> Any:
     """Run a kernel, and those that it calls, as Python to its end; lists do for arrays."""
     asked = (np.float64(of) if type(of) is float else of for of in args)
-    with np.errstate(all="ignore"), undivided():
+    with np.errstate(all="ignore"), uninterrupted():
         _here.python = True
         try:
             return _native(cast(Kernel, kernel).python(*asked, **named))

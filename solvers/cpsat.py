@@ -13,7 +13,7 @@ from schedopt.formulations.cp_sat import set_domain
 from schedopt.formulations.protocol import CpSatFormulation
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
-from schedopt.solvers.deciding import left
+from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.result import Limits, Result, Seconds, Termination, gap, snap_bound, threads
 from schedopt.solvers.running import Run, make_result, value_of
@@ -60,8 +60,8 @@ def solve(
     search : bool
         Whether to search at all; else the result is what is known already.
     copy : cp_model.CpModel, optional
-        A `copied` model to solve, in which more is stated: what follows from the rest, or what
-        spares it solutions as good as others.
+        A copy of the model to solve (see `copy_model`), in which more is stated: what follows from
+        the rest, or what spares it solutions as good as others.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def solve(
     if gap(met, snap_bound(met, bound)) == 0.0:
         status, search = cp_model.OPTIMAL, False
     elif search:
-        copy = copy or copied(formulation)
+        copy = copy or copy_model(formulation)
         _add_bound_and_start(copy, formulation, hint, bound, sign)
     built = formulation.seconds + now() - began
     began = now()
@@ -99,7 +99,7 @@ def solve(
     return msgspec.structs.replace(result, seconds=seconds)
 
 
-def copied(formulation: CpSatFormulation) -> cp_model.CpModel:
+def copy_model(formulation: CpSatFormulation) -> cp_model.CpModel:
     """Return a copy of the model; variables of the model itself stand for those of the copy."""
     return formulation.model.clone()
 
@@ -257,13 +257,13 @@ def _notes_on_model(formulation: CpSatFormulation, run: _CpSatRun, status: Any) 
 
 def _conflict_oracle(formulation: CpSatFormulation, limits: Limits, began: float) -> Holds:
     """Return a function that tells whether some side constraints can hold together."""
-    model = copied(formulation)  # without the bound, which may rest on side constraints
+    model = copy_model(formulation)  # without the bound, which may rest on side constraints
     asked = {name: model.proto.variables[x.index] for name, x in formulation.asked.items()}
 
     def holds(wanted: frozenset[str]) -> bool:
         for name, variable in asked.items():
             set_domain(variable, [int(name in wanted)] * 2)
-        solver, rest = cp_model.CpSolver(), replace(left(limits, began), gap=0.0)
+        solver, rest = cp_model.CpSolver(), replace(remaining_limits(limits, began), gap=0.0)
         if rest.time_limit == 0:
             raise TimeoutError
         _with_parameters(solver, rest)

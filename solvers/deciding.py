@@ -34,7 +34,7 @@ class Decided:
     proved_by: str | None = None
 
 
-def concluded(
+def conclude(
     model: Formulation,
     run: Run,
     decided: Decided,
@@ -66,7 +66,7 @@ def concluded(
     if decided.stopped == "infeasible" and holds is not None:
         result = with_conflict(result, list(model.side()), holds)
     objective = result.objective
-    bound = None if decided.bound is None else outwards(decided.bound)
+    bound = None if decided.bound is None else round_up(decided.bound)
     status = result.solution_status
     if objective is not None:
         status = "optimal" if decided.proven else "feasible"
@@ -86,7 +86,7 @@ def concluded(
     )
 
 
-def outwards(number: Fraction) -> float:
+def round_up(number: Fraction) -> float:
     """Return the least double that is no less than a number: rounded up."""
     near = float(number)
     if number.denominator == 1 and abs(near) < 2.0**53:
@@ -94,7 +94,7 @@ def outwards(number: Fraction) -> float:
     return near if near >= number else nextafter(near, inf)
 
 
-def left(limits: Limits, began: float) -> Limits:
+def remaining_limits(limits: Limits, began: float) -> Limits:
     """Return the limits with the time that is left since a moment of `now`."""
     if limits.time_limit is None:
         return limits

@@ -18,9 +18,9 @@ import msgspec
 from schedopt.instances.errors import InputError, listing, shown
 from schedopt.instances.extras import unmet
 from schedopt.instances.files import module_path
-from schedopt.solvers.alarm import alarm, raised
+from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import left
+from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import (
     Certificate,
@@ -31,7 +31,7 @@ from schedopt.solvers.engine import (
     resolve,
 )
 from schedopt.solvers.result import Limits, Result, Seconds, better, gap
-from schedopt.solvers.running import Run, judged, make_result
+from schedopt.solvers.running import Run, make_result, with_status
 from schedopt.solvers.stopping import stopped
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def solve(
     else:
         chosen = iter([_by_name(model, solver)])
     for engine, read in chosen:
-        own = left(limits, began)
+        own = remaining_limits(limits, began)
         task = EngineTask(own, offered, reading=read, name=engine.name, alone=solver is not None)
         if known is not None:
             task = replace(
@@ -114,7 +114,7 @@ def solve(
     if result is None:
         result = _out_of_time(model, limits) if known is None else known.result
     result = _with_fallback(model, result, trivial)
-    return raised(result, "" if model.changed else alarm(result, result, near))
+    return with_alarm(result, "" if model.changed else alarm(result, result, near))
 
 
 def _out_of_time(model: Formulation, limits: Limits) -> Result:
@@ -154,7 +154,7 @@ def _with_fallback(
         )
     if result.bound is None and bound is not None:
         result = msgspec.structs.replace(result, bound=bound, bounded_by=TRIVIAL)
-    return judged(model, result)
+    return with_status(model, result)
 
 
 def confirm(model: Formulation, result: Result, limits: Limits) -> Result | None:
@@ -254,7 +254,7 @@ def _candidates(model: Formulation, limits: Limits, began: float) -> Iterator[tu
     """
     some = False
     for engine in engines(model.problem, model.name):
-        if some and left(limits, began).time_limit == 0:
+        if some and remaining_limits(limits, began).time_limit == 0:
             return  # even reading may take long
         if engine.available and engine.worth_trying(model, limits):
             read = engine.accepts(model)
@@ -317,7 +317,7 @@ def _merge(model: Formulation, first: Result, second: Result, before: float) -> 
     """Return the result of an engine after another's: the better solution, the tighter bound."""
     result = second
     if second.termination == "infeasible" and (what := alarm(first, second)):
-        return raised(first, what)
+        return with_alarm(first, what)
     opposite: Sense = "minimize" if model.sense == "maximize" else "maximize"
     if first.objective is not None and (
         second.objective is None or not better(model.sense, second.objective, first.objective)
@@ -339,7 +339,7 @@ def _merge(model: Formulation, first: Result, second: Result, before: float) -> 
         build=max(first.seconds.build, second.seconds.build), solve=before + second.seconds.solve
     )
     if (result.objective, result.bound) != (second.objective, second.bound):
-        result = judged(model, result)
+        result = with_status(model, result)
     if result.proven and not result.proved_by:
         result = msgspec.structs.replace(result, proved_by=result.bounded_by)
     return msgspec.structs.replace(

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Source", "digest", "folder", "home", "used"]
+__all__ = ["Source", "cache_folder", "digest", "folder", "prepare_folder"]
 
 OURS = "schedopt"
 Names = dict[str, Any]
@@ -51,12 +51,12 @@ def folder() -> Path:
     return Path(chosen) if chosen else user_cache_path("schedopt", appauthor=False)
 
 
-def home(function: Callable[..., Any], names: Names) -> Path:
+def cache_folder(function: Callable[..., Any], names: Names) -> Path:
     """Return the folder for kernels of a function's module, whose globals these are."""
     return folder() / "kernels" / f"{Path(function.__code__.co_filename).stem}-{digest(names)}"
 
 
-def used(path: Path) -> None:
+def prepare_folder(path: Path) -> None:
     """Make sure that the folder of a module's kernels is there, and note that it is used.
 
     Where it is new, so is the release, or the kernel: then those that nobody uses are removed.
@@ -70,14 +70,14 @@ def used(path: Path) -> None:
 
 
 @cache
-def _prune(home: Path) -> None:
+def _prune(cached: Path) -> None:
     """Remove kernels of earlier releases, once in a process.
 
     Whoever runs one at this moment does not notice: numba takes a file that is gone for one that
     never was, and makes the folder again before it writes to it.
     """
     oldest = time.time() - KEPT
-    for path in home.iterdir():
+    for path in cached.iterdir():
         with suppress(OSError):
             if _NAME.fullmatch(path.name) and path.stat().st_mtime < oldest:
                 shutil.rmtree(path, ignore_errors=True)

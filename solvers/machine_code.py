@@ -14,7 +14,7 @@ from numba.core.types import unliteral
 from numba.core.types.functions import BaseFunction
 
 from schedopt.solvers.clock import compiling
-from schedopt.solvers.kernel_store import OURS, Names, Source, home, used
+from schedopt.solvers.kernel_store import OURS, Names, Source, cache_folder, prepare_folder
 
 __all__ = ["dispatcher"]
 
@@ -150,7 +150,7 @@ class _KernelLocator(caching._CacheLocator):
 
     def __init__(self, function: FunctionType) -> None:
         names = next(own for own, twin in _TWINS.values() if twin is function.__globals__)
-        self._path = home(function, names)
+        self._path = cache_folder(function, names)
         self._line = function.__code__.co_firstlineno
         self._py_file = function.__code__.co_filename  # numba tells what it could not store
 
@@ -170,7 +170,7 @@ class _KernelLocator(caching._CacheLocator):
             return None
         found = cls(function)
         try:
-            used(found._path)
+            prepare_folder(found._path)
         except OSError:
             return None
         return found if os.access(found._path, os.W_OK) else None

@@ -142,7 +142,7 @@ def make_result(
         message=message or msgspec.UNSET,
         solution=solution,
     )
-    result = judged(formulation, result)
+    result = with_status(formulation, result)
     if result.gap is not None:
         run.trace.append((round(now() - run.began, 6), objective, result.bound))
     return msgspec.structs.replace(result, trace=tuple(run.trace))
@@ -155,7 +155,7 @@ def value_of(formulation: Formulation, solution: Any) -> float | None:
     return None if found is None else float(found)
 
 
-def judged(formulation: Formulation, result: Result[Any]) -> Result[Any]:
+def with_status(formulation: Formulation, result: Result[Any]) -> Result[Any]:
     """Return a result with the gap and the status that follow from its objective and bound.
 
     Optimal is what meets its bound, within what the formulation allows for rounding. A bound that

@@ -83,7 +83,7 @@ def finishing() -> Iterator[None]:
 
 
 @contextmanager
-def undivided() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Do what is inside as a whole, as compiled code is: a signal that comes meanwhile ends it."""
     if threading.current_thread() is not threading.main_thread():
         yield

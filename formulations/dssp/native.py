@@ -13,7 +13,7 @@ from pyomo.common.gc_manager import PauseGC
 from pyomo.core.expr import LinearExpression
 
 from schedopt.formulations.dssp.rows import Choice, Number, Row
-from schedopt.formulations.dssp.sample import Sample, Served
+from schedopt.formulations.dssp.sample import Sample, ServiceRow
 from schedopt.formulations.protocol import Side
 
 Term = tuple[float, Any]
@@ -43,7 +43,7 @@ def declare(sample: Sample, model: pyo.ConcreteModel, x: Sequence[Any]) -> None:
 
 
 def _state_service(
-    sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: Served
+    sample: Sample, block: Any, x: Sequence[Any], at: tuple[int, int], row: ServiceRow
 ) -> None:
     """Sum the selected demand in a scenario, in order, and mark late jobs."""
     before, most, unit = list[Term](), 0, max(1, row.room)

@@ -20,7 +20,7 @@ import numpy as np
 
 from schedopt.formulations.dssp.grid import LARGEST, whole_rows
 from schedopt.formulations.dssp.selection import Selection
-from schedopt.formulations.dssp.valleys import Task, cuts, numbered
+from schedopt.formulations.dssp.valleys import Task, number_processors, valley_levels
 from schedopt.instances.decimals import as_written, lowest
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.instances.dssp.machine import Steps
@@ -83,12 +83,12 @@ class Rooms:
             )
             for start, end, amount in there.spans()
         ]
-        cuts = sorted({time for a, b, _ in spans for time in (a, b)})
-        least = [floor(there.most * unit)] * (len(cuts) - 1)
+        times = sorted({time for a, b, _ in spans for time in (a, b)})
+        least = [floor(there.most * unit)] * (len(times) - 1)
         for a, b, amount in spans:
-            for i in range(bisect_left(cuts, a), bisect_left(cuts, b)):
+            for i in range(bisect_left(times, a), bisect_left(times, b)):
                 least[i] = min(least[i], amount)
-        return Steps(tuple(map(Fraction, cuts[:-1])), tuple(map(Fraction, least)))
+        return Steps(tuple(map(Fraction, times[:-1])), tuple(map(Fraction, least)))
 
     def state(self) -> None:
         """State all of it."""
@@ -130,7 +130,7 @@ class Rooms:
             asked = {k: wide[k] for k in mine}
             whole = Room(self._whole_amount(there), asked, mine)
             whole.there = whole.between(0, sum(asked.values()))
-            levels = [*cuts(map(int, whole.there.amounts)), int(whole.there.most)]
+            levels = [*valley_levels(map(int, whole.there.amounts)), int(whole.there.most)]
             valleys = [
                 Room(whole.between(low, high), dict(asked), mine, range(first + low, first + high))
                 for low, high in pairwise(levels)
@@ -221,7 +221,7 @@ class Rooms:
                 Task(begin[i], begin[i] + int(self.grid.lengths[i]), part[k], i)
                 for k, i in ((k, self.tasks[k]) for k in order if k in part)
             ]
-            for i, numbers in numbered(valley.there, tasks).items():
+            for i, numbers in number_processors(valley.there, tasks).items():
                 on[i] = *on.get(i, ()), *map(valley.numbers.__getitem__, numbers)
         found: Scheduled = schedule.placed(run, begin, on)
         return found

@@ -240,10 +240,10 @@ def asked(night: Instance, capacity: Fraction) -> NDArray[np.bool_]:
     """Tell which jobs a floor asks for: they might be in time, with r·P processors if r > 1."""
     if night.beyond:
         return night.in_time
-    return able(night, max(1.0, float(capacity / night.exact_capacity())))
+    return selectable(night, max(1.0, float(capacity / night.exact_capacity())))
 
 
-def able(night: Instance, fill: float) -> NDArray[np.bool_]:
+def selectable(night: Instance, fill: float) -> NDArray[np.bool_]:
     """Tell which jobs can be selected at all, shape (J,).
 
     From its release to its deadline T_∞(j) fits, and T_1(j) into its own pools filled to r.

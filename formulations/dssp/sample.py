@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class Served(NamedTuple):
+class ServiceRow(NamedTuple):
     """An integer row of the capacity, with its jobs in the order of service.
 
     ``work``: what each asks for, at the factor of one millionth.
@@ -122,7 +122,7 @@ class Sample:
             return fsum(self.rewards[chosen].tolist()) if kept else None
         if self.measure.kind == "mean":
             return fsum((self.rewards * found.sum(axis=0)).tolist()) / self.count
-        return worst(found @ self.rewards, self.measure.level)
+        return worst_mean(found @ self.rewards, self.measure.level)
 
     def judged(self, chosen: Mask, night: Instance, seed: int) -> dict[str, float]:
         """Return a selection's value in these scenarios and in fresh ones, with its interval.
@@ -163,7 +163,7 @@ def wilson(share: float, count: int) -> float:
     return NORMAL * wide / (1 + NORMAL**2 / count)
 
 
-def worst(earned: Floats, level: Fraction) -> float:
+def worst_mean(earned: Floats, level: Fraction) -> float:
     """Return the mean of the worst part 1 - level of some rewards."""
     tail = (1 - level) * len(earned)
     ordered, whole = np.sort(earned).tolist(), int(tail)
@@ -276,7 +276,7 @@ def _service_order(night: Instance, order: NDArray[np.intp]) -> NDArray[np.intp]
     return np.array(found, dtype=np.intp)
 
 
-def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> Served:
+def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> ServiceRow:
     """Return an integer row, of 64 bits where no sum exceeds them.
 
     Who asks for nothing is not in it.
@@ -289,4 +289,4 @@ def _service_row(row: Row, rank: NDArray[np.intp], most: int) -> Served:
     large = max(sum(work) * most, room) >= 2**62
     order = np.argsort(rank[jobs], kind="stable")
     held = np.array(work, dtype=object if large else np.int64)
-    return Served(jobs[order], held[order], room)
+    return ServiceRow(jobs[order], held[order], room)

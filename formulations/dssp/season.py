@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
 from schedopt.formulations.dssp.nights import Calendar, season_rows
-from schedopt.formulations.dssp.rows import Row, able, window_rows
+from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.formulations.protocol import Value
 from schedopt.instances.constraints import Constraint
 from schedopt.instances.dssp import SelectedNights, selected_nights
@@ -57,10 +57,12 @@ class Season(Declared):
     def _set_columns(self) -> None:
         refuse_beyond(self.instance, "season", self.instance.beyond.keys() - {"after"})
         self.calendar = Calendar.of(self.instance, self.fill)
-        self._able = able(self.instance, self.fill)
+        self._able = selectable(self.instance, self.fill)
         jobs, of = self.calendar.jobs, self.calendar.nights
         self.open = self._able[jobs]
-        self._apart = {n: able(night, self.fill) for n, (night, _) in self.calendar.own.items()}
+        self._apart = {
+            n: selectable(night, self.fill) for n, (night, _) in self.calendar.own.items()
+        }
         for n, own in self._apart.items():
             self.open[of == n] = own[jobs[of == n]]
             self._able = self._able | own  # which can be on some night

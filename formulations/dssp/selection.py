@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.dssp.declared import Declared
-from schedopt.formulations.dssp.rows import Row, able, rows, waiting_rows, window_rows
+from schedopt.formulations.dssp.rows import Row, rows, selectable, waiting_rows, window_rows
 from schedopt.formulations.dssp.sample import Sample
 from schedopt.formulations.protocol import Knapsack, Value
 from schedopt.instances.constraints import Constraint, Seats
@@ -99,7 +99,7 @@ class Selection(Declared):
         return self.sample.value(self._mask(solution))
 
     def _set_columns(self) -> None:
-        self.open = able(self.instance, self.fill)
+        self.open = selectable(self.instance, self.fill)
 
     @cached_property
     def capacity(self) -> list[Row]:

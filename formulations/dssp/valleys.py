@@ -24,7 +24,7 @@ class Task(NamedTuple):
     position: int
 
 
-def cuts(amounts: Iterable[int]) -> list[int]:
+def valley_levels(amounts: Iterable[int]) -> list[int]:
     """Return the fewest levels, from 0 up, that cut a profile into valleys.
 
     A bump, between its nearest lower amounts before and after it, needs a cut between these two.
@@ -43,7 +43,7 @@ def cuts(amounts: Iterable[int]) -> list[int]:
     return found
 
 
-def numbered(there: Steps, tasks: Sequence[Task]) -> dict[int, list[int]]:
+def number_processors(there: Steps, tasks: Sequence[Task]) -> dict[int, list[int]]:
     """Return the processors of each task on a valley, from 0: they stay until it ends.
 
     Whatever runs at the bottom comes first. After it there are ever more processors: each task

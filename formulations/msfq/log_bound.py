@@ -36,7 +36,7 @@ class Ticks:
     ``scale`` is the number of ticks in a unit of time. Where ``exact`` is False, times are rounded
     down: this rules out no schedule, and a job responds at most one tick sooner than it really
     could. Weights are 1, or need times run; ``total`` is their exact sum in ticks, by which
-    `respond` divides.
+    `mean_response_bound` divides.
     """
 
     servers: int
@@ -87,7 +87,7 @@ class Ticks:
             total=total,
         )
 
-    def respond(self, total: Fraction | int) -> Fraction:
+    def mean_response_bound(self, total: Fraction | int) -> Fraction:
         """Return the lower bound on the mean response time that a weighted sum in ticks implies."""
         lost = 0 if self.exact else int(self.weight.sum())
         return (total - lost) / (self.total * self.scale)

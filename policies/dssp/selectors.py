@@ -11,7 +11,7 @@ A selector is a function from `Items` to a mask over them; `selector` does the r
 from collections.abc import Callable
 from typing import Any, Final
 
-from schedopt.formulations.dssp.rows import Row, able, window_rows
+from schedopt.formulations.dssp.rows import Row, selectable, window_rows
 from schedopt.instances.dssp import FILL, Instance, Selected, selected
 from schedopt.instances.options import Option, is_number
 from schedopt.policies.dssp import windowed as in_windows
@@ -68,7 +68,7 @@ def selector(
             r = instance.fill(fill)
             demands = instance.planned.demands
             plain = not (instance.windowed or instance.beyond)
-            open_ = instance.in_time if plain else able(instance, r)
+            open_ = instance.in_time if plain else selectable(instance, r)
             rows = window_rows(instance, open_, r) if instance.windowed else []
             due = bool(instance.due[open_].all())
             room = demands.down(instance.room(r)) if due else int(demands.numbers.sum())

@@ -20,7 +20,7 @@ from schedopt.policies.registry import Policy
 from schedopt.problems import problem as record_of
 from schedopt.problems import problem_of
 from schedopt.problems.question import Question
-from schedopt.solvers.alarm import alarm, raised
+from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.result import Document, Result, Termination
 from schedopt.solvers.stopping import stopped
 from schedopt.sweep.plan import PlannedRun
@@ -264,7 +264,7 @@ def expect_whole(result: Result) -> Result:
 def _row(blank: Row, result: Result, reference: Result) -> Row:
     notes = [str(found.message) for found in (result, _ended(reference)) if found and found.message]
     if what := _alarm(result, reference):
-        result = raised(result, what)
+        result = with_alarm(result, what)
         notes, reference = (
             [*notes, what],
             msgspec.structs.replace(reference, objective=None, bound=None),

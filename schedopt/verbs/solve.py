@@ -16,7 +16,7 @@ from schedopt.instances.errors import InputError, expect
 from schedopt.instances.options import Options, checked, most_at_once
 from schedopt.instances.protocol import AnyInstance, is_instance
 from schedopt.problems import Problem, problem, problem_of
-from schedopt.solvers.alarm import alarm, raised
+from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.engine import NoCertificateError
 from schedopt.solvers.result import Asked, Limits, Result, Watch, as_document, gap
 from schedopt.solvers.stopping import stoppable, stopped
@@ -157,7 +157,7 @@ def _against_start(model: Formulation, result: Result, start: object) -> Result:
     what = alarm(claim, result, getattr(model, "tolerance", 0.0))
     if not what or _report(model, claim, None).violations:
         return result
-    return raised(claim, what)
+    return with_alarm(claim, what)
 
 
 def _asked(model: Formulation) -> Asked:
@@ -234,7 +234,7 @@ def with_confirmation(result: Result, other: Result | None) -> Result:
         return with_note(result, f"confirmed by {other.solver}")
     elif not result.proven and result.termination != "infeasible":
         return result
-    return raised(result, f"two methods disagree: {told}")
+    return with_alarm(result, f"two methods disagree: {told}")
 
 
 AGREE = 1e-6

@@ -45,7 +45,7 @@ class Data(NamedTuple):
     rooms: Longs  # that an epoch may have, the largest first, (W,)
     widest: Longs  # the largest minimum that each room takes, (W,)
     top: Longs  # the largest minimum of one item, (T,)
-    own: Longs  # the nodes, or places, that one item takes at least, (T,)
+    best_width: Longs  # the nodes, or places, that one item takes at least, (T,)
     free: Bools  # whether no side constraint mentions the kind, (T,)
     begin: Longs
     sizes: Longs
@@ -133,7 +133,7 @@ def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) ->
         return
     taken = stack.take[d, c]
     frame[ROOM] += taken * stack.width[d, c]
-    frame[GAINED] -= taken * data.own[stack.kinds[d, c]]
+    frame[GAINED] -= taken * data.best_width[stack.kinds[d, c]]
     frame[POSITION] = c
     if _take_items(data, stack, d, c, taken - 1):
         at[MODE] = DOWN
@@ -158,13 +158,13 @@ def _open_epoch(data: Data, stack: Stack, d: int, epochs: int) -> bool:
     floor = 1 if equal else max(1, data.top[first] - data.inequity)
     many, below = 0, kinds
     for t in range(first, kinds):
-        owned += left[t] * data.own[t]
+        owned += left[t] * data.best_width[t]
         if left[t] == 0:
             continue
         if data.free[t] and (equal or data.top[t] < floor):
             below = min(below, t)
             continue
-        width = data.own[t] if equal else 0
+        width = data.best_width[t] if equal else 0
         for s in range(data.begin[t], data.begin[t + 1]):
             width += 0 if equal else max(data.sizes[s], floor)
         stack.kinds[d, many], stack.width[d, many] = t, width
@@ -238,14 +238,14 @@ def _table_of_depth(data: Data, stack: Stack, d: int) -> int:
         while t < len(data.top) and (not data.free[t] or left[t] <= spare):
             t, spare = t + 1, 0
         if t < len(data.top):
-            gained += data.own[t]
+            gained += data.best_width[t]
             spare += 1
     for c in range(many - 1, -1, -1):
         kind, width = stack.kinds[d, c], stack.width[d, c]
         for room in range(most + 1):
             best = table[c + 1, room]
             for q in range(1, min(left[kind], room // width) + 1):
-                best = max(best, table[c + 1, room - q * width] + q * data.own[kind])
+                best = max(best, table[c + 1, room - q * width] + q * data.best_width[kind])
             table[c, room] = best
     return place
 
@@ -269,7 +269,7 @@ def _take_items(data: Data, stack: Stack, d: int, c: int, most: int) -> bool:
     kind, width = stack.kinds[d, c], stack.width[d, c]
     least = 1 if kind == frame[LEADER] else 0  # the leader is in
     for q in range(most, least - 1, -1):
-        room, gained = frame[ROOM] - q * width, frame[GAINED] + q * data.own[kind]
+        room, gained = frame[ROOM] - q * width, frame[GAINED] + q * data.best_width[kind]
         if gained + table[c + 1, room] >= frame[NEED]:
             stack.take[d, c] = q
             frame[ROOM], frame[GAINED], frame[POSITION] = room, gained, c + 1

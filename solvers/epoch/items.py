@@ -43,7 +43,7 @@ class Kind:
         """The largest minimum of one item."""
         return self.sizes[0]
 
-    def own(self, inequity: int) -> int:
+    def best_width(self, inequity: int) -> int:
         """Return the nodes that an item takes in its best epoch."""
         return sum(max(size, self.top - inequity) for size in self.sizes)
 
@@ -67,14 +67,14 @@ class Items:
     @property
     def forced(self) -> int:
         """The nodes that all items take at least, over all epochs."""
-        return sum(kind.own(self.inequity) * len(kind.items) for kind in self.kinds)
+        return sum(kind.best_width(self.inequity) * len(kind.items) for kind in self.kinds)
 
     def impossible(self) -> bool:
         """Tell whether some item fits in no epoch (for k >= 1): then nothing is feasible.
 
         Where each item fits an epoch of its own, that is a partition.
         """
-        too_wide = any(kind.own(self.inequity) > self.nodes for kind in self.kinds)
+        too_wide = any(kind.best_width(self.inequity) > self.nodes for kind in self.kinds)
         return too_wide or bool(self.clash.diagonal().any())
 
 

@@ -69,7 +69,7 @@ class Multipliers:
 
     def _price_once(self, master: _Master) -> bool:
         """Price items and epochs once; tell whether further rounds are useless."""
-        value, prices = master.solved()
+        value, prices = master.solve_relaxation()
         whole = np.rint(np.maximum(prices, 0.0) * SCALE).astype(np.int64)
         most, fillings = self._machine.worth(whole)
         epochs = -(-int(whole @ self._machine.counts) // most) if most else 0
@@ -108,7 +108,7 @@ class _Master:
             self._engine.addCol(1.0, 0.0, highspy.kHighsInf, len(held), self._rows[held], counts)
         return fresh
 
-    def solved(self) -> tuple[float, NDArray[np.float64]]:
+    def solve_relaxation(self) -> tuple[float, NDArray[np.float64]]:
         """Return the least number of epochs, in fractions, and the price of an item by kind."""
         self._engine.run()
         value = float(self._engine.getInfo().objective_function_value)

@@ -113,7 +113,7 @@ class Completion:
         return epochs
 
 
-class Packing(Completion):
+class PartitionSearch(Completion):
     """Bin completion, then multipliers that raise the bound where it does not end at once."""
 
     def __init__(self, items: Items, least: int, known: list[list[int]] | None) -> None:
@@ -169,7 +169,9 @@ def _new_arrays(items: Items, most: int) -> tuple[Data, Stack, Memory]:
         rooms=rooms,
         widest=items.nodes // rooms if equal else rooms,
         top=np.array([kind.top for kind in items.kinds]),
-        own=np.array([len(k.sizes) if equal else k.own(items.inequity) for k in items.kinds]),
+        best_width=np.array(
+            [len(k.sizes) if equal else k.best_width(items.inequity) for k in items.kinds]
+        ),
         free=np.array([kind.free for kind in items.kinds]),
         begin=np.array([0, *accumulate(len(kind.sizes) for kind in items.kinds)]),
         sizes=sizes,

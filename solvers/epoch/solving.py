@@ -11,7 +11,7 @@ from schedopt.formulations.epoch.partition import Epochs, Partition
 from schedopt.formulations.epoch.rectangles import Rectangles
 from schedopt.instances.epoch import Partitioned, Scheduled, partitioned
 from schedopt.solvers.conflict import with_conflict
-from schedopt.solvers.deciding import left
+from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.driving import STEP, Search, drive, version
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.epoch import is_small_model
@@ -53,7 +53,7 @@ def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Parti
             return not some.impossible()
         if not Completion.fits(some):  # without bundles there may be too many kinds
             raise TimeoutError("too many nodes and jobs to search for epochs")
-        return work.finds(Completion(some, 1, None), MOST_ASKED)
+        return work.finds_solution(Completion(some, 1, None), MOST_ASKED)
 
     def record(epochs: Epochs | None) -> Partitioned | None:
         return None if epochs is None else partitioned(model.instance, epochs)
@@ -64,13 +64,13 @@ def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Parti
     bound = float(packed.nodes * least)
     if known is not None and len(known) <= least:
         return work.ended("optimal", record(known), bound, TRIVIAL)
-    from schedopt.solvers.epoch.search import Completion, Packing
+    from schedopt.solvers.epoch.search import Completion, PartitionSearch
 
     if not Completion.fits(packed):
         message = "too many nodes and jobs to search for epochs"
         result = work.ended("completed", record(known), bound, message)
         return Partial(result, bound) if len(model.instance.jobs) <= MOST_JOBS else result
-    search = Packing(packed, least, known)
+    search = PartitionSearch(packed, least, known)
     stopped, message = work.driven(search)
     if stopped == "optimal" and search.epochs is None:
         return work.infeasible(possible)
@@ -84,7 +84,7 @@ def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Parti
     def possible(some: Items) -> bool:
         if not RectangleSearch.fits(some):  # without bundles there may be too many items
             raise TimeoutError("too many jobs to search")
-        return work.finds(RectangleSearch(model, some))
+        return work.finds_solution(RectangleSearch(model, some))
 
     start, bound = task.heuristic(), float(least_width_overhead(model))
     if start is not None and start.overhead <= bound:
@@ -100,7 +100,7 @@ def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Parti
     if stopped == "optimal" and search.solution is None:
         return work.infeasible(possible, **options)
     result = work.ended(stopped, search.solution, search.bound, message, **options)
-    handing = waits and stopped == "time-limit" and not work.late
+    handing = waits and stopped == "time-limit" and not work.is_late
     return Partial(result, search.bound) if handing else result
 
 
@@ -140,7 +140,7 @@ def rectangles_by_cpsat(model: Rectangles, task: EngineTask) -> Result[Scheduled
         start, bound = task.heuristic(), least_width_overhead(model)
     told, copy = None if bound is None else float(bound), None
     if start is None or start.overhead != told:
-        copy = cpsat.copied(model)
+        copy = cpsat.copy_model(model)
         model.in_order(copy)
     return cpsat.solve(model, task.limits, hint=start, bound=told, copy=copy)
 
@@ -157,9 +157,9 @@ class _SearchRun:
         self.run = Run(self.task.limits)
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether no time is left."""
-        return left(self.task.limits, self.run.began).time_limit == 0.0
+        return remaining_limits(self.task.limits, self.run.began).time_limit == 0.0
 
     def driven(self, search: Search, part: float | None = None) -> tuple[Termination, str]:
         """Search to the end of the time limit, or of a part of it; return why that ended."""
@@ -171,10 +171,10 @@ class _SearchRun:
         self.run.limits = self.task.limits
         return ended
 
-    def finds(self, search: Search, most: float = inf) -> bool:
+    def finds_solution(self, search: Search, most: float = inf) -> bool:
         """Tell whether a search finds a solution within so many steps."""
         while search.value is None and not search.advance(STEP):
-            if self.late:
+            if self.is_late:
                 raise TimeoutError
             if getattr(search, "steps", 0) > most:
                 raise TimeoutError(f"over {most:,} steps to tell whether some rules can hold")
@@ -206,7 +206,7 @@ class _SearchRun:
         rules = self.model.rules
 
         def holds(wanted: frozenset[str]) -> bool:
-            if self.late:
+            if self.is_late:
                 raise TimeoutError
             some = items(self.model.instance, [rules[name] for name in rules if name in wanted])
             return some is not None and possible(some)

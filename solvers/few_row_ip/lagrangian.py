@@ -34,7 +34,7 @@ def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: fl
     """Solve a relaxation; where HiGHS does not know in so many seconds, all prices are 0."""
     import highspy
 
-    from schedopt.solvers.mip.passing import passed
+    from schedopt.solvers.mip.passing import load_highs
 
     m, n = rows.shape
     if not m:
@@ -42,7 +42,7 @@ def relax(cost: Floats, rows: Floats, room: Floats, most: Floats, *, seconds: fl
     size = np.maximum(np.abs(rows).max(axis=1, initial=0), np.abs(room))
     size[size == 0] = 1.0
     top = float(np.abs(cost).max(initial=0)) or 1.0
-    engine = passed(
+    engine = load_highs(
         -cost / top,
         (np.full(m, -highspy.kHighsInf), room / size),
         (np.zeros(n), most),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.protocol import Formulation, Side
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds, with_conflict
-from schedopt.solvers.deciding import left
+from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.engine import EngineTask
 from schedopt.solvers.mip.matrix import Floats, Matrix
 from schedopt.solvers.mip.named import engine_of
@@ -42,15 +42,16 @@ class MatrixRun(Run):
 
     matrix: Matrix = field(kw_only=True)
 
-    def seen(self, best: float | None, bound: float | None) -> None:
+    def note_progress(self, best: float | None, bound: float | None) -> None:
         """Note an incumbent and a bound, in the matrix's unit, if one of them is new."""
         last = self.trace[-1][1:] if self.trace else (None, None)
         up = 1.0 if self.matrix.maximize else -1.0
         self.note(
-            _improved(last[0], self.real(best), up), _improved(last[1], self.real(bound), -up)
+            _improved(last[0], self.model_value(best), up),
+            _improved(last[1], self.model_value(bound), -up),
         )
 
-    def real(self, value: float | None) -> float | None:
+    def model_value(self, value: float | None) -> float | None:
         """Return an objective of the matrix in the model's own unit."""
         return None if value is None else value / self.matrix.cost_scale + 0.0
 
@@ -107,7 +108,7 @@ def solve(
     began = now()
     answer = engine.run(run, limits, start, True)
     if answer.stopped == "infeasible":
-        answer = _recheck_infeasible(engine, run, left(limits, began))
+        answer = _recheck_infeasible(engine, run, remaining_limits(limits, began))
     result = _result(formulation, engine, run, answer)
     if result.termination == "infeasible":
         side = formulation.side()
@@ -164,7 +165,7 @@ def _conflict_oracle(engine: Engine, side: Side, run: MatrixRun, began: float) -
         lower, upper = matrix.row_lower.copy(), matrix.row_upper.copy()
         lower[free], upper[free] = -np.inf, np.inf
         asked = replace(matrix, cost=np.zeros_like(matrix.cost), row_lower=lower, row_upper=upper)
-        limits = left(replace(run.limits, gap=0.0, watch=None), began)
+        limits = remaining_limits(replace(run.limits, gap=0.0, watch=None), began)
         if limits.time_limit == 0:
             raise TimeoutError
         answer = engine.run(MatrixRun(limits, matrix=asked), limits, None, False)

@@ -146,7 +146,7 @@ def _answer(said: Any, model: Any, columns: list[Any], run: MatrixRun) -> Answer
     bound = None
     if isinstance(lower, float | int) and isfinite(lower) and abs(lower) < 1e50:
         signed = -float(lower) if matrix.maximize else float(lower)
-        bound = run.real(signed + matrix.offset * matrix.cost_scale)
+        bound = run.model_value(signed + matrix.offset * matrix.cost_scale)
     return Answer(
         stopped,
         values,

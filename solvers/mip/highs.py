@@ -7,7 +7,7 @@ import numpy as np
 
 from schedopt.solvers.mip import Answer, MatrixRun, Start
 from schedopt.solvers.mip.matrix import Matrix
-from schedopt.solvers.mip.passing import passed, version
+from schedopt.solvers.mip.passing import load_highs, version
 from schedopt.solvers.result import Limits, Termination
 
 TOLERANCE = 1e-8
@@ -44,13 +44,13 @@ class Highs:
         if start is not None:
             engine.setSolution(len(start[0]), *start)
 
-        def seen(event: Any) -> None:
+        def note_progress(event: Any) -> None:
             best, bound = event.data_out.mip_primal_bound, event.data_out.mip_dual_bound
-            run.seen(_finite(best), _finite(bound))
+            run.note_progress(_finite(best), _finite(bound))
 
         engine.HandleUserInterrupt = True
-        engine.cbMipLogging += seen
-        engine.cbMipImprovingSolution += seen
+        engine.cbMipLogging += note_progress
+        engine.cbMipImprovingSolution += note_progress
         run.in_thread(engine.run, engine.cancelSolve)
         engine.HandleUserInterrupt = False
         return _answer(engine, run)
@@ -68,7 +68,7 @@ def _answer(engine: Any, run: MatrixRun) -> Answer:
     values = None
     if feasible or status == highspy.HighsModelStatus.kModelEmpty:
         values = np.asarray(engine.getSolution().col_value, dtype=float)
-    bound = run.real(_finite(info.mip_dual_bound))
+    bound = run.model_value(_finite(info.mip_dual_bound))
     return Answer(
         stopped,
         values,
@@ -99,7 +99,7 @@ def _loaded(matrix: Matrix, limits: Limits) -> Any:
         options["mip_detect_symmetry"] = False  # which ends in its own time, not in the limit's
     if len(matrix.rows) == 1:
         options["presolve"] = "off"  # on a knapsack row it costs more than it saves
-    return passed(
+    return load_highs(
         matrix.cost,
         (matrix.row_lower, matrix.row_upper),
         (matrix.column_lower, matrix.column_upper),

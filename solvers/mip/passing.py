@@ -13,7 +13,7 @@ def version() -> str:
     return str(highspy.Highs().version())
 
 
-def passed(
+def load_highs(
     cost: Any,
     rows: tuple[Any, Any],
     columns: tuple[Any, Any],

@@ -51,7 +51,7 @@ class Scip:
                 scip.setSolVal(known, columns[column], value)
             scip.addSol(known)
         scip.attachEventHandlerCallback(
-            lambda model, _event: run.seen(
+            lambda model, _event: run.note_progress(
                 _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())
             ),
             [_imported().SCIP_EVENTTYPE.BESTSOLFOUND],
@@ -124,7 +124,7 @@ def _answer(scip: pyscipopt.Model, columns: list[Any], run: MatrixRun) -> Answer
     if scip.getNSols():
         best = scip.getBestSol()
         values = np.array([scip.getSolVal(best, column) for column in columns], dtype=float)
-    bound = run.real(_finite(scip, scip.getDualbound()))
+    bound = run.model_value(_finite(scip, scip.getDualbound()))
     return Answer(
         stopped,
         values,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.mip.passing import passed
+from schedopt.solvers.mip.passing import load_highs
 from schedopt.solvers.result import Limits, Termination
 from schedopt.solvers.running import Run
 
@@ -63,7 +63,7 @@ class Program:
             "time_limit": left,
         }
         count = len(self.costs)
-        engine = passed(
+        engine = load_highs(
             np.array(self.costs),
             (np.array(self.lower), np.array(self.upper)),
             (np.zeros(count), np.full(count, highspy.kHighsInf)),

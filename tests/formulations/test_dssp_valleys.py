@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedopt.formulations.dssp.valleys import Task, cuts, numbered
+from schedopt.formulations.dssp.valleys import Task, number_processors, valley_levels
 from schedopt.instances.dssp.machine import Steps
 
 PROFILES = st.lists(st.integers(0, 4), min_size=1, max_size=9)
@@ -29,7 +29,7 @@ def is_valley(profile: list[int]) -> bool:
 def test_whatever_fits_on_a_valley_finds_processors_that_stay(
     profile: list[int], given_tasks: list[tuple[int, int, int]]
 ) -> None:
-    levels = [*cuts(profile), max(profile)]
+    levels = [*valley_levels(profile), max(profile)]
     valleys = [between(profile, low, high) for low, high in pairwise(levels)]
     assert all(map(is_valley, valleys))
     fewer = combinations(range(1, max(profile)), max(0, len(levels) - 3))
@@ -44,7 +44,7 @@ def test_whatever_fits_on_a_valley_finds_processors_that_stay(
                 tasks.append(Task(start, during.stop, takes, len(tasks)))
                 left = [n - takes * (time in during) for time, n in enumerate(left)]
         steps = Steps(tuple(map(Fraction, range(len(there)))), tuple(map(Fraction, there)))
-        on = numbered(steps, tasks)
+        on = number_processors(steps, tasks)
         for time, amount in enumerate(there):
             runs = [task for task in tasks if task.start <= time < task.end]
             taken = [number for task in runs for number in on[task.position]]

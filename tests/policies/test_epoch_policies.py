@@ -28,7 +28,7 @@ from schedopt.policies.epoch.kernels import (
     speedup,
 )
 from schedopt.policies.registry import NotApplicableError, registered
-from schedopt.solvers.compiling import plainly
+from schedopt.solvers.compiling import run_as_python
 
 POLICIES = registered("epoch")
 
@@ -98,7 +98,7 @@ def test_more_jobs_than_nodes() -> None:
 
 def cuts(count: int, nodes: int, inequity: int) -> Iterator[tuple[int, ...]]:
     slots = [0] * count
-    while plainly(cut, slots, 0, count, nodes, inequity):
+    while run_as_python(cut, slots, 0, count, nodes, inequity):
         yield tuple(slots)
 
 
@@ -135,7 +135,7 @@ def test_rules_are_their_definitions_compiled_or_not(name: str) -> None:
         as_lists = Plan(*([0] * jobs for _ in Plan._fields))
         limits = (nodes, k, UNLIMITED)
         tested = plan(CODES[name], minima, *limits, as_arrays)
-        assert tested == plainly(plan, CODES[name], minima.tolist(), *limits, as_lists)
+        assert tested == run_as_python(plan, CODES[name], minima.tolist(), *limits, as_lists)
         assert [field.tolist() for field in as_arrays] == list(as_lists)
         assert sorted(as_lists.turn) == list(range(jobs))
         got = list(

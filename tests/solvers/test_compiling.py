@@ -21,7 +21,7 @@ import schedopt
 from schedopt.solvers import compiling as kernels_of
 from schedopt.solvers.clock import Stopwatch, compiling, now
 from schedopt.solvers.compiling import COMPILING, Kernel, njit, small
-from schedopt.solvers.kernel_store import DAY, KEPT, digest, used
+from schedopt.solvers.kernel_store import DAY, KEPT, digest, prepare_folder
 from schedopt.solvers.machine_code import dispatcher
 from schedopt.solvers.stopping import stoppable
 
@@ -80,10 +80,10 @@ def test_kernels_that_nobody_uses_are_removed_when_new_ones_come(tmp_path: Path)
         (path / "inside").mkdir(parents=True)
         age = ages.get(path.name.partition("-")[0], 2 * KEPT)
         os.utime(path, (time.time() - age,) * 2)
-    used(folders["in_use"])
+    prepare_folder(folders["in_use"])
     assert len(list(tmp_path.iterdir())) == 4, "nothing new, nothing removed"
     new = tmp_path / f"new-{9:020x}"
-    used(new)
+    prepare_folder(new)
     left = {folders["late"], folders["in_use"], new, other}
     assert set(tmp_path.iterdir()) == left
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import msgspec
 
 from schedopt.formulations.dssp import Season, Selection
-from schedopt.formulations.dssp.rows import able
+from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, FairShare, Require, label
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance
@@ -76,7 +76,7 @@ class _Explaining:
         self.limits = replace(limits, gap=0.0, watch=None)
         self.began = now()
         self.until = self.began + (TOGETHER if limits.time_limit is None else limits.time_limit)
-        self.able = able(self.night, model.fill)
+        self.able = selectable(self.night, model.fill)
         out = [j for j, job in enumerate(self.night.jobs) if job.name not in self.chosen]
         self.out = out
         self.quick = reasons(self.night, result)

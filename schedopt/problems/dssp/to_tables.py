@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from schedopt import tables as column
 from schedopt.formats import counted, natural, number
 from schedopt.formulations.dssp.nights import nights_of
-from schedopt.formulations.dssp.rows import able
+from schedopt.formulations.dssp.rows import selectable
 from schedopt.instances.constraints import Constraint, FairShare
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Instance, Scheduled, ScheduledNights, Selected, SelectedNights
@@ -94,7 +94,9 @@ def _at_risk(result: Result[Chosen]) -> Lines:
 
 def _night_lines(night: Instance, result: Result[Chosen], found: Selected) -> Lines:
     total = len(night.jobs)
-    never = int((~able(night, found.capacity / night.capacity()) & _left_out(night, found)).sum())
+    never = int(
+        (~selectable(night, found.capacity / night.capacity()) & _left_out(night, found)).sum()
+    )
     verb = "run" if isinstance(found, Scheduled) else "selected"
     hopeless = f" ({never:,} of the others can never be in time)" if never else ""
     # Rounded down: what is called 100% is all of it.

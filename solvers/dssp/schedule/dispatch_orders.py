@@ -14,7 +14,7 @@ from schedopt.instances.dssp import Instance
 from schedopt.instances.dssp.machine import in_order
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.dssp.schedule.dispatch_kernels import Dispatch, Record, by_key, order_of
-from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, kinds_of, with_seats
+from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, is_plain, task_kinds, with_seats
 from schedopt.solvers.dssp.schedule.processor_numbers import Simulated
 from schedopt.solvers.dssp.schedule.simulation_kernels import Play, simulate
 
@@ -72,7 +72,7 @@ class DispatchOrders:
             self._close(fits, due, paths)
         following = tasks.following_paths[tasks.stage_of]
         latest = (last * NEAR)[tasks.job_of] - following - tasks.lengths
-        kinds = kinds_of(tasks, lengths, None)
+        kinds = task_kinds(tasks, lengths, None)
         first = kinds.first[:-1]
         self._kinds = kinds._replace(latest=latest[self._order][first])
         slack = due[kinds.job_of] - following[self._order][first] - kinds.lengths
@@ -96,7 +96,7 @@ class DispatchOrders:
         self._by_task = plain and lengths.all() and len(first) * FEW > len(lengths)
         self._kind_of = np.repeat(np.arange(len(first)), np.diff(kinds.first))
         packs = plain and len(night.late) < 2 and len(lengths) > 0
-        self._packing = Packing(night, self._order) if packs else None
+        self._packing = PackingOrders(night, self._order) if packs else None
         self._plans: list[tuple[int, float | None]] = [(0, None), (1, None)]
         self._plans += [(key, tail) for tail in TAILS for key in (0, 1) if packs]
         self._plans += [(key, None) for key in range(2, len(self._keys))]
@@ -201,7 +201,7 @@ EFFORT = 500_000
 """Most comparisons that a trial spends on tasks that found no place."""
 
 
-class Packing:
+class PackingOrders:
     """Packs what a dispatcher has not started some time before the deadline.
 
     The night has stages for every job, no releases, and pays nothing for what is late. `order` is
@@ -229,7 +229,7 @@ class Packing:
 
         tail = part * float(self._due.due.max(initial=0.0))
         early_first, until = np.where(self.early, keys - tail, keys), tail * (1 / part - 1)
-        packing_kernels.packed(of, self._due, early_first, jobs, record, until, EFFORT)
+        packing_kernels.dispatch_and_pack(of, self._due, early_first, jobs, record, until, EFFORT)
 
 
 def _last_long_stage(night: Instance) -> Ints:

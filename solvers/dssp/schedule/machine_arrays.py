@@ -54,7 +54,7 @@ class MachineArrays(NamedTuple):
     successors: Ints
 
 
-class Kinds(NamedTuple):
+class TaskKinds(NamedTuple):
     """Kinds of tasks, in the order in which jobs and stages hand them out."""
 
     first: Ints  # task of each, in that order, (kinds + 1,)
@@ -153,9 +153,9 @@ def _flat(parts: Sequence[Sequence[Any]], kind: type) -> Any:
     return np.array([kind(one) for part in parts for one in part], dtype=kind)
 
 
-def kinds_of(
+def task_kinds(
     tasks: Tasks, lengths: Floats, keys: Floats | None, latest: Floats | None = None
-) -> Kinds:
+) -> TaskKinds:
     """Return the kinds of tasks in the order in which stages hand them out.
 
     `lengths`, `keys`, `latest` are of tasks in that order, shape (tasks,); of no keys all are 0.
@@ -168,7 +168,7 @@ def kinds_of(
         if other is not None:
             starts[1:] |= other[1:] != other[:-1]
     found = np.flatnonzero(starts)
-    return Kinds(
+    return TaskKinds(
         np.append(found, count),
         lengths[found],
         np.zeros(len(found)) if keys is None else keys[found],

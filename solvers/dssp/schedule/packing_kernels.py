@@ -191,7 +191,7 @@ def _place_item(tail: Tail, u: int, span: float, work: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def packed(
+def dispatch_and_pack(
     of: Dispatch,
     known: Due,
     keys: Floats,

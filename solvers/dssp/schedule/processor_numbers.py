@@ -15,7 +15,7 @@ from schedopt.solvers.dssp.schedule.dispatch_kernels import (
     by_key,
     order_of,
 )
-from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, kinds_of, machine_arrays
+from schedopt.solvers.dssp.schedule.machine_arrays import is_plain, machine_arrays, task_kinds
 from schedopt.solvers.dssp.schedule.simulation_kernels import History, Play, simulate
 from schedopt.solvers.kernels.heap import pop, push
 
@@ -98,7 +98,7 @@ def played(
         dispatch = Dispatch(lengths, tasks.first_task, tasks.first_stage, processors)
         by_key(dispatch, keys, jobs, Record(starts, completion), np.inf, main)
     else:
-        kinds = kinds_of(tasks, lengths, keys)
+        kinds = task_kinds(tasks, lengths, keys)
         by_release = jobs[np.argsort(night.releases[jobs], kind="stable")]
         history = simulate(
             site, kinds, by_release, Play(np.inf, main, clocks), (starts, completion)

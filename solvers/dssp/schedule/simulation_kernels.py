@@ -14,7 +14,7 @@ import numpy as np
 from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.solvers.compiling import compiled, njit, small
 from schedopt.solvers.dssp.schedule.dispatch_kernels import sort
-from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, Kinds, MachineArrays
+from schedopt.solvers.dssp.schedule.machine_arrays import NEAR, MachineArrays, TaskKinds
 from schedopt.solvers.kernels.heap import before, pop, push
 
 Array = Any  # numba gives its own types to what these kernels hand to one another
@@ -86,7 +86,7 @@ class Simulation(NamedTuple):
     """A simulation: what is given, its state, and what it fills in."""
 
     site: MachineArrays
-    kinds: Kinds
+    kinds: TaskKinds
     jobs: Ints
     until: float
     main: Ints
@@ -130,7 +130,9 @@ def _first_pool(site: MachineArrays, state: State, c: int, end: float) -> int:
 
 
 @compiled
-def _startable_tasks(site: MachineArrays, kinds: Kinds, state: State, k: int, now: float) -> int:
+def _startable_tasks(
+    site: MachineArrays, kinds: TaskKinds, state: State, k: int, now: float
+) -> int:
     """Return how many tasks of a kind find what they hold, and may run; or why none does."""
     j = kinds.job_of[k]
     c, end = site.class_of[j], now + kinds.lengths[k]
@@ -269,7 +271,7 @@ def _count_down_waits(state: State, j: int) -> None:
 
 
 @compiled
-def _next_kind(kinds: Kinds, state: State, k: int) -> int:
+def _next_kind(kinds: TaskKinds, state: State, k: int) -> int:
     """Return the next kind of a stage, if no one asked for it yet; -1 where there is none."""
     j = kinds.job_of[k]
     if state.reached[j] != k:
@@ -519,7 +521,7 @@ def _run_events(sim: Simulation) -> None:
 
 @njit(cache=True, nogil=True, plain=small(FEW, 20))
 def simulate(
-    site: MachineArrays, kinds: Kinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
+    site: MachineArrays, kinds: TaskKinds, jobs: Ints, play: Play, record: tuple[Floats, Floats]
 ) -> History:
     """Simulate a dispatcher that starts, of the tasks that find all they need, the least key's.
 

@@ -15,7 +15,7 @@ from schedopt.instances.constraints import Seats
 from schedopt.instances.decimals import as_written
 from schedopt.instances.dssp import Scheduled, bounding
 from schedopt.solvers import door
-from schedopt.solvers.alarm import alarm, raised
+from schedopt.solvers.alarm import alarm, with_alarm
 from schedopt.solvers.clock import now
 from schedopt.solvers.driving import version
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays
@@ -64,7 +64,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
         what = alarm(_result(model, limits, best, None, "completed"), result)
         result = _result(model, limits, best if what else None, None, "infeasible")
         if what:
-            return raised(result, what)
+            return with_alarm(result, what)
         return msgspec.structs.replace(result, conflict=relaxed.conflict)
     tasks = len(model.instance.tasks.lengths)
     few = limits.time_limit is None or WRITING * tasks <= SHARE * limits.time_limit
@@ -78,7 +78,7 @@ def search(model: Schedule, task: EngineTask) -> Result | Partial:
     )
     result = _result(model, limits, best, relaxed.bound, "completed")
     if what := alarm(result, result):
-        return raised(result, what)
+        return with_alarm(result, what)
     enough = result.gap is not None and result.gap <= limits.gap
     late = limits.time_limit is not None and now() - began >= limits.time_limit
     if enough or interrupted:

@@ -18,7 +18,7 @@ import numpy as np
 from schedopt.formulations.dssp.declared import selection_program
 from schedopt.formulations.dssp.rows import Choice, Row
 from schedopt.formulations.dssp.valleys import Task, lowest_idle_processors
-from schedopt.solvers.deciding import concluded
+from schedopt.solvers.deciding import conclude
 from schedopt.solvers.dssp.schedule import MOST_STARTS
 from schedopt.solvers.dssp.selection.branch_and_bound.solving import Solver, conflict_oracle
 from schedopt.solvers.engine import EngineTask
@@ -55,7 +55,7 @@ def solve(model: Schedule, task: EngineTask) -> Result[Scheduled]:
         tasks = [Task(begin[i], begin[i] + lengths[i], 1, i) for i in starts.of_task]
         run = [task for task in tasks if starts.job_of[task.position] in chosen]
         solution = model.placed(chosen, begin, lowest_idle_processors(sorted(run)))
-    result = concluded(
+    result = conclude(
         model,
         solver.noted,
         decided,

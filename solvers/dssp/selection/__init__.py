@@ -74,7 +74,7 @@ def shares(model: Selection) -> GroupCaps | None:
     return None if model.ordered else group_caps_of(model)
 
 
-def many(model: Selection, limits: Limits) -> bool:
+def has_many_jobs(model: Selection, limits: Limits) -> bool:
     """Tell whether compiled code pays off: for many jobs, or where many models follow."""
     return limits.many or len(model.instance.jobs) > FEW
 
@@ -113,7 +113,7 @@ def under_risk(model: Selection) -> Sample | None:
     return None if model.changed else model.sample
 
 
-def certain(engine: Engine) -> Engine:
+def engine_without_risk(engine: Engine) -> Engine:
     """Return an engine that takes nothing under risk."""
 
     def accepts(model: Selection) -> object:
@@ -122,13 +122,13 @@ def certain(engine: Engine) -> Engine:
     return replace(engine, accepts=accepts)
 
 
-def certified(name: str, **fields: Any) -> Engine:
+def certified_engine(name: str, **fields: Any) -> Engine:
     """Return an engine whose bound branching re-proves; unless said, it proves the optimum."""
     usual = {"proves": _WHOLE, "certificate": "branching", "certify": _BRANCHED}
     return Engine(name, **usual | fields)
 
 
-TREE = certified(
+TREE = certified_engine(
     "tree",
     solve=f"{_BRANCHING}.solving:tree",
     accepts=unchanged_reward,
@@ -136,7 +136,7 @@ TREE = certified(
     description=f"any declared rules; unasked up to {SMALL} open columns, for a second",
     confirmed_by="highs",
 )
-HIGHS = certified(
+HIGHS = certified_engine(
     "highs",
     solve=f"{_BRANCHING}.solving:by_mip",
     accepts=one_objective,
@@ -146,7 +146,7 @@ HIGHS = certified(
     confirmed_by=SECOND,
 )
 OTHERS = tuple(
-    certified(
+    certified_engine(
         name,
         solve=f"{_BRANCHING}.solving:by_mip",
         accepts=one_objective,
@@ -179,24 +179,24 @@ SAMPLED = Engine(
     confirmed_by="model",
 )
 CERTAIN = (
-    certified(
+    certified_engine(
         "core",
         solve="schedopt.solvers.dssp.selection.knapsack.engine:solve",
         accepts=plain,
-        worth_trying=many,
+        worth_trying=has_many_jobs,
         description=f"no side constraints, no windows of jobs' own; unasked from {FEW + 1} jobs on",
         confirmed_by="highs",
     ),
-    certified(
+    certified_engine(
         "shares",
         solve="schedopt.solvers.dssp.selection.group_caps.engine:solve",
         accepts=shares,
-        worth_trying=many,
+        worth_trying=has_many_jobs,
         description="caps and floors of one grouping, jobs required or forbidden; unasked from "
         f"{FEW + 1} jobs on",
         confirmed_by="highs",
     ),
-    certified(
+    certified_engine(
         "columns",
         solve=f"{_FEW_ROWS}:solve",
         accepts=few_rows,
@@ -208,7 +208,7 @@ CERTAIN = (
         confirmed_by="model",
     ),
     TREE,
-    certified(
+    certified_engine(
         "crossing",
         solve=f"{_BRANCHING}.lagrangian:solve",
         accepts=unchanged_reward,
@@ -221,5 +221,5 @@ CERTAIN = (
     *OTHERS,
 )
 
-ENGINES = (SAMPLED, *map(certain, CERTAIN), MODEL)
+ENGINES = (SAMPLED, *map(engine_without_risk, CERTAIN), MODEL)
 """Read from the top: the first that accepts a selection, and is worth trying, answers."""

@@ -11,7 +11,7 @@ import numpy as np
 from schedopt.instances.decimals import Whole, as_written
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.engine import EngineTask, Partial
 from schedopt.solvers.few_row_ip.lagrangian import Integers
@@ -95,7 +95,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Any] | Partial:
     best[read.at] = found.x
     exact = Fraction(found.bounds[0]) / read.units[0]
     decided = Decided(told, best, exact, proven=found.proven, message=message)
-    result = concluded(
+    result = conclude(
         model,
         run,
         decided,
@@ -134,7 +134,7 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
                 expr=sum(w * v for w, v in zip(worth, x, strict=True)) + 0 * x[0] if x else 0,
                 sense=pyo.maximize,
             )
-            limits = left(task.limits, began)
+            limits = remaining_limits(task.limits, began)
             found = mip.solve(engine_of("highs"), model, limits)
             native.del_component(native.goal)
             proven = found.termination == "optimal" and found.solution is not None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schedopt.formulations.dssp.sample import Sample, Served
+from schedopt.formulations.dssp.sample import Sample, ServiceRow
 from schedopt.formulations.dssp.selection import Selection
 
 if TYPE_CHECKING:
@@ -168,11 +168,11 @@ def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Float
     return np.array(rows).reshape(len(rows), len(at)), np.array(room, dtype=np.float64)
 
 
-def _total(row: Served, sample: Sample) -> float:
+def _total(row: ServiceRow, sample: Sample) -> float:
     return float((sample.drawn[:, row.jobs] @ row.work).max(initial=0))
 
 
-def _requested_parts(row: Served, sample: Sample, at: NDArray[np.intp]) -> Floats:
+def _requested_parts(row: ServiceRow, sample: Sample, at: NDArray[np.intp]) -> Floats:
     """Return which part of a row's room each open job asks for in each scenario."""
     work = np.zeros(len(sample.open))
     work[row.jobs] = row.work.astype(np.float64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from schedopt.formulations.dssp.sample import Mask, Sample
 from schedopt.formulations.dssp.selection import Selection
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import left
+from schedopt.solvers.deciding import remaining_limits
 from schedopt.solvers.door import solve as solve_any
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.scenario_prices import ScenarioRelaxation
@@ -57,7 +57,7 @@ def solve(model: Selection, task: EngineTask) -> Result | Partial:
     if failed:
         raise failed[0]
     ended = search.closed or not few
-    late = left(task.limits, began).time_limit == 0
+    late = remaining_limits(task.limits, began).time_limit == 0
     stopped: Termination = "time-limit" if late else "completed"
     if search.closed or run.interrupted:
         stopped = "optimal" if search.closed else "interrupted"
@@ -206,7 +206,7 @@ class ScenarioSearch:
         priced = Selection(other, fill=fill)
         priced.open = priced.open & allowed
         priced.add(*self.model.added)
-        limits = replace(left(self.limits, self.began), watch=None, gap=1e-6)
+        limits = replace(remaining_limits(self.limits, self.began), watch=None, gap=1e-6)
         if not self.model.single_capacity:  # nor is it solved at once
             limits = replace(limits, gap=NEAR, time_limit=(limits.time_limit or 0) / TURNS or None)
         seconds = 10.0 if limits.time_limit is None else min(10.0, limits.time_limit)

@@ -16,7 +16,7 @@ def cell(grid: Any, time: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def respond(
+def find_cheapest_starts(
     submit: Any,
     need: Any,
     run: Any,
@@ -69,7 +69,7 @@ def respond(
 
 
 @njit(cache=True, error_model="numpy")
-def use(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
+def add_usage(starts: Any, need: Any, run: Any, grid: Any, used: Any) -> None:
     """Put the server-time that jobs use in each cell, and beyond the grid, into `used`."""
     cells = grid.size - 1
     used[:] = 0.0

@@ -92,14 +92,14 @@ class PriceSearch:
 
     def _evaluate_prices(self, prices: Floats) -> int | None:
         """Evaluate prices, keep them if they prove more; None if numbers would be too large."""
-        from schedopt.solvers.msfq.log_bound.price_kernels import respond, use
+        from schedopt.solvers.msfq.log_bound.price_kernels import add_usage, find_cheapest_starts
 
         ticks, unit = self._ticks, self._unit
         if float(prices @ self._lengths) * float(ticks.need.max()) * unit >= ROOM:
             return None
         whole = np.rint(prices * unit).astype(np.int64)
         paid = np.append(0, np.cumsum(whole * np.diff(self._grid)))
-        self._work += respond(
+        self._work += find_cheapest_starts(
             ticks.submit,
             ticks.need,
             ticks.run,
@@ -111,12 +111,12 @@ class PriceSearch:
             self.costs,
             self.starts,
         )
-        use(self.starts, ticks.need, ticks.run, self._grid, self._used)
+        add_usage(self.starts, ticks.need, ticks.run, self._grid, self._used)
         value: int = summed(self.costs) - ticks.servers * int(paid[-1])
         if self.bound is None or value > self.total:
             self.best = Prices(self._grid, whole, unit)
             self.total = value
-            self.bound = rounded_down(ticks.respond(Fraction(value, unit)))
+            self.bound = rounded_down(ticks.mean_response_bound(Fraction(value, unit)))
         return value
 
 

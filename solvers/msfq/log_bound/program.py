@@ -67,7 +67,7 @@ def bound_of_prices(ticks: Ticks, prices: Prices) -> float:
         starts: Ticks64 = np.arange(submit, last - length + 1)
         rents = need * (paid[starts + length] - paid[starts])
         total += int((prices.unit * weight * (starts + length - submit) + rents).min())
-    return rounded_down(ticks.respond(Fraction(total, prices.unit)))
+    return rounded_down(ticks.mean_response_bound(Fraction(total, prices.unit)))
 
 
 def _jobs(ticks: Ticks) -> list[tuple[int, int, int, int]]:

@@ -38,7 +38,7 @@ def relaxation_bounds(
     servers = ticks.servers
     if len(ticks.run) > SQUASHED * seconds:
         run = sum(map(mul, ticks.weight.tolist(), ticks.run.tolist()))
-        return {"run": rounded_down(ticks.respond(run))}
+        return {"run": rounded_down(ticks.mean_response_bound(run))}
     submit = [time * servers for time in ticks.submit.tolist()]
     run, weight = ticks.run.tolist(), ticks.weight.tolist()
     work = [need * time for need, time in zip(ticks.need.tolist(), run, strict=True)]
@@ -56,7 +56,7 @@ def relaxation_bounds(
         halves = Fraction(servers * sum(w * p for w, p in zip(weight, run, strict=True)), 2)
         sums["busy-dates"] = _work_done(submit, work) - came + halves
     return {
-        name: max(0.0, rounded_down(ticks.respond(Fraction(found) / servers)))
+        name: max(0.0, rounded_down(ticks.mean_response_bound(Fraction(found) / servers)))
         for name, found in sums.items()
     }
 

@@ -61,7 +61,7 @@ def times(system: System, l: int, *, lazy: bool) -> tuple[float, float]:
     """
     room = max(ROOM, system.k), ROOM
     while True:
-        states, law = Chain(system, l, lazy, room).law()
+        states, law = Chain(system, l, lazy, room).stationary_distribution()
         small, large = (np.array([state[i] for state in states]) for i in (1, 2))
         lost = float(law[small == room[0]].sum()), float(law[large == room[1]].sum())
         if max(lost) <= LOST:
@@ -117,7 +117,7 @@ class Chain:
             return State(DRAIN, 0, large, small)
         return State(OPEN, small, large)
 
-    def law(self) -> tuple[list[State], Floats]:
+    def stationary_distribution(self) -> tuple[list[State], Floats]:
         """Return all states, and the part of time in each: it is entered as often as left."""
         from scipy.sparse import csc_array
         from scipy.sparse.linalg import splu

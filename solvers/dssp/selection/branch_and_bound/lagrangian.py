@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.driving import plain_version
 from schedopt.solvers.dssp.selection.branch_and_bound.multipliers import (
     apply,
@@ -51,15 +51,15 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
     if few and SOLVERS["scip"].available:
         solver.engine = engine_of("scip")
     if task.alone and decided.stopped == "completed":
-        rest = left(task.limits, began)
+        rest = remaining_limits(task.limits, began)
         return by_mip(model, replace(task, name="highs", limits=rest, hints=solver))
-    result = concluded(model, run, decided, solver=task.name, version=plain_version())
+    result = conclude(model, run, decided, solver=task.name, version=plain_version())
     return Partial(result, decided.bound, solver) if decided.stopped == "completed" else result
 
 
 def _near_prices(solver: Solver, run: Run) -> Decided:
     """Bound by the prices of the relaxation, and narrow the solver to what may be better."""
-    limit = left(run.limits, run.began).time_limit
+    limit = remaining_limits(run.limits, run.began).time_limit
     relaxed = Relaxation(solver.arrays, solver.scaled, seconds=limit).solve(solver.start)
     if relaxed is None or not relaxed.feasible:
         return solver.decided("completed", solver.known)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import ProgramArrays, Values
 from schedopt.solvers.dssp.selection.branch_and_bound.scaling import ScaledProgram
-from schedopt.solvers.mip.passing import passed
+from schedopt.solvers.mip.passing import load_highs
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Relaxation:
         self._scaled = scaled = scaled or ScaledProgram.of(arrays)
         self._columns = len(arrays.rewards)
         self._all = np.arange(self._columns, dtype=np.int32)
-        self._engine = passed(
+        self._engine = load_highs(
             -scaled.cost,
             (scaled.lower, scaled.upper),
             (np.zeros(self._columns), np.ones(self._columns)),

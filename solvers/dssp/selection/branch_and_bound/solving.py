@@ -22,7 +22,7 @@ from schedopt.formulations.program import Program
 from schedopt.solvers import mip
 from schedopt.solvers.clock import now
 from schedopt.solvers.conflict import Holds
-from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.dssp.selection import SMALL
 from schedopt.solvers.dssp.selection.branch_and_bound.branching import BranchAndBound, deadline
 from schedopt.solvers.dssp.selection.branch_and_bound.program_arrays import (
@@ -97,7 +97,7 @@ def _result(
     """Return what was decided as a result; of what is infeasible, with a smallest conflict."""
     holds = conflict_oracle(solver.program, list(model.side()), solver.limits, solver.began)
     options = {"threads": solver.limits.threads}
-    return concluded(
+    return conclude(
         model, solver.noted, decided, solver=name, version=version, options=options, holds=holds
     )
 
@@ -211,7 +211,7 @@ class Solver:
             start = (free, self.best[free].astype(float))
         presolve = self.presolve and not self.scaled.blurred.any()
         return self._verify(
-            self.engine.run(self.noted, left(self.limits, self.began), start, presolve)
+            self.engine.run(self.noted, remaining_limits(self.limits, self.began), start, presolve)
         )
 
     def bounded(self, bound: Fraction | int) -> None:
@@ -285,7 +285,7 @@ class Solver:
         if not self.scaled.blurred.any():
             return True
         again = MatrixRun(self.limits, matrix=self.noted.matrix)
-        answer = self.engine.run(again, left(self.limits, self.began), None, True)
+        answer = self.engine.run(again, remaining_limits(self.limits, self.began), None, True)
         bound = self._bound(answer)
         if answer.stopped != "optimal" or bound is None:
             return False
@@ -301,17 +301,17 @@ class Solver:
         why : str
             What the engine leaves open, for the message.
         """
-        limit = left(self.limits, self.began).time_limit
+        limit = remaining_limits(self.limits, self.began).time_limit
         patience = PATIENCE if limit is None else limit
         decided = self.branch(patience)
         if decided:
-            return replace(decided, bound=decided.bound or self.real(bound))
+            return replace(decided, bound=decided.bound or self.in_rewards(bound))
         message = f"not proven: {why}, and the exact search did not end in {patience:.3g} s"
         return self.decided("completed" if limit is None else "time-limit", bound, message)
 
     def branch(self, seconds: float) -> Decided | None:
         """Search without rounding; None where it does not end in time."""
-        limit = left(self.limits, self.began).time_limit
+        limit = remaining_limits(self.limits, self.began).time_limit
         stop = deadline(seconds if limit is None else min(seconds, limit))
         known = None if self.best is None else self.worth(self.best) - self.worth(self.start)
         tree = BranchAndBound(
@@ -345,13 +345,13 @@ class Solver:
         return Decided(
             stopped,
             self.best,
-            self.real(bound),
+            self.in_rewards(bound),
             proven=False,
             message=message,
             found_by=self.found_by,
         )
 
-    def real(self, bound: Fraction | None) -> Fraction | None:
+    def in_rewards(self, bound: Fraction | None) -> Fraction | None:
         """Return units as rewards."""
         return None if bound is None else bound / self.program.scale
 
@@ -391,7 +391,7 @@ def conflict_oracle(program: Program, names: Sequence[str], limits: Limits, bega
             return True
         if any(asked >= names for names in refuted):
             return False
-        seconds = left(limits, began).time_limit
+        seconds = remaining_limits(limits, began).time_limit
         if seconds == 0:
             raise TimeoutError
         own = replace(limits, time_limit=seconds or PATIENCE, watch=None, gap=0.0)

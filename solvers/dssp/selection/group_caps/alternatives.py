@@ -122,7 +122,7 @@ def _group_choice(
     a, b = groups.first[g], groups.first[g + 1]
     items = groups.weights[a:b], groups.rewards[a:b], groups.ratios[a:b]
     low, high, slip = groups.low[g], groups.high[g], groups.slip(price)
-    weights, rewards, nodes, parents, moved, _, cut = kernels.listed(
+    weights, rewards, nodes, parents, moved, _, cut = kernels.near_best_selections(
         items, price, low, high, loss, slip, most
     )
     if not weights.size:

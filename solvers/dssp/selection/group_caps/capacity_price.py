@@ -26,7 +26,7 @@ STEEPEST = 2.0**16
 
 
 @dataclass(frozen=True)
-class Priced:
+class PricedGroups:
     """What is best in each group at a price."""
 
     price: float
@@ -37,7 +37,7 @@ class Priced:
     missing: bool  # whether some group was not searched to its end, so that the bound is loose
 
 
-def capacity_prices(groups: Groups) -> Iterator[Priced]:
+def capacity_prices(groups: Groups) -> Iterator[PricedGroups]:
     """Yield prices closer and closer to the best; the best is that with the least bound."""
     free = bound_at(groups, 0.0)
     yield free
@@ -74,7 +74,7 @@ def capacity_prices(groups: Groups) -> Iterator[Priced]:
                 return
 
 
-def bound_at(groups: Groups, price: float) -> Priced:
+def bound_at(groups: Groups, price: float) -> PricedGroups:
     """Return what is best in each group at a price."""
     from schedopt.solvers.dssp.selection.group_caps import kernels
 
@@ -90,4 +90,4 @@ def bound_at(groups: Groups, price: float) -> Priced:
     weight, reward = float(weights.sum()), float(rewards.sum())
     lost = float(missing.sum())
     bound = reward + price * (groups.room - weight) + lost + slip
-    return Priced(price, weight, reward, bound, lost > 0)
+    return PricedGroups(price, weight, reward, bound, lost > 0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.solvers.clock import now
-from schedopt.solvers.deciding import Decided, concluded, left, outwards
+from schedopt.solvers.deciding import Decided, conclude, remaining_limits, round_up
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.branch_and_bound.solving import tree
 from schedopt.solvers.dssp.selection.group_caps.reading import GroupCaps
@@ -40,10 +40,10 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected] | Partial:
         seconds = PATIENCE if limits.time_limit is None else min(PATIENCE, limits.time_limit / 2)
         limits = replace(limits, time_limit=seconds)
     began, search, result = _run_search(model, task, limits)
-    late = left(task.limits, began).time_limit == 0 and search.value is not None
+    late = remaining_limits(task.limits, began).time_limit == 0 and search.value is not None
     done = result.termination in ("optimal", "interrupted")
     if task.alone and result.termination == "completed" and search.value is None:
-        task = replace(task, limits=left(task.limits, began))
+        task = replace(task, limits=remaining_limits(task.limits, began))
         return tree(model, task)  # which says what keeps no rules, and why
     return result if task.alone or late or done else Partial(result, search.most)
 
@@ -55,7 +55,7 @@ def _run_search(
     began, shape, run = now(), task.reading, Run(limits)
     search = _RewardView(shape, GroupCapsSearch(shape.groups))
     stopped, message = drive(search, run, noise=0.0)
-    given_up = left(task.limits, began).time_limit
+    given_up = remaining_limits(task.limits, began).time_limit
     beyond = now() + (BEYOND if given_up is None else min(BEYOND, given_up))
     while stopped == "time-limit" and search.value is None and now() < beyond:
         if search.advance(0.0):
@@ -64,7 +64,7 @@ def _run_search(
     if stopped == "optimal" and not search.near(task.limits.gap):
         stopped = "completed"
     decided = Decided(stopped, search.columns(model), search.most, search.proven, message)
-    return began, search, concluded(model, run, decided, solver=task.name, version=version())
+    return began, search, conclude(model, run, decided, solver=task.name, version=version())
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class _RewardView:
     @property
     def bound(self) -> float | None:
         """The same, rounded up to a double."""
-        return None if self.most is None else outwards(self.most)
+        return None if self.most is None else round_up(self.most)
 
     @property
     def proven(self) -> bool:

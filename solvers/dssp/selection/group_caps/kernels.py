@@ -269,7 +269,7 @@ def _merge_states(
 
 
 @njit(cache=True, plain=small(2000, 10))
-def listed(
+def near_best_selections(
     items: Array, price: float, low: float, high: float, loss: float, slip: float, most: int
 ) -> tuple[Array, Array, Array, Array, Array, float, float]:
     """Return the near-best selections of a group (see `near_best`), with a floor where it counts.
@@ -307,7 +307,9 @@ def best_of_groups(
     for g in range(groups):
         a, b = first[g], first[g + 1]
         own = (weights[a:b], rewards[a:b], ratios[a:b])
-        w, r, _, _, _, best, cut = listed(own, price, low[g], high[g], 0.0, slip, most)
+        w, r, _, _, _, best, cut = near_best_selections(
+            own, price, low[g], high[g], 0.0, slip, most
+        )
         if not w.size:
             missing[g] = np.inf
             continue

@@ -34,7 +34,7 @@ def items_near_break(
     keys: Floats, sizes: Floats, room: float, rewards: Floats | None = None
 ) -> NearBreak:
     """Return the items near the break where items of whole sizes are taken by falling key."""
-    from schedopt.solvers.dssp.selection.knapsack.kernels import sift
+    from schedopt.solvers.dssp.selection.knapsack.kernels import split_by_key
 
     if keys.size <= MANY:
         places = np.argsort(-keys, kind="stable")
@@ -50,7 +50,7 @@ def items_near_break(
         first, last = about - margin, about + margin
         high = float(some[falling[first]]) if 0 <= first < some.size else inf
         low = float(some[falling[last]]) if last < some.size else -inf
-        found, *sums = sift(keys, 0.0, items, low, high, before, between)
+        found, *sums = split_by_key(keys, 0.0, items, low, high, before, between)
         places = between[:found]
         if low < high:
             places = places[np.argsort(-keys[places], kind="stable")]

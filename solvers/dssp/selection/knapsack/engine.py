@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedopt.formulations.protocol import Knapsack
-from schedopt.solvers.deciding import Decided, concluded, left
+from schedopt.solvers.deciding import Decided, conclude, remaining_limits
 from schedopt.solvers.driving import drive, version
 from schedopt.solvers.dssp.selection.knapsack.items import in_doubles
 from schedopt.solvers.dssp.selection.knapsack.search import Core
@@ -32,7 +32,7 @@ def solve(model: Selection, task: EngineTask) -> Result[Selected]:
     _compile()
     run = Run(task.limits)
     decided = _Knapsack(model, task.reading, run).decided()
-    return concluded(model, run, decided, solver="core", version=version())
+    return conclude(model, run, decided, solver="core", version=version())
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,8 @@ class _Knapsack:
         careful = Core(rewards, weights, limit)
         if stopped == "optimal":
             self.run.trace.clear()  # what was found on the way may not fit
-            drive(careful, Run(left(self.run.limits, self.run.began)), noise=0.0)
-        solver = Solver(self.model.program(), left(self.run.limits, self.run.began))
+            drive(careful, Run(remaining_limits(self.run.limits, self.run.began)), noise=0.0)
+        solver = Solver(self.model.program(), remaining_limits(self.run.limits, self.run.began))
         for core in (search, careful):
             solver.offer(positions[core.chosen()].tolist())
         units = solver.program.scale

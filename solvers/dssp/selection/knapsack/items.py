@@ -37,12 +37,14 @@ class Items:
     exact: bool  # whether nothing was rounded
 
     @classmethod
-    def of(cls, rewards: Floats, demands: Floats, room: float, known: Sequence[Seen] = ()) -> Items:
+    def of(
+        cls, rewards: Floats, demands: Floats, room: float, known: Sequence[NumberSummary] = ()
+    ) -> Items:
         """Sift jobs whose demands, and the room, are decimals in one unit.
 
         ``known``: of rewards and demands, where it is.
         """
-        worth, asked = known or (seen(rewards), seen(demands))
+        worth, asked = known or (summarize(rewards), summarize(demands))
         if asked.total is not None:  # mostly there is no unit to look for,
             limit = float(min(floor(room), 2 * asked.total))
             if worth.least > 0 < asked.least and asked.most <= limit:  # and all are worth a look
@@ -145,7 +147,7 @@ def in_doubles(demands: Whole, room: int, *, generous: bool = False) -> tuple[Fl
     return least, float(-(-room // unit) + int(light.sum())), False
 
 
-class Seen(NamedTuple):
+class NumberSummary(NamedTuple):
     """What is known of some numbers; of none, the least is infinite."""
 
     least: float
@@ -153,22 +155,22 @@ class Seen(NamedTuple):
     total: int | None  # of whole numbers, exactly; None of others, and where it is too large
 
 
-def seen(numbers: Floats) -> Seen:
+def summarize(numbers: Floats) -> NumberSummary:
     """Look at some numbers."""
-    from schedopt.solvers.dssp.selection.knapsack.kernels import survey
+    from schedopt.solvers.dssp.selection.knapsack.kernels import summarize_numbers
 
     if not numbers.size:
-        return Seen(inf, 0.0, 0)
-    least, most, total, whole = survey(numbers)
+        return NumberSummary(inf, 0.0, 0)
+    least, most, total, whole = summarize_numbers(numbers)
     if copysign(1.0, least) < 0:
         least = float(numbers.min())
-    return Seen(least, most, int(total) if whole and total < LARGEST else None)
+    return NumberSummary(least, most, int(total) if whole and total < LARGEST else None)
 
 
-def valid(name: str, numbers: ArrayLike) -> tuple[Floats, Seen]:
+def valid(name: str, numbers: ArrayLike) -> tuple[Floats, NumberSummary]:
     """Return a row of numbers and a look at it, `ValueError` of a negative or infinite one."""
     array = np.ascontiguousarray(numbers, dtype=np.float64)
-    found = seen(array) if array.ndim == 1 else None
+    found = summarize(array) if array.ndim == 1 else None
     if found is None or not (found.least >= 0 and found.most < inf):
         raise ValueError(f"{name} must be a row of finite numbers that are not negative")
     return array, found

@@ -215,7 +215,7 @@ def _merge_states(at: Cursor, items: Items, states: States, tree: Tree, budget: 
 
 
 @njit(cache=True, plain=small(2000), fastmath={"reassoc"})
-def survey(numbers: Floats) -> tuple[float, float, float, bool]:
+def summarize_numbers(numbers: Floats) -> tuple[float, float, float, bool]:
     """Return least, most and sum of numbers that are not negative, and whether all are whole.
 
     The bits of such numbers rise with them; NaN counts as more than infinity, -0 as negative. The
@@ -233,7 +233,7 @@ def survey(numbers: Floats) -> tuple[float, float, float, bool]:
 
 
 @njit(cache=True, plain=small(2000))
-def sift(
+def split_by_key(
     keys: Floats,
     price: float,
     items: tuple[Floats, Floats],
@@ -411,7 +411,7 @@ def extend(state: Array, item: Array, room: float, against: Array, goal: float, 
 
 
 @njit(cache=True)
-def relax(state: Array, price: float, slack: float, write: bool) -> int:
+def merge_neighbours(state: Array, price: float, slack: float, write: bool) -> int:
     """Let neighbours become one of the least weight and the greatest reward; return how many.
 
     Its reward less the price of its weight exceeds that of each of them, the best of them by

@@ -17,11 +17,11 @@ from schedopt.solvers.dssp.selection.knapsack.items import (
     Mask,
     common_step,
     divisor,
-    seen,
+    summarize,
     undominated,
     valid,
 )
-from schedopt.solvers.dssp.selection.knapsack.subset_sum import filled
+from schedopt.solvers.dssp.selection.knapsack.subset_sum import fill_from_start
 from schedopt.solvers.dssp.selection.knapsack.two_list_dp import TwoListSearch
 
 __all__ = ["Core", "CoreMemoryError"]
@@ -92,7 +92,7 @@ class Core(DpStates):
             self._roomy = whole.total < LARGEST and whole.scale <= 10**22
             if self._roomy:
                 self._scale, self._given = float(whole.scale), whole.numbers.astype(np.float64)
-                worth = seen(self._given)
+                worth = summarize(self._given)
         needs, asked = valid("demands", demands)
         if self._given.shape != needs.shape:
             raise ValueError("rewards and demands must be of one length")
@@ -219,7 +219,9 @@ class Core(DpStates):
             return
         out, places = np.empty_like(inside), np.empty(rewards.size, dtype=np.intp)
         slack, items = self._slack(), (weights, rewards)
-        count, weight, base = kernels.sift(rewards, price, items, -slack, slack, out, places)
+        count, weight, base = kernels.split_by_key(
+            rewards, price, items, -slack, slack, out, places
+        )
         if count > 2 * _WINDOW:  # far from the break things may fit better
             far = np.zeros(rewards.size, dtype=np.bool_)
             far[near] = far[:: max(1, rewards.size // (2 * _WINDOW))] = True
@@ -235,7 +237,9 @@ class Core(DpStates):
                 self._cursor["bound"] = self._cursor["value"]
                 return
             slack = self._slack()
-            count, weight, base = kernels.sift(rewards, price, items, -slack, slack, out, places)
+            count, weight, base = kernels.split_by_key(
+                rewards, price, items, -slack, slack, out, places
+            )
         order, found = places[:count], self._incumbent_by_item()
         order = order[np.argsort(-ratios[order], kind="stable")]
         self._start(order, ratios, room - weight, out, base=base, first=found)
@@ -290,7 +294,7 @@ class Core(DpStates):
         self._windowed = max(broken, count - broken) > _WINDOW
         self._known = first
         if first is None:
-            self._first = filled(taken, room, broken, found)
+            self._first = fill_from_start(taken, room, broken, found)
             value = float(rewards[self._first].sum())
         else:  # what is decided may be decided otherwise in it
             value = float((self._items.rewards * first).sum()) - base
@@ -352,7 +356,7 @@ class Core(DpStates):
 
         items, broken = (self._weights, self._rewards, self._ratios), self._broken
         first = kernels.first_incumbent(items[0], items[1], self._room, broken, window)
-        return filled(items, self._room, broken, first)
+        return fill_from_start(items, self._room, broken, first)
 
     def _incumbent_by_item(self) -> Mask:
         """Return the best selection so far, over the items as they stand."""

@@ -16,7 +16,9 @@ HALVES: Final = (6, 10, 14, 18)
 """How many items each half has, from round to round: 2^18 sums take some 20 ms."""
 
 
-def filled(items: tuple[Floats, Floats, Floats], room: float, broken: int, first: Mask) -> Mask:
+def fill_from_start(
+    items: tuple[Floats, Floats, Floats], room: float, broken: int, first: Mask
+) -> Mask:
     """Return a selection to start from, or one that fills the room better if all ratios are equal.
 
     `items`: weights, rewards and ratios, and a last ratio of 0.

@@ -132,15 +132,15 @@ class TwoListSearch:
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
         low, high = 0.0, max(slack / 2, 0.5)
-        while kernels.relax(state, self._price, high, write=False) > most:
+        while kernels.merge_neighbours(state, self._price, high, write=False) > most:
             low, high = high, 2 * high
         for _ in range(3):
             middle = (low + high) / 2
-            if kernels.relax(state, self._price, middle, write=False) > most:
+            if kernels.merge_neighbours(state, self._price, middle, write=False) > most:
                 low = middle
             else:
                 high = middle
-        found = kernels.relax(state, self._price, high, write=True)
+        found = kernels.merge_neighbours(state, self._price, high, write=True)
         return (state[0][:found], state[1][:found]), high
 
     def _dive(self, light: list[Listed], everywhere: bool) -> Any:
