@@ -92,7 +92,7 @@ class WholeModel:
         """State a side constraint, enforced by a literal of its own."""
         raise NotImplementedError
 
-    def _take(self, rule: Constraint, name: str) -> None:
+    def _accept_rule(self, rule: Constraint, name: str) -> None:
         """Refuse a side constraint that cannot be expressed, before it joins `rules`."""
 
     def literal(self, name: str) -> IntVar:
@@ -108,7 +108,7 @@ class WholeModel:
         changed = self.changed
         before = len(self.rules)
         for position, rule in enumerate(constraints, start=before):
-            self._take(rule, label(rule, position))
+            self._accept_rule(rule, label(rule, position))
         self.added.extend(constraints)
         if self._model is not None:
             for name, rule in list(self.rules.items())[before:]:

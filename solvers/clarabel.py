@@ -95,7 +95,9 @@ class Cones:
         self.triplets: list[Triplets] = []
         self.right: list[Floats] = []
 
-    def _take(self, right: Floats, triplets: Triplets, kinds: list[tuple[str, int]]) -> slice:
+    def _append_rows(
+        self, right: Floats, triplets: Triplets, kinds: list[tuple[str, int]]
+    ) -> slice:
         row, column, value = triplets
         first, self.rows = self.rows, self.rows + len(right)
         self.triplets.append((row + first, column, value))
@@ -105,12 +107,12 @@ class Cones:
 
     def equal(self, right: Floats, triplets: Triplets) -> slice:
         """Add rows: sums equal to their right-hand sides."""
-        return self._take(right, triplets, [("zero", len(right))])
+        return self._append_rows(right, triplets, [("zero", len(right))])
 
     def at_most(self, right: Floats, sums: Terms | Triplets) -> slice:
         """Add rows: sums at most their right-hand sides; return where the rows stand."""
         triplets = sums if isinstance(sums, tuple) else _triplets_of(sums)
-        return self._take(right, triplets, [("nonnegative", len(right))])
+        return self._append_rows(right, triplets, [("nonnegative", len(right))])
 
     def new(self, count: int) -> Ints:
         """Return new variables."""
@@ -128,7 +130,7 @@ class Cones:
             for row, column, value in [_triplets_of(corner)]
         ]
         row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True))
-        self._take(np.zeros(3 * count), (row, column, value), [("second-order", 3)] * count)
+        self._append_rows(np.zeros(3 * count), (row, column, value), [("second-order", 3)] * count)
 
 
 def _triplets_of(terms: Terms) -> Triplets:

@@ -97,7 +97,7 @@ def digest(names: Names) -> str:
         for own in sorted(reached.values(), key=lambda own: str(own.get("__file__"))):
             found.update(own["__name__"].encode())  # which numba imports as it loads a kernel
             found.update(_source_text(own["__file__"]))
-            found.update(repr(sorted(_constants(own).items())).encode())
+            found.update(repr(sorted(_constants_among(own).items())).encode())
         known = _DIGESTS[id(names)] = names, found.hexdigest()[:20]
     return known[1]
 
@@ -114,7 +114,7 @@ def _collect_globals(names: Names, reached: dict[int, Names]) -> None:
             _collect_globals(vars(value), reached)
 
 
-def _constants(names: Names) -> dict[str, object]:
+def _constants_among(names: Names) -> dict[str, object]:
     """Return the numbers that stand in capitals, which the compiler takes as they are."""
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value

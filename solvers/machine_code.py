@@ -36,7 +36,9 @@ def dispatcher(kernel: Source, inside: bool = False) -> Any:
     if made is None:
         function = kernel.py_func
         names, new = _names_of(function.__globals__)
-        cells = tuple(CellType(_seen(of.cell_contents)) for of in function.__closure__ or ())
+        cells = tuple(
+            CellType(_as_dispatched(of.cell_contents)) for of in function.__closure__ or ()
+        )
         twin = FunctionType(
             function.__code__, names, function.__name__, function.__defaults__, cells
         )
@@ -44,7 +46,7 @@ def dispatcher(kernel: Source, inside: bool = False) -> Any:
         options = {**kernel.options, "no_cfunc_wrapper": True, **(INSIDE if inside else {})}
         made = _DISPATCHED[kernel, inside] = _of_any_constant(numba.njit(**options)(twin))
         if new:
-            names.update({name: _seen(of) for name, of in function.__globals__.items()})
+            names.update({name: _as_dispatched(of) for name, of in function.__globals__.items()})
     return made
 
 
@@ -56,7 +58,8 @@ def _names_of(names: Names) -> tuple[Names, bool]:
     return _TWINS[id(names)][1], known is None
 
 
-def _seen(of: Any) -> Any:
+def _as_dispatched(of: Any) -> Any:
+    """Replace a function that is to be compiled by its kernel; leave all else as it is."""
     return dispatcher(of, inside=True) if isinstance(of, Source) else of
 
 

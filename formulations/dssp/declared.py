@@ -180,18 +180,19 @@ class Declared:
 
         It is built when it is first asked for.
         """
-        return self._written().model
+        return self._native_model().model
 
-    def _written(self) -> Native:
+    def _native_model(self) -> Native:
+        """Build the native model when it is first asked for."""
         if self._native is None:
             from schedopt.formulations.dssp.native import Native
 
-            self._native = Native(self._choice(), self.sample)
+            self._native = Native(self._choice_of_columns(), self.sample)
         return self._native
 
-    def _whole(self, value: Value) -> list[int]:
+    def _chosen_columns(self, value: Value) -> list[int]:
         """Return the columns that are chosen; refuse parts of them, as a relaxed model has."""
-        found = [value(x) for x in self._written().x]
+        found = [value(x) for x in self._native_model().x]
         if any(abs(part - round(part)) > PART for part in found):
             raise InputError(
                 "0 or 1 for each job: parts of jobs are no selection",
@@ -200,7 +201,8 @@ class Declared:
             )
         return [i for i, part in enumerate(found) if part > 1 / 2]
 
-    def _choice(self) -> Choice:
+    def _choice_of_columns(self) -> Choice:
+        """Return the choice as declared: columns, rewards and rows."""
         jobs, rewards = self.instance.jobs, self.instance.rewards.tolist()
         names: Sequence[Name] = list(self.instance.index)
         if self.calendar is not None:
@@ -213,7 +215,7 @@ class Declared:
 
     def program(self) -> Program:
         """Return the declared model, without native changes, as an integer program."""
-        return selection_program(self._choice())
+        return selection_program(self._choice_of_columns())
 
     def add(self, *constraints: Constraint) -> Self:
         """Add side constraints to those of the instance.
@@ -269,5 +271,5 @@ class Declared:
     def hint(self, solution: Selected | SelectedNights) -> Hints:
         """Yield each native variable with 1 where its column is in a solution, else 0."""
         chosen = set(self.columns(solution))
-        for i, x in enumerate(self._written().x):
+        for i, x in enumerate(self._native_model().x):
             yield x, float(i in chosen)

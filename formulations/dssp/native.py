@@ -116,10 +116,10 @@ class Native:
             model.reward = pyo.Objective(  # equation 1
                 expr=_weighted_sum(rewards, self.x), sense=pyo.maximize
             )
-            model.capacity = pyo.Constraint(expr=self._within(capacity[0]))  # equation 2
+            model.capacity = pyo.Constraint(expr=self._capacity_bounds(capacity[0]))  # equation 2
             model.windows = pyo.Constraint(range(1, len(capacity)))
             for i, row in enumerate(capacity[1:], start=1):
-                model.windows[i] = self._within(row)
+                model.windows[i] = self._capacity_bounds(row)
             model.side = pyo.Constraint(pyo.Any)
             model.lifted = pyo.Var(pyo.Any, domain=pyo.Binary, dense=False)
             for name, row in stated:
@@ -128,7 +128,8 @@ class Native:
                 declare(sample, model, self.x)
         self._known = self._rows_digest(), self._goal_digest()
 
-    def _within(self, row: Row) -> tuple[None, Any, float | None]:
+    def _capacity_bounds(self, row: Row) -> tuple[None, Any, float | None]:
+        """Return a row of the capacity as Pyomo takes it: lower bound, body, upper bound."""
         return (
             None,
             _weighted_sum(row.coefficients, [self.x[j] for j in row.jobs]),

@@ -191,17 +191,18 @@ def _(constraint: Apart, night: Instance, capacity: Fraction) -> Iterator[Row]:
 
 @rows.register
 def _(constraint: AtMost, night: Instance, capacity: Fraction) -> Iterator[Row]:
-    jobs = _counted(constraint, night)
+    jobs = _jobs_of(constraint, night)
     yield Row("count", jobs, [1.0] * len(jobs), upper=constraint.count)
 
 
 @rows.register
 def _(constraint: AtLeast, night: Instance, capacity: Fraction) -> Iterator[Row]:
-    jobs = _counted(constraint, night)
+    jobs = _jobs_of(constraint, night)
     yield Row("count", jobs, [1.0] * len(jobs), lower=constraint.count)
 
 
-def _counted(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
+def _jobs_of(constraint: AtMost | AtLeast, night: Instance) -> list[int]:
+    """Return the positions of the jobs that a constraint counts."""
     if constraint.jobs is not None:
         return [night.index[job] for job in dict.fromkeys(constraint.jobs)]
     return night.groups[constraint.by or ""][constraint.group or ""]
@@ -323,7 +324,7 @@ def _pool_and_resource_rows(
     """
     machine, rows = night.machine, list[Row]()
     allowed = [frozenset(machine.of_job(job)) for job in night.jobs]
-    for pools in _unions(set(allowed)) - {frozenset(machine.pools)}:
+    for pools in _closed_under_union(set(allowed)) - {frozenset(machine.pools)}:
         names = [name for name in machine.pools if name in pools]
         there = machine.together(names).mapped(lambda amount: fill * amount)
         inside = open_ & np.array([own <= pools for own in allowed])
@@ -335,7 +336,8 @@ def _pool_and_resource_rows(
     return rows
 
 
-def _unions(sets: set[frozenset[str]]) -> set[frozenset[str]]:
+def _closed_under_union(sets: set[frozenset[str]]) -> set[frozenset[str]]:
+    """Return the sets and all unions of them."""
     found: set[frozenset[str]] = set()
     for one in sets:
         found |= {one} | {one | other for other in found}

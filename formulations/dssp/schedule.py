@@ -83,7 +83,7 @@ class Schedule(WholeModel):
         self.exact = self.grid.exact
         self._rows: dict[str, list[Row]] = {}
         for name, rule in self.rules.items():
-            self._take(rule, name)
+            self._accept_rule(rule, name)
         self.seconds = time.perf_counter() - began
 
     @property
@@ -211,7 +211,7 @@ class Schedule(WholeModel):
         model.add(earned == 0).only_enforce_if(x.negated())
         return earned
 
-    def _take(self, rule: Constraint, name: str) -> None:
+    def _accept_rule(self, rule: Constraint, name: str) -> None:
         """Add a side constraint as rows of the model."""
         found = list(rows(rule, self.instance, self.instance.exact_capacity()))
         if isinstance(rule, Seats):  # what it means between two times the seats say better

@@ -97,7 +97,7 @@ class Season(Declared):
 
     def decode(self, value: Value) -> SelectedNights:
         """Turn values of the variables into a selection for each night."""
-        return self.selected(self._whole(value))
+        return self.selected(self._chosen_columns(value))
 
     def selected(
         self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]

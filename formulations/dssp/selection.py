@@ -140,7 +140,7 @@ class Selection(Declared):
 
     def decode(self, value: Value) -> Selected:
         """Turn values of the variables into a selection."""
-        return self.selected(self._whole(value))
+        return self.selected(self._chosen_columns(value))
 
     def selected(self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]) -> Selected:
         """Return the solution record of the jobs at these positions, or under a mask."""

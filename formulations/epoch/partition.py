@@ -65,7 +65,7 @@ class Partition(WholeModel):
         self._x: dict[tuple[int, int], IntVar] = {}
         self._nodes: dict[tuple[int, int], IntVar] = {}
         for name, rule in self.rules.items():
-            self._take(rule, name)
+            self._accept_rule(rule, name)
 
     @property
     def x(self) -> dict[tuple[str, str], IntVar]:
@@ -105,7 +105,7 @@ class Partition(WholeModel):
             model.add(a <= least + k).only_enforce_if(x)
         model.add(sum(self._nodes[j, e] for j in members) == nodes * self._x[e, e])
 
-    def _take(self, rule: Constraint, name: str) -> None:
+    def _accept_rule(self, rule: Constraint, name: str) -> None:
         if not isinstance(rule, Together | Apart | CustomConstraint):
             expected = "a kind that a partition can take (one of 'together', 'apart')"
             raise InputError(expected, found=repr(rule.kind()))

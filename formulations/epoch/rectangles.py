@@ -92,7 +92,7 @@ class Rectangles(WholeModel):
         began = time.perf_counter()
         super().__init__(instance)
         for name, rule in self.rules.items():
-            self._take(rule, name)
+            self._accept_rule(rule, name)
         nodes, jobs = instance.nodes, len(instance.jobs)
         if nodes > MOST_NODES:
             expected = f"at most {MOST_NODES}, for rectangles"
@@ -159,7 +159,7 @@ class Rectangles(WholeModel):
         height = sum(self._whole // w * run for w, run in self._runs[name].items())
         return self._starts[name] + height
 
-    def _take(self, rule: Constraint, name: str) -> None:
+    def _accept_rule(self, rule: Constraint, name: str) -> None:
         if not isinstance(rule, Together | Apart):
             expected = "a kind that rectangles can take (one of 'together', 'apart')"
             raise InputError(expected, found=repr(rule.kind()))

@@ -179,17 +179,18 @@ class LogBound(WithoutConstraints):
     def certificate(self) -> dict[str, Any]:
         """Return the prices as a document holds them: neighbours that are alike are one."""
         if not self.parts:
-            one = _stated(self.ticks, self.model)
+            one = _price_document(self.ticks, self.model)
             return {"kind": "server-prices", **one}
         stated = []
         for part in self.parts:
-            one = _stated(part.ticks[part.priced], part.prices)
+            one = _price_document(part.ticks[part.priced], part.prices)
             one["prices"] = {part.priced: one["prices"]}
             stated.append({"partition": part.name, **one})
         return {"kind": "resource-prices", "parts": stated}
 
 
-def _stated(ticks: Ticks, given: Prices) -> dict[str, Any]:
+def _price_document(ticks: Ticks, given: Prices) -> dict[str, Any]:
+    """Return prices as a certificate holds them: neighbours that are alike are one."""
     prices, grid = given.prices, given.grid
     kept = np.flatnonzero(np.diff(prices, prepend=-1))
     return {

@@ -95,7 +95,7 @@ def advance(data: Data, stack: Stack, memory: Memory, epochs: int, steps: int) -
         if d < 0:
             return NONE
         if at[MODE] == ENTER:
-            if _empty(stack, d):
+            if _nothing_remains(stack, d):
                 return FOUND
             at[MODE] = DOWN
             if d == epochs or _find_failure(data, stack, memory, d, epochs)[1]:
@@ -140,7 +140,8 @@ def _backtrack(data: Data, stack: Stack, memory: Memory, d: int, epochs: int) ->
 
 
 @njit(cache=True)
-def _empty(stack: Stack, d: int) -> bool:
+def _nothing_remains(stack: Stack, d: int) -> bool:
+    """Tell whether no item remains at a depth."""
     for t in range(stack.left.shape[1]):  # noqa: SIM110  a loop compiles faster
         if stack.left[d, t] > 0:
             return False

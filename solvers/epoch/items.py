@@ -162,7 +162,7 @@ def first_fit(items: Items) -> list[list[int]]:
             continue
         fitting, e = iter(able.tolist()), -1
         for jobs in kind.items:  # what has not fitted one does not fit the next, which is alike
-            while e < 0 or room[e] < widths[e] or _clashes(items, t, held, e):
+            while e < 0 or room[e] < widths[e] or _has_conflict(items, t, held, e):
                 e = next(fitting)
             if e == len(epochs):
                 held.append([])
@@ -173,6 +173,6 @@ def first_fit(items: Items) -> list[list[int]]:
     return epochs
 
 
-def _clashes(items: Items, t: int, held: list[list[int]], e: int) -> bool:
+def _has_conflict(items: Items, t: int, held: list[list[int]], e: int) -> bool:
     """Tell whether an epoch holds a kind that may not share it; a new one holds none."""
     return e < len(held) and not items.kinds[t].free and bool(items.clash[t, held[e]].any())

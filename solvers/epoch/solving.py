@@ -63,18 +63,18 @@ def partition(model: Partition, task: EngineTask) -> Result[Partitioned] | Parti
     known, least = _trivial_partition(model, packed, task.heuristic())
     bound = float(packed.nodes * least)
     if known is not None and len(known) <= least:
-        return work.ended("optimal", record(known), bound, TRIVIAL)
+        return work.as_result("optimal", record(known), bound, TRIVIAL)
     from schedopt.solvers.epoch.search import Completion, PartitionSearch
 
     if not Completion.fits(packed):
         message = "too many nodes and jobs to search for epochs"
-        result = work.ended("completed", record(known), bound, message)
+        result = work.as_result("completed", record(known), bound, message)
         return Partial(result, bound) if len(model.instance.jobs) <= MOST_JOBS else result
     search = PartitionSearch(packed, least, known)
-    stopped, message = work.driven(search)
+    stopped, message = work.run_search(search)
     if stopped == "optimal" and search.epochs is None:
         return work.infeasible(possible)
-    return work.ended(stopped, record(search.epochs), search.bound, message)
+    return work.as_result(stopped, record(search.epochs), search.bound, message)
 
 
 def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Partial:
@@ -88,18 +88,18 @@ def rectangles(model: Rectangles, task: EngineTask) -> Result[Scheduled] | Parti
 
     start, bound = task.heuristic(), float(least_width_overhead(model))
     if start is not None and start.overhead <= bound:
-        return work.ended("optimal", start, bound, TRIVIAL)
+        return work.as_result("optimal", start, bound, TRIVIAL)
     waits = not task.alone and is_small_model(model)  # for CP-SAT
     if not RectangleSearch.fits(packed):
         message = "too many jobs to search for rectangles"
-        result = work.ended("completed", start, bound, message)
+        result = work.as_result("completed", start, bound, message)
         return Partial(result, bound) if waits else result
     search = RectangleSearch(model, packed, start)
-    stopped, message = work.driven(search, SHARE if waits else None)
+    stopped, message = work.run_search(search, SHARE if waits else None)
     options = {"units": search.units if search.units < 1 << 53 else None, "exact": True}
     if stopped == "optimal" and search.solution is None:
         return work.infeasible(possible, **options)
-    result = work.ended(stopped, search.solution, search.bound, message, **options)
+    result = work.as_result(stopped, search.solution, search.bound, message, **options)
     handing = waits and stopped == "time-limit" and not work.is_late
     return Partial(result, search.bound) if handing else result
 
@@ -161,7 +161,7 @@ class _SearchRun:
         """Whether no time is left."""
         return remaining_limits(self.task.limits, self.run.began).time_limit == 0.0
 
-    def driven(self, search: Search, part: float | None = None) -> tuple[Termination, str]:
+    def run_search(self, search: Search, part: float | None = None) -> tuple[Termination, str]:
         """Search to the end of the time limit, or of a part of it; return why that ended."""
         limit = self.task.limits.time_limit
         if part is not None:
@@ -180,7 +180,7 @@ class _SearchRun:
                 raise TimeoutError(f"over {most:,} steps to tell whether some rules can hold")
         return search.value is not None
 
-    def ended(
+    def as_result(
         self,
         stopped: Termination,
         solution: Partitioned | Scheduled | None,
@@ -212,7 +212,7 @@ class _SearchRun:
             return some is not None and possible(some)
 
         return with_conflict(
-            self.ended("infeasible", None, None, "", **options), list(rules), holds
+            self.as_result("infeasible", None, None, "", **options), list(rules), holds
         )
 
 

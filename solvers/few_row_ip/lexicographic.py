@@ -70,13 +70,13 @@ def best_in_order(
     goals, asked = [row[keep] for row in goals], [row[keep] for row in asked]
     kinds = alike([*goals, *asked])
     if kinds is None:
-        found = _best(_OpenColumns.of(goals, asked, room, most), until, start)
+        found = _choose_best(_OpenColumns.of(goals, asked, room, most), until, start)
         x[at] = found.x
         return replace(found, x=x)
     first, kind = kinds
     every = np.bincount(kind, weights=most, minlength=len(first)).astype(np.int64)
     goals, asked = [row[first] for row in goals], [row[first] for row in asked]
-    found = _best(_OpenColumns.of(goals, asked, room, every), until, start)
+    found = _choose_best(_OpenColumns.of(goals, asked, room, every), until, start)
     order = np.argsort(kind, kind="stable")
     before = np.cumsum(most[order]) - most[order]
     before -= before[np.searchsorted(kind[order], kind[order])]
@@ -84,7 +84,9 @@ def best_in_order(
     return replace(found, x=x)
 
 
-def _best(open_: _OpenColumns, until: float, start: Sequence[Floats]) -> LexicographicOptimum:
+def _choose_best(
+    open_: _OpenColumns, until: float, start: Sequence[Floats]
+) -> LexicographicOptimum:
     """Choose the best, of columns that differ."""
     objectives = open_.goals
     open_.x = greedy_choice(objectives, open_.rows, open_.free, open_.most)

@@ -82,10 +82,10 @@ class _PriceProof:
         self.until = now() + (LONGEST if limits.time_limit is None else limits.time_limit)
         self.names = [job.name for job in self.instance.jobs]
         self.declared: list[Constraint] = [*self.instance.constraints, *model.added]
-        self.rules = self._rules(Shares)
+        self.rules = self._rules_of_kinds(Shares)
         self.curves = curves(self.instance, bounds_of(self.rules, len(self.names)))
 
-    def _rules(self, *kinds: type[Constraint], by: str | None = None) -> Rules:
+    def _rules_of_kinds(self, *kinds: type[Constraint], by: str | None = None) -> Rules:
         """Return the rules of some kinds, fair shares of one grouping alone."""
         rules = Rules(self.instance)
         for position, rule in enumerate(self.declared):
@@ -172,7 +172,7 @@ class _PriceProof:
         Of teams those of one grouping are seen: the first of which a fair share speaks.
         """
         by = next((rule.by for rule in self.declared if isinstance(rule, FairShare)), None)
-        rules, done = self._rules(Shares, FairShare, by=by), False
+        rules, done = self._rules_of_kinds(Shares, FairShare, by=by), False
         if not bounds_of(rules, len(self.names)).whole:
             return None
         search = LagrangianSearch(self.instance, rules)

@@ -46,7 +46,8 @@ def _as_declared(model: Allocation, _: Limits) -> bool:
     return not model.changed
 
 
-def _enumerable(model: Allocation) -> bool:
+def _has_few_timelines(model: Allocation) -> bool:
+    """Tell whether the timelines can be enumerated, or the model was changed."""
     order = model.last_first.tolist() if model.given else None
     return model.changed or count_timelines(model.instance, order) <= MOST_TIMELINES
 
@@ -103,7 +104,7 @@ ENGINES = (
     Engine(
         "model",
         solve="schedopt.solvers.hesrpt.convex_programs:solve_as_it_stands",
-        accepts=_enumerable,
+        accepts=_has_few_timelines,
         description="the declared program of one order, with native changes, or of up to 720 "
         "timelines (6 jobs without arrivals), one by one",
         proves="the optimum, to the tolerance of an interior-point method",

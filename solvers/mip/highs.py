@@ -38,7 +38,7 @@ class Highs:
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix, until its end, the limit, or an interruption."""
-        engine = _loaded(run.matrix, limits)
+        engine = _load(run.matrix, limits)
         if not presolve:
             engine.setOptionValue("presolve", "off")
         if start is not None:
@@ -81,7 +81,7 @@ def _finite(value: float) -> float | None:
     return value if abs(value) < highspy.kHighsInf else None
 
 
-def _loaded(matrix: Matrix, limits: Limits) -> Any:
+def _load(matrix: Matrix, limits: Limits) -> Any:
     """Return an engine that holds a model and its options, ready to run."""
     options: dict[str, Any] = {
         "mip_rel_gap": limits.gap,

@@ -34,12 +34,12 @@ class Scip:
 
     def version(self) -> str:
         """Return its version."""
-        scip = _imported().Model()
+        scip = _import_scip().Model()
         return f"{scip.getMajorVersion()}.{scip.getMinorVersion()}.{scip.getTechVersion()}"
 
     def run(self, run: MatrixRun, limits: Limits, start: Start | None, presolve: bool) -> Answer:
         """Optimize over a run's matrix in one thread, until its end, the limit or Ctrl-C."""
-        scip = _imported().Model()
+        scip = _import_scip().Model()
         scip.hideOutput()
         scip.setParams(_parameters(limits))
         if not presolve:
@@ -54,7 +54,7 @@ class Scip:
             lambda model, _event: run.note_progress(
                 _finite(model, model.getPrimalbound()), _finite(model, model.getDualbound())
             ),
-            [_imported().SCIP_EVENTTYPE.BESTSOLFOUND],
+            [_import_scip().SCIP_EVENTTYPE.BESTSOLFOUND],
             name="incumbents",
         )
         run.in_thread(scip.optimizeNogil, scip.interruptSolve)
@@ -64,7 +64,8 @@ class Scip:
 ENGINES = {"scip": Scip()}
 
 
-def _imported() -> Any:
+def _import_scip() -> Any:
+    """Import SCIP, or say what is missing."""
     need("pyscipopt", "solver scip")
     import pyscipopt
 
@@ -85,7 +86,7 @@ def _parameters(limits: Limits) -> dict[str, float | int | bool]:
 
 def _state(scip: pyscipopt.Model, matrix: Matrix) -> list[Any]:
     """State a matrix, and return its columns."""
-    quicksum = _imported().quicksum
+    quicksum = _import_scip().quicksum
     bounds = zip(matrix.column_lower.tolist(), matrix.column_upper.tolist(), strict=True)
     columns = [
         scip.addVar(

@@ -81,7 +81,7 @@ def fcfs(queue: Instance, most: int = MOST_PHASES) -> Fcfs:
     first = _first_passage(moves, rate)
     count = len(moves.blocked)
     leaving = -(moves.stay - rate * np.eye(count)) - rate * first[:, :count]
-    free, blocked = _boundary(queue, moves, rate, first)
+    free, blocked = _boundary_distribution(queue, moves, rate, first)
     # Σ_n π_n = π_0·(I - R)^-1 =: a, and Σ_n n·π_n = a·R·(I - R)^-1, with R = λ·leaving^-1
     drift = leaving - rate * np.eye(count)
     total = np.linalg.solve(drift.T, leaving.T @ blocked)
@@ -132,7 +132,9 @@ def _first_passage(moves: Phases, rate: float) -> Floats:
     raise UnsettledError("FCFS is too near to the limit of stability to be told from it")
 
 
-def _boundary(queue: Instance, moves: Phases, rate: float, first: Floats) -> tuple[Floats, Floats]:
+def _boundary_distribution(
+    queue: Instance, moves: Phases, rate: float, first: Floats
+) -> tuple[Floats, Floats]:
     """Return the law of free states, and of blocked ones with none behind, up to a factor.
 
     While there are more behind nothing is looked at: that ends in a phase that G tells.
@@ -168,11 +170,14 @@ def saturated_rate(queue: Instance, most: int = MOST_PHASES) -> float:
     count. Raises `TooManyPhasesError` if there are more than `most` phases.
     """
     classes = tuple((j.need, j.arrival_rate, j.service_rate) for j in queue.classes)
-    return _saturated(queue.servers, classes, most)
+    return _saturated_departure_rate(queue.servers, classes, most)
 
 
 @lru_cache(maxsize=64)
-def _saturated(servers: int, classes: tuple[tuple[int, float, float], ...], most: int) -> float:
+def _saturated_departure_rate(
+    servers: int, classes: tuple[tuple[int, float, float], ...], most: int
+) -> float:
+    """Solve the chain of phases in which jobs always wait."""
     from schedopt.instances.msfq import JobClass
 
     jobs = tuple(JobClass(need=n, arrival_rate=a, service_rate=s) for n, a, s in classes)
@@ -195,7 +200,7 @@ def phases(queue: Instance, most: int) -> Phases:
     rates = [job.service_rate for job in queue.classes]
     arrivals = np.array([job.arrival_rate for job in queue.classes])
     shares = arrivals / arrivals.sum()
-    left = _services(queue.servers, needs, most)
+    left = _possible_services(queue.servers, needs, most)
     free = list(left)
     blocked = [(now, h) for now in free for h, need in enumerate(needs) if need > left[now]]
     if len(blocked) > most:
@@ -251,7 +256,7 @@ def _matrix(entries: list[tuple[int, int, float]], rows: int, columns: int) -> F
     return matrix
 
 
-def _services(servers: int, needs: list[int], most: int) -> dict[Service, int]:
+def _possible_services(servers: int, needs: list[int], most: int) -> dict[Service, int]:
     """Return all that may be in service, with how many servers it leaves."""
     fitting: dict[Service, int] = {(): servers}
     for need in needs:

@@ -106,18 +106,18 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
     changes = {float(time) for layer in layers for time in layer.there.times}
     return MachineArrays(
         np.array(sorted(changes.union(*times, [0.0]))),
-        _firsts([[layer for layer in layers if layer.pool == pool] for pool in pools]),
-        _firsts([layer.there.times for layer in layers]),
-        _flat([layer.there.times for layer in layers], float),
-        _flat([layer.there.amounts for layer in layers], int),
-        _flat([_constant_until(layer.there) for layer in layers], float),
-        _firsts(times),
-        _flat(times, float),
-        _flat([there for there, _ in uses], int),
+        _offsets([[layer for layer in layers if layer.pool == pool] for pool in pools]),
+        _offsets([layer.there.times for layer in layers]),
+        _concatenated([layer.there.times for layer in layers], float),
+        _concatenated([layer.there.amounts for layer in layers], int),
+        _concatenated([_constant_until(layer.there) for layer in layers], float),
+        _offsets(times),
+        _concatenated(times, float),
+        _concatenated([there for there, _ in uses], int),
         np.array([key[0] for key in classes], dtype=np.int64),
         np.array([key[2:] for key in classes], dtype=np.int64).reshape(len(classes), len(uses)),
-        _firsts([key[1] for key in classes]),
-        _flat([key[1] for key in classes], int),
+        _offsets([key[1] for key in classes]),
+        _concatenated([key[1] for key in classes], int),
         np.array(class_of, dtype=np.int64),
         np.array([job.max_processors or LARGEST for job in jobs], dtype=np.int64),
         night.releases.copy(),  # numba compiles anew for arrays that nobody may change
@@ -125,8 +125,8 @@ def with_seats(night: Instance, seats: Sequence[Seats]) -> MachineArrays:
         night.delay,
         np.inf if night.end is None else night.end,
         np.array([len(job.after) for job in jobs], dtype=np.int64),
-        _firsts(after),
-        _flat(after, int),
+        _offsets(after),
+        _concatenated(after, int),
     )
 
 
@@ -145,11 +145,13 @@ def _constant_until(there: Steps) -> list[float]:
     return found[::-1]
 
 
-def _firsts(parts: Sequence[Sequence[Any]]) -> Ints:
+def _offsets(parts: Sequence[Sequence[Any]]) -> Ints:
+    """Return where each part begins once all stand one after the other, and where the last ends."""
     return np.cumsum([0, *map(len, parts)]).astype(np.int64)
 
 
-def _flat(parts: Sequence[Sequence[Any]], kind: type) -> Any:
+def _concatenated(parts: Sequence[Sequence[Any]], kind: type) -> Any:
+    """Return all parts as one array."""
     return np.array([kind(one) for part in parts for one in part], dtype=kind)
 
 

@@ -84,12 +84,12 @@ class Starts:
         """Return the columns; None if there are too many."""
         starts = cls(model)
         for j in range(len(model.instance.jobs)):
-            starts._take(j)
+            starts._add_starts_of_job(j)
             if len(starts.names) > MOST_STARTS:
                 return None
         return starts
 
-    def _take(self, j: int) -> None:
+    def _add_starts_of_job(self, j: int) -> None:
         """Add the starts of a job's tasks that leave time for its other stages."""
         tasks, grid = self.model.instance.tasks, self.model.grid
         stages = [
@@ -126,15 +126,15 @@ class Starts:
             for before, after in pairwise(job):
                 for a in before:
                     for b in after:
-                        yield from self._in_order(a, b)
+                        yield from self._precedence_rows(a, b)
         ones = dict.fromkeys(self.of_task, 1)
-        yield from self._room("processors", ones, self.model.instance.processors)
+        yield from self._capacity_rows("processors", ones, self.model.instance.processors)
         names = list(self.model.instance.index)
         for number, rule in enumerate(self.model.seats):
             uses = {i: rule.use.get(names[j], 0) for i, j in self.job_of.items()}
-            yield from self._room(f"seats {number}", uses, rule.capacity)
+            yield from self._capacity_rows(f"seats {number}", uses, rule.capacity)
 
-    def _in_order(self, a: int, b: int) -> Iterator[Row]:
+    def _precedence_rows(self, a: int, b: int) -> Iterator[Row]:
         """Yield rows: by each time b has started only if a has ended."""
         length = int(self.model.grid.lengths[a])
         for t in self.of_task[b]:
@@ -144,7 +144,7 @@ class Starts:
                 signs = [1] * len(started) + [-1] * len(ended)
                 yield Row(f"{a} before {b} at {t}", [*started, *ended], signs, upper=0)
 
-    def _room(self, what: str, uses: Mapping[int, int], capacity: int) -> Iterator[Row]:
+    def _capacity_rows(self, what: str, uses: Mapping[int, int], capacity: int) -> Iterator[Row]:
         """Yield rows: at each time the running tasks find room."""
         running: dict[int, list[tuple[int, int]]] = {}
         for i, use in uses.items():

@@ -116,7 +116,7 @@ def as_declared(model: Selection | Season, task: EngineTask) -> Result[Any]:
     import pyomo.environ as pyo
 
     began, native, proven = now(), model.model, result.proven
-    x = model._written().x
+    x = model._native_model().x
     native.ordered = pyo.ConstraintList()
     native.reward.deactivate()
     try:

@@ -52,8 +52,10 @@ class ScenarioRelaxation:
         self.sample, self.at = sample, np.flatnonzero(model.open)
         self.rewards, self.fits = sample.rewards[self.at], sample.fits[:, self.at]
         self.rows, self.room = _planned_rows(program, self.at)
-        self.crowded = [row for row in sample.rows if _total(row, sample) > row.room]
-        self.crowded.sort(key=lambda row: -_total(row, sample) / row.room if row.room > 0 else 1.0)
+        self.crowded = [row for row in sample.rows if _largest_demand(row, sample) > row.room]
+        self.crowded.sort(
+            key=lambda row: -_largest_demand(row, sample) / row.room if row.room > 0 else 1.0
+        )
         tight = [row for row in self.crowded[:PRICED] if row.room > 0]
         self.asked = [_requested_parts(row, sample, self.at) for row in tight]
         self.tail = float((1 - sample.measure.level) * sample.count)
@@ -93,7 +95,7 @@ class ScenarioRelaxation:
         value = fixed + float(priced.sum()) + float(worth[on].sum())
         unit = np.where(weights > 0, weights, 1.0)
         earned = (np.where(taken, gain, 0.0).sum(axis=1) + priced.sum(axis=0)) / unit
-        return ScenarioBound(value, earned, self.room - self.rows @ on, _flat(left_over))
+        return ScenarioBound(value, earned, self.room - self.rows @ on, _concatenated(left_over))
 
     def _chance(self, priced: Floats, cost: Floats, fixed: float) -> ScenarioBound:
         """Return the bound where each row may be broken in some scenarios, the worst of them."""
@@ -124,7 +126,7 @@ class ScenarioRelaxation:
             for stays, asked in zip(kept, self.asked, strict=True)
         ]
         earned = np.zeros(self.sample.count)
-        return ScenarioBound(value, earned, self.room - self.rows @ on, _flat(rest))
+        return ScenarioBound(value, earned, self.room - self.rows @ on, _concatenated(rest))
 
     def worst(self, earned: Floats) -> Floats:
         """Return the weights of scenarios under which some rewards come to the least."""
@@ -168,7 +170,8 @@ def _planned_rows(program: Program, at: NDArray[np.intp]) -> tuple[Floats, Float
     return np.array(rows).reshape(len(rows), len(at)), np.array(room, dtype=np.float64)
 
 
-def _total(row: ServiceRow, sample: Sample) -> float:
+def _largest_demand(row: ServiceRow, sample: Sample) -> float:
+    """Return the most that a row's jobs ask for together in any scenario."""
     return float((sample.drawn[:, row.jobs] @ row.work).max(initial=0))
 
 
@@ -179,5 +182,6 @@ def _requested_parts(row: ServiceRow, sample: Sample, at: NDArray[np.intp]) -> F
     return np.asarray(sample.drawn[:, at] * (work[at] / row.room), dtype=np.float64)
 
 
-def _flat(parts: list[Floats]) -> Floats:
+def _concatenated(parts: list[Floats]) -> Floats:
+    """Return all parts as one array."""
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -112,7 +112,7 @@ class ScenarioSearch:
         """Find a selection, then prices, then selections by these."""
         chance = self.sample.measure.kind == "chance"
         candidates = self._search_fill_levels if chance else self._by_average_reward
-        self._greedy()
+        self._offer_greedy()
         self._price_planned_rows()
         self._ascend_prices()
         self._continue_selections(candidates(self.sample.rewards))
@@ -138,7 +138,7 @@ class ScenarioSearch:
                 if self.closed or self._out_of_time():
                     return
 
-    def _greedy(self) -> None:
+    def _offer_greedy(self) -> None:
         """Offer a greedy choice: what floors ask for, then all that fits in the order of service.
 
         Under a chance those that have none then are left out.

@@ -61,12 +61,13 @@ class PriceSearch:
         until = now() + seconds
         while self._rounds_left:
             self._rounds_left -= 1 if self._work < MOST_WORK else self._rounds_left
-            self._round()
+            self._improve_once()
             if now() >= until:
                 break
         return not self._rounds_left
 
-    def _round(self) -> None:
+    def _improve_once(self) -> None:
+        """Take one step of the ascent, or return to the best prices where it was of no use."""
         before = self.total
         value = self._evaluate_prices(self._at)
         if value is None:  # prices beyond all numbers: nearer to what is known to work

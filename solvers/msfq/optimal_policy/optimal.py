@@ -143,7 +143,7 @@ class PolicySearch(QueueSearch):
         while True:
             search = BoxSearch(process, decisions, price)
             for _ in search.work(max(PRICED * options["tolerance"], ROUGH * gap)):
-                self._take(search.best)
+                self._keep_bound(search.best)
                 yield
             if search.diverged:
                 larger = int(GROWTH * self._box[0]), self._box[1]
@@ -153,7 +153,7 @@ class PolicySearch(QueueSearch):
                 decisions = extend_to_box(proof.decisions, larger) if proof else begun
                 self._box = larger
                 continue
-            self._take(search.best)
+            self._keep_bound(search.best)
             if search.best is None:
                 return
             proof = search.best
@@ -166,7 +166,7 @@ class PolicySearch(QueueSearch):
             price = search.best.prices[1] + rise * (larger[1] - self._box[1])
             decisions, self._box = extend_to_box(search.best.decisions, larger), larger
 
-    def _take(self, found: Bounded | None) -> None:
+    def _keep_bound(self, found: Bounded | None) -> None:
         """Keep a bound if it is better, and consistent with the incumbent."""
         best = self.incumbent
         if found is not None and best is not None and self._bound < found.bound <= best.cost:
@@ -184,7 +184,7 @@ class PolicySearch(QueueSearch):
             return
         if best is not None and worth.cost >= best.cost:
             return
-        small_time = _small_time(process.system, decisions)
+        small_time = _mean_time_of_small(process.system, decisions)
         self.incumbent = Incumbent(decisions, worth.cost, small_time, found.gain)
 
 
@@ -286,7 +286,7 @@ def _best_threshold(process: Process) -> Incumbent:
     return Incumbent(decisions, cost, small, cost)
 
 
-def _small_time(system: System, decisions: Decisions) -> float:
+def _mean_time_of_small(system: System, decisions: Decisions) -> float:
     """Return the mean response time of small jobs where jobs beyond twice a small box are lost."""
     if decisions.size <= SMALL:
         more = (0, len(decisions)), (0, 0), (0, decisions.shape[2])

@@ -83,7 +83,7 @@ class BoxSearch:
             if self.diverged:
                 return
             if missing >= 0.0 or trial > 1:
-                self._prove()
+                self._prove_bound()
             if missing >= 0.0:
                 break
             if self.best and self.best.bound >= (1 - tolerance) * self._gain:
@@ -91,7 +91,7 @@ class BoxSearch:
             self._price(self._prices[0], self._prices[1] + LOWER * missing)
             yield from self._iterate_policy()
         if self.best is None and not self.diverged:
-            self._prove()
+            self._prove_bound()
 
     def _iterate_policy(self) -> Steps:
         """Take better decisions until there are none."""
@@ -125,7 +125,7 @@ class BoxSearch:
         rises += w * np.arange(few, 0, -1)
         return float((rises.min(axis=1) - both * np.arange(len(rises))).min())
 
-    def _prove(self) -> None:
+    def _prove_bound(self) -> None:
         bound = on.lower_bound(self._process, self._values, self._tail)
         if self.best is None or bound > self.best.bound:
             policy, values = self._rule[:-1, :, :-1].copy(), self._values.copy()

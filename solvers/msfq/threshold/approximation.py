@@ -23,7 +23,7 @@ from schedopt.solvers.compiling import small as few
 
 def paper(system: System) -> Curve:
     """Return the paper's approximation at l = 0..k-1, in O(k)."""
-    return _curve(system, False)
+    return _approximate_curve(system, False)
 
 
 def area(system: System) -> Curve:
@@ -32,23 +32,24 @@ def area(system: System) -> Curve:
     By Little's law a small job's mean response time is the area that the small jobs of a cycle
     leave, over their number. Only the assumption that no phase is skipped remains.
     """
-    return _curve(system, True)
+    return _approximate_curve(system, True)
 
 
-def _curve(system: System, by_area: bool) -> Curve:
+def _approximate_curve(system: System, by_area: bool) -> Curve:
+    """Return the paper's approximation at every threshold, with the exact area or without."""
     small, large = np.empty(system.k), np.empty(system.k)
     ok = np.empty(system.k, dtype=np.bool_)
-    _sweep(System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok)
-    return Curve(_finite(small), _finite(large), ok)
+    _fill_response_times(System(system.k, *map(np.float64, system[1:])), by_area, small, large, ok)
+    return Curve(_infinite_where_overflown(small), _infinite_where_overflown(large), ok)
 
 
-def _finite(values: Floats) -> Floats:
+def _infinite_where_overflown(values: Floats) -> Floats:
     """Small thresholds overflow for many servers: what is not finite is infinite."""
     return np.where(np.isfinite(values), values, np.inf)
 
 
 @njit(cache=True, error_model="numpy", plain=few(3000, 25))
-def _sweep(
+def _fill_response_times(
     system: System, by_area: bool, small: Floats, large: Floats, ok: NDArray[np.bool_]
 ) -> None:
     """Fill in both classes' response times from l = k-1 down, carrying phase 3 along."""

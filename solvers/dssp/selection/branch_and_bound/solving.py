@@ -81,7 +81,7 @@ def prepared(model: Selection | Season, task: EngineTask, name: str) -> Solver:
     """Return a solver that knows what earlier engines and policies found."""
     engine = engine_of(name)
     if isinstance(task.hints, Solver):
-        return task.hints.go_on(task.limits)
+        return task.hints.restart(task.limits)
     program = model.program()
     known = task.bound if isinstance(task.bound, Fraction) else None
     solver = Solver(program, task.limits, engine=engine, known=known)
@@ -168,7 +168,7 @@ class Solver:
         )
         self._state()
 
-    def go_on(self, limits: Limits) -> Solver:
+    def restart(self, limits: Limits) -> Solver:
         """Begin anew with what is known."""
         self.limits, self.began = limits, now()
         self.noted.limits = limits

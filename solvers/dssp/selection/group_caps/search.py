@@ -95,7 +95,7 @@ class GroupCapsSearch:
         for made in menu(groups, fits, 0.0, ROUNDS[-1][0]):
             yield True
             if made is not None and made.weight <= groups.room:
-                self._take(made.base, made.reward)
+                self._keep_better(made.base, made.reward)
         for most, states in ROUNDS:
             made = None
             loss = self._dual - self._value - groups.step  # of a better selection, at the most
@@ -110,7 +110,8 @@ class GroupCapsSearch:
             if self.proven:
                 return
 
-    def _take(self, chosen: Mask, reward: float) -> None:
+    def _keep_better(self, chosen: Mask, reward: float) -> None:
+        """Keep a selection if it is better than the best so far."""
         if reward > self._value:
             self._best, self._value = chosen.copy(), reward
 
@@ -129,7 +130,7 @@ class GroupCapsSearch:
             np.concatenate([choice.rewards for choice in made.choices] or empty),
         )
         if room >= 0:
-            self._take(made.base, made.reward)
+            self._keep_better(made.base, made.reward)
         path = _Path()
         state = np.zeros(1), np.zeros(1), np.full(1, kernels.START, dtype=np.int32)
         # What is not on the menu is worth this at most.
@@ -146,7 +147,7 @@ class GroupCapsSearch:
             if alternative >= 0:
                 chosen = path.read(made, parent)
                 choice.put(alternative, chosen)
-                self._take(chosen, made.reward + best)
+                self._keep_better(chosen, made.reward + best)
             cut = max(cut, made.reward + dropped + slip)
             state = weights, rewards, path.add(c, parents, taken)
             yield True

@@ -121,7 +121,7 @@ class Core(DpStates):
     @property
     def value(self) -> float:
         """The reward of the best selection so far."""
-        return self._best()[1] / self._scale
+        return self._best_selection()[1] / self._scale
 
     @property
     def bound(self) -> float:
@@ -135,7 +135,7 @@ class Core(DpStates):
 
     def chosen(self) -> Mask:
         """Return the best selection so far, shape (J,)."""
-        return self._best()[0].copy()
+        return self._best_selection()[0].copy()
 
     def advance(self, seconds: float) -> bool:
         """Search on for about so many seconds, or until the value is proven.
@@ -192,11 +192,11 @@ class Core(DpStates):
         step = divisor if self._roomy else common_step
         self._step = step(rewards) if self._whole else 0.0
         if self._exact and rewards.size > MANY:
-            self._decide(ratios, room)
+            self._fix_items(ratios, room)
         else:
             self._start(np.argsort(-ratios, kind="stable"), ratios, room)
 
-    def _decide(self, ratios: Floats, room: float) -> None:
+    def _fix_items(self, ratios: Floats, room: float) -> None:
         """Look for a good solution around the break, and then at the items that may better it.
 
         With an item put in or taken out, Dantzig's bound falls by the item's reduced reward: where
@@ -341,9 +341,9 @@ class Core(DpStates):
         first = self._incumbent(self._rewards.size)
         value = float(self._rewards[first].sum())
         if value > self._cursor["value"][0]:
-            self._adopt(first, value)
+            self._set_incumbent(first, value)
 
-    def _adopt(self, first: Mask, value: float) -> None:
+    def _set_incumbent(self, first: Mask, value: float) -> None:
         """Take a selection of the items by ratio, and its value, as the best so far."""
         from schedopt.solvers.dssp.selection.knapsack import kernels
 
@@ -373,7 +373,7 @@ class Core(DpStates):
         chosen[self._order] = by_ratio
         return chosen
 
-    def _best(self) -> tuple[Mask, float]:
+    def _best_selection(self) -> tuple[Mask, float]:
         """Return the best selection so far and its reward."""
         value = float(self._at["value"][0])
         if self._chosen is None or self._chosen[0] != value:
@@ -420,7 +420,7 @@ class Core(DpStates):
         at = self._cursor
         search.advance()
         if search.value > at["value"][0] and search.chosen is not None:
-            self._adopt(search.chosen, search.value)
+            self._set_incumbent(search.chosen, search.value)
         at["bound"] = max(float(at["value"][0]), min(float(at["bound"][0]), search.bound))
         self._proven = search.proven
 

@@ -49,8 +49,8 @@ def fill(weights: Floats, room: float, broken: int) -> Mask:
         top = int(np.argmax(totals))
         if before + totals[top] > most:
             most, best = before + totals[top], np.arange(weights.size) < first
-            best[left] = _bits(top, left.size)
-            best[right] = _bits(int(by_size[place[top]]), right.size)
+            best[left] = _bits_of(top, left.size)
+            best[right] = _bits_of(int(by_size[place[top]]), right.size)
         if most >= room or near.size == weights.size:
             break
     return best
@@ -64,5 +64,6 @@ def _subset_sums(weights: Floats) -> Floats:
     return sums
 
 
-def _bits(number: int, count: int) -> NDArray[np.bool_]:
+def _bits_of(number: int, count: int) -> NDArray[np.bool_]:
+    """Return the lowest bits of a number, the lowest first."""
     return np.array([number >> i & 1 for i in range(count)], dtype=np.bool_)

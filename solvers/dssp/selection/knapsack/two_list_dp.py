@@ -81,7 +81,7 @@ class TwoListSearch:
             light = yield from self._list_half(heavy, light_items=True)
             before, known = known, (self.value, self.bound)
             stuck = self._length >= largest and known == before
-            if light is None or (yield from self._dive(light, stuck)):
+            if light is None or (yield from self._extend_most_promising(light, stuck)):
                 return
             heavy = yield from self._list_half(light, light_items=False)
             if heavy is None:
@@ -143,7 +143,7 @@ class TwoListSearch:
         found = kernels.merge_neighbours(state, self._price, high, write=True)
         return (state[0][:found], state[1][:found]), high
 
-    def _dive(self, light: list[Listed], everywhere: bool) -> Any:
+    def _extend_most_promising(self, light: list[Listed], everywhere: bool) -> Any:
         """Go on with real states, the most promising first; tell whether none is left out.
 
         `everywhere`: whether to come back to the others.
