@@ -130,9 +130,7 @@ def _first_pool(site: MachineArrays, state: State, c: int, end: float) -> int:
 
 
 @compiled
-def _startable_tasks(
-    site: MachineArrays, kinds: TaskKinds, state: State, k: int, now: float
-) -> int:
+def _startable(site: MachineArrays, kinds: TaskKinds, state: State, k: int, now: float) -> int:
     """Return how many tasks of a kind find what they hold, and may run; or why none does."""
     j = kinds.job_of[k]
     c, end = site.class_of[j], now + kinds.lengths[k]
@@ -229,7 +227,7 @@ def _release_stage(state: State, j: int) -> None:
 
 
 @compiled
-def _open_stages(sim: Simulation, now: float) -> None:
+def _open_stage(sim: Simulation, now: float) -> None:
     """Open the stages of jobs that go on; what has no length is done at once."""
     site, kinds, state = sim.site, sim.kinds, sim.state
     while state.counts[OPENED] > 0:
@@ -353,7 +351,7 @@ def _next_event_time(sim: Simulation) -> float:
 
 
 @compiled
-def _process_events(sim: Simulation, now: float) -> None:
+def _process(sim: Simulation, now: float) -> None:
     """Let happen what happens now: the machine changes, batches end, jobs are released."""
     site, jobs, state, counts = sim.site, sim.jobs, sim.state, sim.state.counts
     while counts[CHANGED] < len(site.changes) and site.changes[counts[CHANGED]] <= now:
@@ -364,11 +362,11 @@ def _process_events(sim: Simulation, now: float) -> None:
         counts[RUNNING] = pop(state.ends, state.batches, counts[RUNNING])
         _end_batch(sim, line)
         if counts[OPENED] > 0:
-            _open_stages(sim, now)
+            _open_stage(sim, now)
     while counts[COMING] < len(jobs) and site.releases[jobs[counts[COMING]]] <= now:
         _count_down_waits(state, jobs[counts[COMING]])
         counts[COMING] += 1
-        _open_stages(sim, now)
+        _open_stage(sim, now)
 
 
 @compiled
@@ -404,7 +402,7 @@ def _enqueue_kind(sim: Simulation, k: int) -> None:
 
 
 @compiled
-def _first_startable_class(state: State) -> int:
+def _first_class(state: State) -> int:
     """Return the class that has the least key of all that may find what they need; -1: none."""
     best = -1
     for c in range(len(state.waiting)):
@@ -447,7 +445,7 @@ def _dispatch_tasks(sim: Simulation, now: float) -> None:
     for layer in range(len(state.busy)):
         idle += max(0, site.there[state.step[layer]] - state.busy[layer])
     while idle > 0 and (now < sim.until or counts[EARLY] > 0):
-        c = _first_startable_class(state)
+        c = _first_class(state)
         if c < 0:
             return
         k = state.kinds[state.heap[c]]
@@ -457,7 +455,7 @@ def _dispatch_tasks(sim: Simulation, now: float) -> None:
         if state.given_up[j]:
             _pop_waiting(state, c)
             continue
-        count = _startable_tasks(site, kinds, state, k, now)
+        count = _startable(site, kinds, state, k, now)
         if count == IN_THE_CLASS and not drawn:
             state.asked[c] = False
         elif count > 0:
@@ -465,14 +463,14 @@ def _dispatch_tasks(sim: Simulation, now: float) -> None:
             idle -= count * site.width[c]
             if kinds.stage_of[k] < sim.main[j]:
                 counts[EARLY] -= count
-            _continue_kind(sim, c, k)
+            _continue(sim, c, k)
         else:
             _pop_waiting(state, c)
             _set_kind_aside(sim, c, k, count, now)
 
 
 @compiled
-def _continue_kind(sim: Simulation, c: int, k: int) -> None:
+def _continue(sim: Simulation, c: int, k: int) -> None:
     """Let the rest of a kind wait whose first tasks have started, or else the next of its stage."""
     kinds, state, drawn = sim.kinds, sim.state, len(sim.clocks) > 0
     key = state.keys[state.heap[c]]
@@ -508,13 +506,13 @@ def _set_kind_aside(sim: Simulation, c: int, k: int, why: int, now: float) -> No
 
 
 @compiled(nogil=True)
-def _run_events(sim: Simulation) -> None:
+def _run(sim: Simulation) -> None:
     """Play from event to event."""
     while True:
         now = _next_event_time(sim)
         if now == np.inf or (now >= sim.until and sim.state.counts[EARLY] <= 0):
             return
-        _process_events(sim, now)
+        _process(sim, now)
         _queue_kinds(sim, now)
         _dispatch_tasks(sim, now)
 
@@ -591,9 +589,7 @@ def simulate(
     )
     until, main, clocks = play
     starts, completion = record
-    _run_events(
-        Simulation(site, kinds, jobs, until, main, clocks, state, history, starts, completion)
-    )
+    _run(Simulation(site, kinds, jobs, until, main, clocks, state, history, starts, completion))
     lines = state.counts[LINES]
     return History(
         history.starts[:lines],
