@@ -176,7 +176,7 @@ def _(constraint: Resource, facts: Facts, chosen: Chosen) -> list[str]:
 
 @violations.register
 def _(constraint: Seats, facts: Facts, chosen: Chosen) -> list[str]:
-    # What is held at a time only a schedule tells, and whether it could be kept at all `seat_violations` says.
+    # Only a schedule tells what is held at a time; `seat_violations` says whether it could be kept.
     hopeless = sorted(job for job in chosen if constraint.use.get(job, 0) > constraint.capacity)
     return [f"{job} holds more than there are" for job in hopeless]
 
