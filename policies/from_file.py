@@ -65,7 +65,7 @@ def load(file: PolicyFile) -> tuple[Policy, ...]:
     for problem in PROBLEMS:
         registry.registered(problem)  # the house's own come first
     new = _registered_by(file)
-    own = tuple(replace(policy, run=_guarded(policy.run, file.path)) for policy in new)
+    own = tuple(replace(policy, run=_with_located_errors(policy.run, file.path)) for policy in new)
     _forget(new)
     for policy in own:
         registry.register(policy)
@@ -149,10 +149,10 @@ def _run(file: PolicyFile) -> None:
             "Python", found=f"a syntax error: {error.msg}", place=place, file=file.path
         ) from error
     except (Exception, SystemExit) as error:
-        raise _failed("Python that runs", error, file.path) from error
+        raise _located_error("Python that runs", error, file.path) from error
 
 
-def _guarded(run: Callable[..., Any], path: str) -> Callable[..., Any]:
+def _with_located_errors(run: Callable[..., Any], path: str) -> Callable[..., Any]:
     """Return a policy's function, whose failures are one line with the place."""
 
     @wraps(run)
@@ -163,7 +163,7 @@ def _guarded(run: Callable[..., Any], path: str) -> Callable[..., Any]:
         except (InputError, NotApplicableError):
             raise
         except (Exception, SystemExit) as error:
-            raise _failed("a policy that returns a solution", error, path) from error
+            raise _located_error("a policy that returns a solution", error, path) from error
         finally:
             if os.getpid() != process:  # a copy that the policy has made answers to nobody
                 os._exit(0)
@@ -171,7 +171,7 @@ def _guarded(run: Callable[..., Any], path: str) -> Callable[..., Any]:
     return guarded
 
 
-def _failed(expected: str, error: BaseException, path: str) -> InputError:
+def _located_error(expected: str, error: BaseException, path: str) -> InputError:
     """Return an error with the last line of the file that led to it."""
     lines = [
         frame.lineno

@@ -43,7 +43,7 @@ def optimum(items: Items) -> Mask:
     common = int(np.gcd.reduce(rewards.astype(np.int64)))
     # One more than the bound, lest its rounding cost the optimum.
     top = int(items.relaxed / common * (1 + 1e-12)) + 1
-    table = _Table("dp-profits", (rewards / common).astype(np.int64), items.weights, top)
+    table = _LeastWeights("dp-profits", (rewards / common).astype(np.int64), items.weights, top)
     reached = table.least <= items.room
     return table.members(int(np.flatnonzero(reached)[-1]))
 
@@ -80,9 +80,9 @@ def approximation(items: Items, epsilon: float) -> Mask:
     unit = threshold**2
     top = int(1 / unit) + 1  # one more than U/d, lest rounding cost a sum
     large = shares > threshold
-    candidates = _lightest(np.flatnonzero(large), shares / unit, items.weights, top)
+    candidates = _lightest_items(np.flatnonzero(large), shares / unit, items.weights, top)
     rounded = np.floor(shares[candidates] / unit).astype(np.int64)
-    table = _Table("fptas", rounded, items.weights[candidates], top)
+    table = _LeastWeights("fptas", rounded, items.weights[candidates], top)
 
     small = items.order[~large[items.order]]
     filled = np.concatenate(([0.0], np.cumsum(items.weights[small])))
@@ -102,7 +102,7 @@ def approximation(items: Items, epsilon: float) -> Mask:
     return chosen
 
 
-def _lightest(
+def _lightest_items(
     large: NDArray[np.intp], scaled: Floats, weights: Floats, top: int
 ) -> NDArray[np.intp]:
     """Keep, of the large items of each rounded reward q, the `top`/q lightest."""
@@ -113,7 +113,7 @@ def _lightest(
     return np.sort(large[by_class[np.arange(large.size) - first < top // rounded]])
 
 
-class _Table:
+class _LeastWeights:
     """The least weight of a set of each total reward, and the set.
 
     ``whose``: the policy, for messages; ``rewards``: at least 1 each (shape (n,)); ``weights``:

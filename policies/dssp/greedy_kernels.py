@@ -109,7 +109,7 @@ def best_pair(
     found = (_NONE, 0, 0)
     for k in range(start, min(stop, n)):
         if k > 0:
-            _add(tree, at[k - 1], weights[k - 1], rewards[k - 1])
+            _add_to_prefix_tree(tree, at[k - 1], weights[k - 1], rewards[k - 1])
         below = tree.copy()
         heaviest, single = n - 1, k - 1
         for i in heavier:
@@ -122,11 +122,11 @@ def best_pair(
             while heaviest >= 0 and weights[heavier[heaviest]] > left:
                 j = heavier[heaviest]
                 if j < k:
-                    _add(below, at[j], -weights[j], -rewards[j])
+                    _add_to_prefix_tree(below, at[j], -weights[j], -rewards[j])
                 heaviest -= 1
             while single >= 0 and weights[single] > left:
                 single -= 1
-            added, how = _prefix(below, left), _PREFIX
+            added, how = _prefix_reward(below, left), _PREFIX
             if single >= 0 and rewards[single] > added:
                 added, how = rewards[single], _SINGLE
             if rewards[i] + rewards[k] + added > value:
@@ -136,7 +136,7 @@ def best_pair(
 
 
 @njit(cache=True)
-def _add(tree: Floats, place: int, weight: float, reward: float) -> None:
+def _add_to_prefix_tree(tree: Floats, place: int, weight: float, reward: float) -> None:
     while place < tree.shape[0]:
         tree[place, 0] += weight
         tree[place, 1] += reward
@@ -144,7 +144,7 @@ def _add(tree: Floats, place: int, weight: float, reward: float) -> None:
 
 
 @njit(cache=True)
-def _prefix(tree: Floats, left: float) -> float:
+def _prefix_reward(tree: Floats, left: float) -> float:
     """Return the reward of the longest prefix by ratio that weighs no more than `left`."""
     step = 1
     while 2 * step < tree.shape[0]:

@@ -61,7 +61,7 @@ def nightly(
         raise NotApplicableError("it is for several nights, and here is one")
     r = season.fill(fill)
     rules = [*season.constraints, *constraints]
-    alone = [_forgetful(rule) for rule in rules]
+    alone = [_without_history(rule) for rule in rules]
     ran: list[list[str]] = []
     note = ""
     for n in range(1, season.nights + 1):
@@ -78,9 +78,9 @@ def nightly(
         kept = rules if how == "carried" else alone
         if how == "alone":  # each night is then the first that there is
             here = msgspec.structs.replace(season, down=down_on(season, n))
-            tonight, proven = _optimal(here, waiting, (), kept, r)
+            tonight, proven = _optimal_choice(here, waiting, (), kept, r)
         else:
-            tonight, proven = _optimal(season, waiting, ran, kept, r)
+            tonight, proven = _optimal_choice(season, waiting, ran, kept, r)
         note = note if proven else "not every night's choice is proven to be its optimum"
         ran.append(tonight)
     nights = [[season.index[name] for name in night] for night in ran]
@@ -88,7 +88,7 @@ def nightly(
     return msgspec.structs.replace(found, note=note) if note else found
 
 
-def _optimal(
+def _optimal_choice(
     season: Instance,
     waiting: Sequence[Job],
     ran: Sequence[Sequence[str]],
@@ -97,13 +97,15 @@ def _optimal(
 ) -> tuple[list[str], bool]:
     """Return the best choice for a night, given the past ones, and whether it is proven."""
     past = [
-        _on(season.jobs[season.index[name]], n) for n, night in enumerate(ran, 1) for name in night
+        _restrict_to_night(season.jobs[season.index[name]], n)
+        for n, night in enumerate(ran, 1)
+        for name in night
     ]
     tonight = len(ran) + 1
-    jobs = (*past, *(_on(job, tonight) for job in waiting))
+    jobs = (*past, *(_restrict_to_night(job, tonight) for job in waiting))
     down = tuple(one for one in season.down if (one.night or 1) <= tonight)
     known = msgspec.structs.replace(season, nights=tonight, jobs=jobs, constraints=(), down=down)
-    model = Season(known, fill=fill).add(*_sayable(rules, known))
+    model = Season(known, fill=fill).add(*_restrict_to_known_jobs(rules, known))
     if past:
         name = "past nights"
         while any(rule.name == name for rule in model.added):
@@ -116,18 +118,18 @@ def _optimal(
     return list(result.solution.nights[-1].selected), result.proven
 
 
-def _on(job: Job, night: int) -> Job:
+def _restrict_to_night(job: Job, night: int) -> Job:
     return msgspec.structs.replace(job, first_night=night, last_night=night)
 
 
-def _forgetful(rule: Constraint) -> Constraint:
+def _without_history(rule: Constraint) -> Constraint:
     """Return a rule for each night by itself."""
     if not isinstance(rule, FairShare):
         return rule
     return msgspec.structs.replace(rule, past={}, past_total=None, window=None, half_life=None)
 
 
-def _sayable(rules: Sequence[Constraint], known: Instance) -> Iterator[Constraint]:
+def _restrict_to_known_jobs(rules: Sequence[Constraint], known: Instance) -> Iterator[Constraint]:
     """Yield side constraints restricted to the jobs known by now."""
     for i, rule in enumerate(rules):
         name = rule.name or f"{rule.kind()}[{i}]"

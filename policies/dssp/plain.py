@@ -30,7 +30,7 @@ from schedopt.instances.dssp.planned import Floats, Ints
 from schedopt.policies.dssp.dispatch import NEAR, clocks_of, key_of_tasks
 
 
-class Running(NamedTuple):
+class RunningTask(NamedTuple):
     """A task that runs."""
 
     end: float
@@ -77,7 +77,7 @@ class _Simulation:
         self.stage = self.tasks.first_stage[:-1].tolist()
         self.waiting: list[tuple[float, int, list[int]]] = []  # key, job, equal tasks
         self.fresh: list[list[int]] = []
-        self.running: list[Running] = []
+        self.running: list[RunningTask] = []
         machine = night.machine
         self.layers, self.job_of = machine.layers, self.tasks.job_of.tolist()
         seats = [rule for rule in night.constraints if isinstance(rule, Seats)]
@@ -98,7 +98,7 @@ class _Simulation:
         ended = [task for task in self.running if task.end <= self.now]
         self.running = [task for task in self.running if task.end > self.now]
         for j in {task.job for task in ended} - {task.job for task in self.running}:
-            self.go_on(j)
+            self.open_next_stage(j)
         while ready := [
             j
             for j, before in self.coming.items()
@@ -108,7 +108,7 @@ class _Simulation:
                 del self.coming[j]
                 self.open(j)
 
-    def go_on(self, j: int) -> None:
+    def open_next_stage(self, j: int) -> None:
         """Open a job's next stage, if all tasks of the present one have started and ended."""
         first, night = self.tasks.first_task[self.stage[j] :], self.night
         if any(isnan(start) for start in self.starts[first[0] : first[1]]):
@@ -136,7 +136,7 @@ class _Simulation:
             else:
                 self.fresh.append([i])
             last = alike
-        self.go_on(j)
+        self.open_next_stage(j)
 
     def wait(self, tasks: list[int]) -> None:
         """Let equal tasks wait, if there are any, under their key, or one that is drawn."""
@@ -153,13 +153,13 @@ class _Simulation:
         fresh, self.fresh, at = sorted(self.fresh), [], 0
         for tasks in fresh:
             self.wait(tasks)
-        while at < len(self.waiting) and any(self.idle(layer) for layer in self.layers):
+        while at < len(self.waiting) and any(self.idle_processors(layer) for layer in self.layers):
             key, j, tasks = self.waiting[at]
             end = self.now + self.lengths[tasks[0]]
-            if on := self.finds(j, end):
+            if on := self.find_processors(j, end):
                 task = tasks.pop(0)
                 self.starts[task], self.on[task] = self.now, on
-                self.running.append(Running(end, self.now, j, on))
+                self.running.append(RunningTask(end, self.now, j, on))
                 self.times.add(end)
             if self.clocks or not tasks:
                 del self.waiting[at]
@@ -171,24 +171,30 @@ class _Simulation:
             elif self.clocks:  # it draws anew at the next event
                 self.fresh.append(tasks)
 
-    def finds(self, j: int, end: float) -> tuple[int, ...]:
+    def find_processors(self, j: int, end: float) -> tuple[int, ...]:
         """Return the processors that a job's next task takes until an end; none where it waits."""
         job = self.night.jobs[j]
         mine = sum(len(task.on) for task in self.running if task.job == j)
         if job.max_processors is not None and mine + job.processors > job.max_processors:
             return ()
-        if not all(self.is_left(r, j, end) for r, use in enumerate(self.use[j]) if use):
+        if not all(self.is_available(r, j, end) for r, use in enumerate(self.use[j]) if use):
             return ()
         for pool in self.night.machine.of_job(job):
-            long = [x for x in self.layers if x.pool == pool and end <= self.stays(x) * NEAR]
-            idle = [p for layer in sorted(long, key=self.stays) for p in self.idle(layer)]
-            if len(idle) >= job.processors:
-                return tuple(idle[: job.processors])
+            long = [
+                x for x in self.layers if x.pool == pool and end <= self.last_departure(x) * NEAR
+            ]
+            idle_processors = [
+                p
+                for layer in sorted(long, key=self.last_departure)
+                for p in self.idle_processors(layer)
+            ]
+            if len(idle_processors) >= job.processors:
+                return tuple(idle_processors[: job.processors])
         return ()
 
-    def is_left(self, r: int, j: int, end: float) -> bool:
+    def is_available(self, r: int, j: int, end: float) -> bool:
         """Tell whether what a job's task holds of an amount is free from now until an end."""
-        for time, amount in _from(self.amounts[r], self.now):
+        for time, amount in _levels_from(self.amounts[r], self.now):
             held = sum(
                 self.use[task.job][r]
                 for task in self.running
@@ -198,20 +204,20 @@ class _Simulation:
                 return False
         return True
 
-    def stays(self, layer: Layer) -> float:
+    def last_departure(self, layer: Layer) -> float:
         """Return until when the processors of a layer that are there stay; -1: none is."""
-        amounts = list(_from(layer.there, self.now))
+        amounts = list(_levels_from(layer.there, self.now))
         return next((t for t, amount in amounts[1:] if not amount), inf) if amounts[0][1] else -1.0
 
-    def idle(self, layer: Layer) -> list[int]:
+    def idle_processors(self, layer: Layer) -> list[int]:
         """Return the processors of a layer that are idle now, the lowest numbers of them."""
         own = range(layer.first, layer.first + layer.size)
         busy = {p for task in self.running for p in task.on if p in own}
-        count = int(next(_from(layer.there, self.now))[1]) - len(busy)
+        count = int(next(_levels_from(layer.there, self.now))[1]) - len(busy)
         return list(islice((p for p in own if p not in busy), max(0, count)))
 
 
-def _from(there: Steps, now: float) -> Iterator[tuple[float, Fraction]]:
+def _levels_from(there: Steps, now: float) -> Iterator[tuple[float, Fraction]]:
     """Yield an amount from a time on: since when it is what it is, and later changes."""
     times = list(map(float, there.times))
     first = max(0, bisect_right(times, now) - 1)

@@ -43,7 +43,7 @@ def packing(name: str, *, source: str, summary: str) -> Callable[[Packing], Pack
     return decorate
 
 
-def _planned(name: str, instance: Instance) -> tuple[Plan, int]:
+def _run_heuristic(name: str, instance: Instance) -> tuple[Plan, int]:
     """Return what a policy plans for the jobs by non-increasing minimum, and what it tested."""
     minima = instance.minima[instance.descending].tolist()
     made = Plan(*([0] * len(minima) for _ in Plan._fields))
@@ -51,10 +51,10 @@ def _planned(name: str, instance: Instance) -> tuple[Plan, int]:
     return made, plainly(plan, code, minima, nodes, k, MOST_LOOKED_AT, made)
 
 
-def _epochs(name: str, instance: Instance) -> Partitioned:
+def _epochs_of_plan(name: str, instance: Instance) -> Partitioned:
     if name == "paper-search" and len(instance.jobs) > MOST_JOBS:
         raise NotApplicableError(f"a recursion over epochs: at most {MOST_JOBS} jobs")
-    made, tested = _planned(name, instance)
+    made, tested = _run_heuristic(name, instance)
     if tested < 0:
         raise NotApplicableError(f"no end after {MOST_LOOKED_AT:,} slots of assignments")
     order, equal = instance.descending, name == "equi-epoch"
@@ -62,15 +62,15 @@ def _epochs(name: str, instance: Instance) -> Partitioned:
     return partitioned(instance, members, inequity=0 if equal else None, tested=tested or None)
 
 
-def _rectangles(name: str, instance: Instance) -> Scheduled:
+def _rectangles_of_plan(name: str, instance: Instance) -> Scheduled:
     total, names = len(instance.jobs), instance.names
-    if not _is_power(instance.nodes):
+    if not _is_power_of_two(instance.nodes):
         raise NotApplicableError(f"BUDDY is for 2^n nodes: {instance.nodes} is no power of two")
-    if name == "buddy" and not _is_power(total):
+    if name == "buddy" and not _is_power_of_two(total):
         raise NotApplicableError(
             f"BUDDY is for 2^j jobs: {total} is no power of two (see buddy-star)"
         )
-    made, _ = _planned(name, instance)
+    made, _ = _run_heuristic(name, instance)
     pieces = {
         names[instance.descending[i]]: Rectangle(
             nodes=made.nodes[i],
@@ -83,17 +83,17 @@ def _rectangles(name: str, instance: Instance) -> Scheduled:
     return Scheduled(rectangles=pieces)
 
 
-def _is_power(number: int) -> bool:
+def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
 RULES = {
-    "equi-epoch": (_epochs, "4.1"),
-    "heuristic-epoch": (_epochs, "4.3"),
-    "buddy": (_rectangles, "3"),
-    "buddy-star": (_rectangles, "3.2"),
-    "hybrid": (_rectangles, "3.2"),
-    "paper-search": (_epochs, "4.2"),
+    "equi-epoch": (_epochs_of_plan, "4.1"),
+    "heuristic-epoch": (_epochs_of_plan, "4.3"),
+    "buddy": (_rectangles_of_plan, "3"),
+    "buddy-star": (_rectangles_of_plan, "3.2"),
+    "hybrid": (_rectangles_of_plan, "3.2"),
+    "paper-search": (_epochs_of_plan, "4.2"),
 }
 """For each policy what runs it, and its section of the paper."""
 

@@ -52,7 +52,7 @@ def plan(code: int, minima: Any, total: int, k: int, most: int, made: Plan) -> i
     inequity. Where a search looks at more than ``most`` slots of assignments it ends: -1.
     """
     if code == OPT:
-        return _search(minima, total, k, most, made)
+        return _search_epochs(minima, total, k, most, made)
     if code == EQUI:
         _equi(minima, total, made)
         return 0
@@ -118,7 +118,7 @@ def _equi(minima: Any, total: int, made: Plan) -> None:
         while divisors[i] > end or minima[end - divisors[i]] * divisors[i] > total:
             i += 1
         members = [end - 1 - j for j in range(divisors[i])]
-        _epoch(minima, members, total, len(minima) - end, made)
+        _allot_epoch(minima, members, total, len(minima) - end, made)
         end -= divisors[i]
 
 
@@ -151,13 +151,13 @@ def _heuristic(minima: Any, end: int, total: int, k: int, made: Plan) -> None:
                     spare -= width
                 else:
                     rest.append(j)
-        _epoch(minima, taken, total, done, made)
+        _allot_epoch(minima, taken, total, done, made)
         done += len(taken)
         left = rest
 
 
 @njit(cache=True)
-def _epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
+def _allot_epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None:
     """Share all nodes among some jobs, after `done` others, as `instances.epoch.allotted` does."""
     count = len(members)
     low, high = 1, total // count + 1
@@ -183,7 +183,7 @@ def _epoch(minima: Any, members: Any, total: int, done: int, made: Plan) -> None
 
 
 @njit(cache=True)
-def _search(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
+def _search_epochs(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
     """Search for OPT-EPOCH(k) as section 4.2 does, its recursion as a stack.
 
     Each level is an epoch that holds the largest job that is left: some epoch of an optimal
@@ -210,7 +210,7 @@ def _search(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
                 looked_at += counts[level]
                 if looked_at > most:
                     return -1
-                taken = _filled(minima, left, slots, at, counts[level])
+                taken = _largest_filling_jobs(minima, left, slots, at, counts[level])
             else:
                 counts[level] -= 1
                 slots[at] = 0
@@ -229,7 +229,7 @@ def _search(minima: Any, total: int, k: int, most: int, made: Plan) -> int:
     done = 0
     for e in range(fewest):
         members = [j for j in range(jobs) if best[j] == e]
-        _epoch(minima, members, total, done, made)
+        _allot_epoch(minima, members, total, done, made)
         done += len(members)
     return tested
 
@@ -265,7 +265,7 @@ def cut(slots: Any, at: int, count: int, total: int, k: int) -> bool:
 
 
 @njit(cache=True)
-def _filled(minima: Any, left: Any, slots: Any, at: int, count: int) -> Any:
+def _largest_filling_jobs(minima: Any, left: Any, slots: Any, at: int, count: int) -> Any:
     """Return the largest jobs that fill all slots; none unless the largest of all is among them."""
     taken, i = left[:0], 0
     for p in range(at, at + count):
@@ -279,7 +279,7 @@ def _filled(minima: Any, left: Any, slots: Any, at: int, count: int) -> Any:
 
 
 @njit(cache=True)
-def _blank(jobs: int) -> Plan:
+def _empty_plan(jobs: int) -> Plan:
     made = np.zeros((5, jobs), np.int64)
     return Plan(made[0], made[1], made[2], made[3], made[4])
 
@@ -293,7 +293,7 @@ def overheads(code: int, minima: Ints, total: int, k: int) -> tuple[Floats, Ints
     trials, jobs = minima.shape
     sums, tested = np.zeros(trials), np.zeros(trials, np.int64)
     epochs = np.zeros(trials, np.int64)
-    made = _blank(jobs)
+    made = _empty_plan(jobs)
     for t in range(trials):
         tested[t] = plan(code, minima[t], total, k, UNLIMITED, made)
         sums[t] = made.nodes.sum()
@@ -322,7 +322,7 @@ def closed(
     left = demand[:jobs].copy()
     started = np.zeros(jobs)
     order = np.empty(jobs, np.int64)
-    sorted_, rate, made = np.empty(jobs, np.int64), np.empty(jobs), _blank(jobs)
+    sorted_, rate, made = np.empty(jobs, np.int64), np.empty(jobs), _empty_plan(jobs)
     now = begin = responses = 0.0
     for done in range(len(demand) - jobs):
         for i in range(jobs):  # by non-increasing minimum, the order of the slots on ties

@@ -68,13 +68,15 @@ def wham(instance: Instance, jobs: Jobs, left: Floats) -> Floats:
             break
         fits = widths(instance, jobs, price).sum() <= instance.servers
         low, high = (low, price) if fits else (price, high)
-    few = _as_far(widths(instance, jobs, high), float(instance.servers))
+    few = _serve_in_order(widths(instance, jobs, high), float(instance.servers))
     if low:
-        few += _as_far(widths(instance, jobs, low) - few, instance.servers - float(few.sum()))
+        few += _serve_in_order(
+            widths(instance, jobs, low) - few, instance.servers - float(few.sum())
+        )
     return few / instance.servers
 
 
-def _as_far(wanted: Floats, servers: float) -> Floats:
+def _serve_in_order(wanted: Floats, servers: float) -> Floats:
     """Return what each job gets, the first first, of servers that may not be enough."""
     return np.clip(servers - (np.cumsum(wanted) - wanted), 0.0, wanted)
 
@@ -86,7 +88,7 @@ def widths(instance: Instance, jobs: Jobs, price: float) -> Floats:
     return np.minimum(each, float(instance.servers))
 
 
-def _fixed(price: float) -> ShareFunction:
+def _policy_at_price(price: float) -> ShareFunction:
     return lambda instance, jobs, left: fw_cam(instance, jobs, left, price)
 
 
@@ -98,7 +100,7 @@ def best_price(instance: Instance) -> float:
     low = price
     while widths(instance, jobs, price).max() > servers / len(jobs) / 4.0 and price < 1e12:
         price *= 4.0
-    return best_setting(instance, _fixed, low, price)
+    return best_setting(instance, _policy_at_price, low, price)
 
 
 @share_policy(
@@ -121,5 +123,5 @@ def fw_cam(instance: Instance, jobs: Jobs, left: Floats, price: float) -> Floats
     wide = widths(instance, jobs, price) / instance.servers
     order = np.lexsort((jobs, instance.arrivals[jobs]))
     shares = np.zeros(len(jobs))
-    shares[order] = _as_far(wide[order], 1.0)
+    shares[order] = _serve_in_order(wide[order], 1.0)
     return shares

@@ -64,7 +64,7 @@ def share_policy(
             p = instance.power
             early = not instance.arrivals.any()
             if times and p is not None and early and len(instance.jobs) > MANY and not given:
-                return _at_once(instance, times(instance.sizes, p, float(instance.servers)))
+                return _allocation(instance, times(instance.sizes, p, float(instance.servers)))
 
             own = is_own("hesrpt", name)
             options = given if given or setting is None else setting(instance)
@@ -99,7 +99,7 @@ def played(instance: Instance, shares: ShareFunction) -> Allocated:
         raise NotApplicableError(str(error)) from None
 
 
-def _at_once(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated:
+def _allocation(instance: Instance, outcome: tuple[Floats, Floats]) -> Allocated:
     completion, logs = outcome
     names = [job.name for job in instance.jobs]
     proportions = dict(zip(names, logs.tolist(), strict=True))

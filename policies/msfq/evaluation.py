@@ -82,14 +82,14 @@ def evaluate_plan(
         trace=read,
         load=load,
         replications=len(runs.done) if runs else 1,
-        note=_note(queue, plan, measured, arrivals, runs),
+        note=_remarks(queue, plan, measured, arrivals, runs),
     )
     if runs and len(runs.done) < runs.of:
         raise InterruptedRunError(solution)
     return solution
 
 
-def _note(
+def _remarks(
     queue: Instance, plan: Plan, measured: Measured, arrivals: int, runs: Replicated | None
 ) -> str:
     """Return remarks on a run."""

@@ -190,7 +190,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
             if number == inputs.warm:
                 counting = True
                 sim.real[BEGAN], busy_since, busy_area = now, now, 0.0
-                _begin(now, sim.since, counters, phase)
+                _begin_counting(now, sim.since, counters, phase)
             if not LEAN and traced:
                 c = inputs.trace_classes[number]
             else:
@@ -314,7 +314,7 @@ def advance(  # noqa: PLR0915 - in pieces it is half as fast
 
 
 @compiled
-def _begin(now: float, since: Any, counters: Counters, phase: int) -> None:
+def _begin_counting(now: float, since: Any, counters: Counters, phase: int) -> None:
     """Begin to count: discard what the warm-up counted."""
     for c in range(since.size):
         since[c], counters.areas[c] = now, 0.0

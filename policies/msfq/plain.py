@@ -114,13 +114,13 @@ def next_start(name: str, rule: Rule, state: State) -> Job | None:
         ) from error
     if choice is None:
         return None
-    job = _waiting(choice, state)
+    job = _chosen_job(choice, state)
     if job is None or job.need > state.free:
         raise invalid_start(name, shown(choice))
     return job
 
 
-def _waiting(choice: Choice, state: State) -> Job | None:
+def _chosen_job(choice: Choice, state: State) -> Job | None:
     """Return the job that a rule has chosen, if it is waiting."""
     if isinstance(choice, Job):
         return choice if choice in state else None
@@ -133,10 +133,10 @@ def simulate_plainly(
     queue: Instance, name: str, rule: Rule, trace: Trace, run: Experiment
 ) -> Measured:
     """Simulate jobs under a rule, and count as the compiled simulator does."""
-    return _counted(queue, trace, times(queue, name, rule, trace, run), run)
+    return _measure(queue, trace, times(queue, name, rule, trace, run), run)
 
 
-def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
+def _measure(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> Measured:
     """Compute the fields of `Measured`."""
     from schedopt.policies.msfq.kernels import BUCKETS, LOWEST
 
@@ -161,11 +161,11 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
     np.add.at(histogram, (kinds[done], np.clip(buckets, 0, BUCKETS - 1)), 1)
     seen, samples = run.grid[run.grid < stop], np.zeros((len(run.grid), classes), np.int64)
     before = np.searchsorted(came, seen, side="right") - 1
-    samples[: len(seen)] = _inside(ends, kinds, classes, before, seen)
+    samples[: len(seen)] = _jobs_in_system(ends, kinds, classes, before, seen)
     return Measured(
         sums=sums,
         counts=counts,
-        levels=_inside(ends, kinds, classes, first, came[first]),
+        levels=_jobs_in_system(ends, kinds, classes, first, came[first]),
         areas=np.bincount(kinds, stayed, classes).astype(np.float64),
         came=np.bincount(kinds[warm:], minlength=classes),
         histogram=histogram,
@@ -176,11 +176,11 @@ def _counted(queue: Instance, trace: Trace, outcome: Times, run: Experiment) -> 
         responses=responses if run.each else np.empty(0),
         samples=samples,
         elapsed=float(stop - (0.0 if run.trace is None else came[0])),
-        oldest=_oldest(came, outcome, kinds, classes),
+        oldest=_oldest_waits(came, outcome, kinds, classes),
     )
 
 
-def _inside(ends: Floats, kinds: Ints, classes: int, last: Ints, times: Floats) -> Ints:
+def _jobs_in_system(ends: Floats, kinds: Ints, classes: int, last: Ints, times: Floats) -> Ints:
     """Return the jobs in the system by class at some times, up to each one's last arrival."""
     numbers = np.zeros((len(times), classes), np.int64)
     for c in range(classes):
@@ -190,7 +190,7 @@ def _inside(ends: Floats, kinds: Ints, classes: int, last: Ints, times: Floats) 
     return numbers
 
 
-def _oldest(came: Floats, outcome: Times, kinds: Ints, classes: int) -> Floats:
+def _oldest_waits(came: Floats, outcome: Times, kinds: Ints, classes: int) -> Floats:
     """Return for how long each class's oldest job has waited when the simulation stops."""
     wait = np.zeros(classes)
     waiting = np.isnan(outcome.starts) & (came <= outcome.stop)

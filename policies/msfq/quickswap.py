@@ -21,7 +21,7 @@ def static_quickswap(state: FlatState, free: int) -> int:
     memory, waiting, running = state.memory, state.waiting, state.running
     count = len(state.needs)
     if memory[2] == AUTHORS:
-        return _by_turns(state, free)
+        return _next_of_two_classes(state, free)
     while True:
         c = memory[3 + count + memory[0]]
         if not memory[1]:
@@ -37,7 +37,7 @@ def static_quickswap(state: FlatState, free: int) -> int:
         memory[1] = 0
 
 
-def _by_turns(state: FlatState, free: int) -> int:
+def _next_of_two_classes(state: FlatState, free: int) -> int:
     """Return what starts next where two classes run at the most."""
     memory, waiting = state.memory, state.waiting
     count = len(state.needs)
@@ -127,13 +127,13 @@ class StaticQuickswap(FlatRule):
         handover: str = "overlap",
         order: str | int = "descending",
     ) -> None:
-        room, cycle = slots(queue), _cycle(queue, str(order))
+        room, cycle = slots(queue), _class_cycle(queue, str(order))
         mode, nobody = HANDOVERS.index(handover), [0] * len(room)
-        memory = (0, 0, mode, *_limits(room, threshold), *cycle, *nobody)
+        memory = (0, 0, mode, *_class_limits(room, threshold), *cycle, *nobody)
         super().__init__(queue, static_quickswap, memory)
 
 
-def _limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ...]:
+def _class_limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ...]:
     if threshold is None:
         return tuple(most - 1 for most in room)
     if isinstance(threshold, int):
@@ -141,7 +141,7 @@ def _limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ..
             expected = f"a whole number from 0 to {max(room) - 1}"
             raise InputError(expected, found=shown(threshold), place="option threshold")
         return tuple(min(threshold, most - 1) for most in room)
-    given = _whole(threshold, "option threshold")
+    given = _whole_number(threshold, "option threshold")
     if len(given) != len(room) or any(
         not 0 <= l < most for l, most in zip(given, room, strict=False)
     ):
@@ -150,19 +150,19 @@ def _limits(room: tuple[int, ...], threshold: int | str | None) -> tuple[int, ..
     return given
 
 
-def _cycle(queue: Instance, order: str) -> tuple[int, ...]:
+def _class_cycle(queue: Instance, order: str) -> tuple[int, ...]:
     needs = [job.need for job in queue.classes]
     by_need = sorted(range(len(needs)), key=lambda c: needs[c])
     if order in ("descending", "ascending"):
         return tuple(by_need if order == "ascending" else by_need[::-1])
-    given = _whole(order, "option order")
+    given = _whole_number(order, "option order")
     if sorted(given) != sorted(needs):
         expected = f"the needs {', '.join(map(str, needs))}, each once"
         raise InputError(expected, found=shown(order), place="option order")
     return tuple(needs.index(need) for need in given)
 
 
-def _whole(text: str, place: str) -> tuple[int, ...]:
+def _whole_number(text: str, place: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:

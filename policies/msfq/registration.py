@@ -28,7 +28,7 @@ TIMES = Option(
 )
 
 
-class _Function(Rule):
+class _FunctionRule(Rule):
     """A rule given as a function of the state."""
 
     def __init__(self, function: Callable[[State], Choice]) -> None:
@@ -43,13 +43,13 @@ Solved = Callable[[Instance, bool], Expected | None]
 
 
 @dataclass(frozen=True)
-class _Registered:
+class _RegisteredRule:
     make: Callable[..., Rule]
     flat: bool
     solved: Solved | None = None
 
 
-_RULES: dict[str, _Registered] = {}
+_RULES: dict[str, _RegisteredRule] = {}
 
 R = TypeVar("R", bound=Callable[..., Any])
 
@@ -102,7 +102,7 @@ def admission_rule(
                 run=partial(_run, name),
                 source=source,
                 summary=summary if is_flat else f"{summary} (in plain Python)",
-                options={**options, **times, **_common(is_flat)},
+                options={**options, **times, **_common_options(is_flat)},
                 random=True,
                 replays=("beside", "trace"),
                 parallel=True,
@@ -110,7 +110,7 @@ def admission_rule(
                 suits=suits,
             )
         )
-        _RULES[name] = _Registered(make, is_flat, solved)
+        _RULES[name] = _RegisteredRule(make, is_flat, solved)
         return rule
 
     return decorate
@@ -118,10 +118,10 @@ def admission_rule(
 
 def _rule_of(function: Callable[..., Any], flat: bool) -> Callable[[Instance], Rule]:
     """Return what makes a rule of a function: of flat arrays, or of the state."""
-    return lambda queue: FlatRule(queue, function) if flat else _Function(function)
+    return lambda queue: FlatRule(queue, function) if flat else _FunctionRule(function)
 
 
-def _common(flat: bool) -> dict[str, Option]:
+def _common_options(flat: bool) -> dict[str, Option]:
     """Return the options that every simulated policy has."""
     options = {
         "arrivals": Option(
@@ -190,7 +190,7 @@ def _run(
 ) -> Simulated | Expected | Replayed:
     if queue.log is not None:
         log = {"starts": starts, "slowdown_bound": slowdown_bound, "resamples": resamples}
-        return _replayed(name, queue, own, estimates, log)
+        return _replay(name, queue, own, estimates, log)
     from schedopt.policies.msfq.evaluation import evaluate_plan
 
     chosen, solved = plan(queue, name, **own), _RULES[name].solved
@@ -215,7 +215,7 @@ def _run(
     )
 
 
-def _replayed(
+def _replay(
     name: str,
     queue: Instance,
     own: Mapping[str, Any],

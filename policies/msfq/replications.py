@@ -123,16 +123,16 @@ def replicate(
     if threaded:
         simulate(queue, plan, arrivals=1)  # compiles, which threads cannot do at the same time
         look = (lambda: watch(sum(came), arrivals)) if watch else (lambda: None)
-        found = _threaded(one, replications, jobs, look, stop)
+        found = _run_in_threads(one, replications, jobs, look, stop)
     else:
-        found = _in_turn(one, replications)
+        found = _run_in_turn(one, replications)
     if not found:
         raise KeyboardInterrupt
     done = sorted(found)
     return Replicated([found[r] for r in done], sum(sizes[r] for r in done), replications)
 
 
-def _in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
+def _run_in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
     measured: dict[int, Measured] = {}
     try:
         for r in range(count):
@@ -142,7 +142,7 @@ def _in_turn(one: Callable[[int], Measured], count: int) -> dict[int, Measured]:
     return measured
 
 
-def _threaded(
+def _run_in_threads(
     one: Callable[[int], Measured], count: int, jobs: int, look: Callable[[], None], stop: Event
 ) -> dict[int, Measured]:
     """Run replications in threads: compiled code releases the lock."""

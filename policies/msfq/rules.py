@@ -61,7 +61,7 @@ def exact_fcfs(queue: Instance, required: bool) -> Expected | None:
     )
 
 
-def _oldest(state: FlatState, free: int, fitting: bool) -> int:
+def _oldest_class(state: FlatState, free: int, fitting: bool) -> int:
     """Return the class of the oldest waiting job, or of the oldest that fits, if it fits."""
     best = NONE
     for c in range(len(state.needs)):
@@ -80,7 +80,7 @@ def _oldest(state: FlatState, free: int, fitting: bool) -> int:
 )
 def fcfs(state: FlatState, free: int) -> int:
     """First come, first served: the first job starts, or all wait."""
-    return _oldest(state, free, False)
+    return _oldest_class(state, free, False)
 
 
 @admission_rule(
@@ -91,7 +91,7 @@ def fcfs(state: FlatState, free: int) -> int:
 )
 def first_fit(state: FlatState, free: int) -> int:
     """FCFS that skips jobs which do not fit."""
-    return _oldest(state, free, True)
+    return _oldest_class(state, free, True)
 
 
 @admission_rule(

@@ -74,7 +74,7 @@ def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experime
     lean = not (run.sized or run.each or len(run.grid))
     inputs, counters = _inputs(queue, rule, run), _counters(run, len(queue.classes))
     state, simulator = flat_state_of(queue, rule), _simulator(queue, rule, run)
-    pool, of_class = _places(0, INITIAL_JOB_SLOTS), np.zeros(INITIAL_JOB_SLOTS, np.int64)
+    pool, of_class = _spare_places(0, INITIAL_JOB_SLOTS), np.zeros(INITIAL_JOB_SLOTS, np.int64)
     advance = kernels.advance_by(rule.next_start, rule.phases, lean)
     whole, real = simulator.whole, simulator.real
     while True:
@@ -86,7 +86,7 @@ def _simulate_compiled(queue: Instance, name: str, rule: FlatRule, run: Experime
             break
         if whole[kernels.SPARE] < 0:  # the pool is full: twice as many places
             whole[kernels.SPARE] = old = len(pool)
-            pool = np.concatenate([pool, _places(old, 2 * old)])
+            pool = np.concatenate([pool, _spare_places(old, 2 * old)])
             of_class = np.concatenate([of_class, of_class])
     if whole[kernels.FAULT] >= 0:
         raise invalid_start(name, str(whole[kernels.FAULT]))
@@ -163,7 +163,7 @@ def flat_state_of(queue: Instance, rule: FlatRule) -> FlatState:
     return FlatState(whole[0], numbers, *whole[1:])
 
 
-def _places(first: int, end: int) -> Floats:
+def _spare_places(first: int, end: int) -> Floats:
     """Return places of the pool of jobs, all of them spare, each with the next."""
     from schedopt.policies.msfq.kernels import AFTER
 

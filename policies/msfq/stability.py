@@ -46,7 +46,7 @@ def region(queue: Instance, policy: str) -> Region:
         )
         return Region(fsum(part for _, part in parts), True, parts)
     if policy == "fcfs" and queue.memoryless:
-        limit = _one_or_all(queue) if queue.one_or_all else _saturated(queue)
+        limit = _one_or_all_load(queue) if queue.one_or_all else _saturated_load(queue)
         if limit is not None:
             return limit
     parts = tuple((job.need, job.work / queue.servers) for job in queue.classes)
@@ -54,7 +54,7 @@ def region(queue: Instance, policy: str) -> Region:
     return Region(queue.load, exact, parts)
 
 
-def _saturated(queue: Instance) -> Region | None:
+def _saturated_load(queue: Instance) -> Region | None:
     """λ over the rate of the saturated system, in parts as the work; None for too many phases."""
     from schedopt.solvers.msfq.fcfs import TooManyPhasesError, saturated_rate
 
@@ -67,7 +67,7 @@ def _saturated(queue: Instance) -> Region | None:
     return Region(load, True, parts)
 
 
-def _one_or_all(queue: Instance) -> Region:
+def _one_or_all_load(queue: Instance) -> Region:
     """λ·(p_k/μ_k + (p_k/μ_1)·Σ_{j=1..k} p_1^j/j + p_1^(k+1)/(k·μ_1)), if it is saturated."""
     k = queue.servers
     small, large = (queue.classes[i] for i in queue.one_or_all or (0, 0))
@@ -109,7 +109,7 @@ def require_settled(
     if not ended and not proven:
         faults += [
             f"jobs of {which} pile up: {early:.4g} in the system at first, {late:.4g} later"
-            for which, early, late, came in _levels(queue, measured)
+            for which, early, late, came in _jobs_by_quarter(queue, measured)
             if late > GROWTH * early and late > sqrt(came)
         ]
     if not faults:
@@ -122,7 +122,7 @@ def require_settled(
     )
 
 
-def _levels(queue: Instance, measured: Measured) -> list[tuple[str, float, float, float]]:
+def _jobs_by_quarter(queue: Instance, measured: Measured) -> list[tuple[str, float, float, float]]:
     """Return by class the jobs in the system in a run's first and last quarters, and arrivals."""
     quarter = len(measured.levels) // 4
     if quarter < 2:

@@ -21,18 +21,20 @@ TUNING = "Lelong, Reis and Trystram, Tuning EASY-Backfilling Queues, JSSPP 2017"
 SLURM = "Slurm, Multifactor Priority Plugin, classic fair share"
 
 
-def _positive(default: float, words: str) -> Option:
+def _positive_option(default: float, words: str) -> Option:
     return Option(default, f"{words}, above 0", lambda v: is_number(v) and v > 0)
 
 
-def _weight(default: float) -> Option:
+def _weight_option(default: float) -> Option:
     return Option(default, "a number of at least 0", lambda v: is_number(v) and v >= 0)
 
 
-HALF = _positive(HALF_LIFE, "the half-life of usage, in the log's unit (a week of seconds)")
+HALF = _positive_option(HALF_LIFE, "the half-life of usage, in the log's unit (a week of seconds)")
 
 
-def _policy(name: str, order: Callable[..., Order], summary: str, source: str, **more: Any) -> None:
+def _register_order(
+    name: str, order: Callable[..., Order], summary: str, source: str, **more: Any
+) -> None:
     """Register an order as a policy: compiled, and by its definition in `rules`."""
     decorate = log_policy(name, source=source, summary=summary, order=order, **more)
     decorate(lambda **own: rules.of(order(**own)))
@@ -51,7 +53,7 @@ def _least_served(half_life: float = HALF_LIFE, fill: str = "easy") -> Order:
     return Order("weighted", fill, priority=site)
 
 
-def _weighted(priority: str | None = None) -> Order:
+def _weighted_order(priority: str | None = None) -> Order:
     site = Priority() if priority is None else read_site(priority)
     return Order("weighted", site.backfill, priority=site)
 
@@ -61,21 +63,23 @@ for _name, _order, _summary, _section in (
     ("first-fit", partial(Order, "arrival", "skip"), "the first of those that fit", "1.1"),
     ("msf", partial(Order, "widest", "skip"), "of those that fit, the most servers", "4.1"),
 ):
-    _policy(_name, _order, _summary, f"{PAPER}, section {_section}", plans=False, listed=False)
+    _register_order(
+        _name, _order, _summary, f"{PAPER}, section {_section}", plans=False, listed=False
+    )
 
-_policy(
+_register_order(
     "easy",
     partial(Order, "arrival", "easy"),
     "FCFS; others may pass the first if by plan they do not delay it",
     EASY,
 )
-_policy(
+_register_order(
     "easy-sjbf",
     partial(Order, "arrival", "easy", "shortest"),
     "EASY in which the shortest of those who may pass go first",
     "Tsafrir, Etsion and Feitelson, IEEE TPDS 18, 2007",
 )
-_policy(
+_register_order(
     "conservative",
     partial(Order, "conservative"),
     "a reservation for every job, which is kept or moved forward",
@@ -99,29 +103,29 @@ for _name, _key, _summary, _source in (
         "Tang, Lan, Desai and Buettner, IEEE Cluster 2009",
     ),
 ):
-    _policy(_name, partial(Order, _key), _summary, _source, fill=one_of("stop", FILLS))
+    _register_order(_name, partial(Order, _key), _summary, _source, fill=one_of("stop", FILLS))
 
-_policy(
+_register_order(
     "multifactor",
     _multifactor,
     "Slurm's weighted age, size and fair share, with EASY backfilling",
     f"{SLURM}; all shares alike, usage exact and not by the period",
     by_user=True,
-    age=_weight(1000.0),
-    size=_weight(1000.0),
-    fair_share=_weight(1000.0),
-    max_age=_positive(7 * DAY, "the age that counts in full, in the log's unit"),
+    age=_weight_option(1000.0),
+    size=_weight_option(1000.0),
+    fair_share=_weight_option(1000.0),
+    max_age=_positive_option(7 * DAY, "the age that counts in full, in the log's unit"),
     half_life=HALF,
     fill=one_of("easy", FILLS),
 )
-_policy(
+_register_order(
     "weighted",
-    _weighted,
+    _weighted_order,
     "a site's own priorities: a weighted sum of factors, with or without backfilling",
     f"{SLURM}, with shares and qualities of service; logarithms as in F1",
     priority=text("a file of weights, or the JSON itself"),
 )
-_policy(
+_register_order(
     "fair-share-decay",
     _least_served,
     "the user who has lately used least first, with EASY backfilling",

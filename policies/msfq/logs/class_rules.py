@@ -49,15 +49,15 @@ def replay_classes(queue: Instance, plan: Plan, *, estimates: bool = False) -> F
     if rule.holding:
         raise NotApplicableError(f"{plan.name} goes by a random clock, which a log has not")
     if isinstance(rule, FlatRule):
-        starts = _compiled(queue, plan.name, rule)
+        starts = _replay_compiled(queue, plan.name, rule)
     else:
-        starts = _plainly(queue, plan.name, rule, estimates)
+        starts = _replay_in_python(queue, plan.name, rule, estimates)
     if waiting := int(np.isinf(starts).sum()):
         raise NotApplicableError(f"{plan.name} lets {waiting} jobs wait for ever")
     return starts
 
 
-def _compiled(queue: Instance, name: str, rule: FlatRule) -> Floats:
+def _replay_compiled(queue: Instance, name: str, rule: FlatRule) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
     from schedopt.policies.msfq.logs.event_loop_kernels import FAULT
 
@@ -72,7 +72,7 @@ def _compiled(queue: Instance, name: str, rule: FlatRule) -> Floats:
     return starts
 
 
-def _plainly(queue: Instance, name: str, rule: Rule, estimates: bool) -> Floats:
+def _replay_in_python(queue: Instance, name: str, rule: Rule, estimates: bool) -> Floats:
     """Replay in plain Python: at each instant ends, then submits, then the rule until done."""
     from schedopt.policies.msfq.plain import times
 

@@ -38,26 +38,26 @@ class Reserved(NamedTuple):
     room: Any
 
 
-def _ended(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
+def _end_job(now: float, job: int, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Free what a job would have held until its planned end."""
     end = machine.starts[job] + log.planned[job]
     if now < end:
         own.at[EARLY] = 1
-        _change(now, end, 1, job, log, own)
+        _change_profile(now, end, 1, job, log, own)
 
 
-def _serve(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def _start_jobs(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Compress, reserve for who comes, and start who is due."""
     whole, at = machine.whole, own.at
     while at[LOW] + 1 < at[HIGH] and own.times[at[LOW] + 1] <= now:
         at[LOW] += 1
     if at[LOW] > at[HIGH] - at[LOW]:
-        _to_the_front(own)
+        _drop_past_steps(own)
     if at[EARLY] and whole[WAITING]:
-        _compress(now, log, machine, own)
+        _compress_reservations(now, log, machine, own)
     at[EARLY] = 0
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
-        _promise(now, log, machine, own)
+        _reserve_for_next(now, log, machine, own)
     if machine.alarm[0] <= now:
         machine.alarm[0], kept = NEVER, 0
         for i in range(whole[WAITING]):
@@ -71,7 +71,7 @@ def _serve(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
 
 
 @compiled
-def _to_the_front(own: Reserved) -> None:
+def _drop_past_steps(own: Reserved) -> None:
     """Move the profile to the front of its arrays, over what is past."""
     low = own.at[LOW]
     own.at[LOW], own.at[HIGH] = 0, own.at[HIGH] - low
@@ -82,12 +82,12 @@ def _to_the_front(own: Reserved) -> None:
 
 
 @compiled
-def _promise(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def _reserve_for_next(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Reserve for the job that comes next, and put it at the end of the line."""
     whole = machine.whole
     job = whole[CAME]
-    time = _earliest(job, log, NEVER, now, own)
-    _change(time, time + log.planned[job], -1, job, log, own)
+    time = _earliest_start(job, log, NEVER, now, own)
+    _change_profile(time, time + log.planned[job], -1, job, log, own)
     own.reserved[job] = time
     machine.alarm[0] = min(machine.alarm[0], time)
     own.line[whole[WAITING]] = job
@@ -96,22 +96,22 @@ def _promise(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
 
 
 @compiled
-def _compress(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
+def _compress_reservations(now: float, log: Log, machine: ReplayState, own: Reserved) -> None:
     """Give each waiting job, in turn, the earliest possible reservation."""
     for i in range(machine.whole[WAITING]):
         job = own.line[i]
         length, time = log.planned[job], own.reserved[job]
-        better = _earliest(job, log, time, now, own)
+        better = _earliest_start(job, log, time, now, own)
         if better < time:
             end, later = better + length, time + length
-            _change(better, min(end, time), -1, job, log, own)
-            _change(max(end, time), later, 1, job, log, own)
+            _change_profile(better, min(end, time), -1, job, log, own)
+            _change_profile(max(end, time), later, 1, job, log, own)
             own.reserved[job] = better
             machine.alarm[0] = min(machine.alarm[0], better)
 
 
 @compiled
-def _cut(time: float, own: Reserved) -> Any:
+def _split_step(time: float, own: Reserved) -> Any:
     """Split the profile at a time, and return that step."""
     times, room = own.times, own.room
     place = last_at_most(times, own.at[LOW], own.at[HIGH], time)
@@ -128,7 +128,7 @@ def _cut(time: float, own: Reserved) -> Any:
 
 
 @compiled
-def _join(place: int, own: Reserved) -> None:
+def _join_steps(place: int, own: Reserved) -> None:
     """Join a step to the one before if both are alike."""
     times, room = own.times, own.room
     for r in range(room.shape[1]):
@@ -143,37 +143,37 @@ def _join(place: int, own: Reserved) -> None:
 
 
 @compiled
-def _change(start: float, end: float, sign: int, job: int, log: Log, own: Reserved) -> None:
+def _change_profile(start: float, end: float, sign: int, job: int, log: Log, own: Reserved) -> None:
     """Free what a job needs between two times, or with -1 take it.
 
     Steps that come to be alike are joined at the two ends, where alone that can happen.
     """
     if not start < end:
         return
-    first, last = _cut(start, own), _cut(end, own)
+    first, last = _split_step(start, own), _split_step(end, own)
     for r in range(own.room.shape[1]):
         for i in range(first, last):
             own.room[i, r] += sign * log.need[job, r]
-    _join(last, own)
+    _join_steps(last, own)
     if first > own.at[LOW]:
-        _join(first, own)
+        _join_steps(first, own)
 
 
 @compiled
-def _earliest(job: int, log: Log, before: float, now: float, own: Reserved) -> Any:
+def _earliest_start(job: int, log: Log, before: float, now: float, own: Reserved) -> Any:
     """Return the earliest time from ``now`` on at which a job fits, ``before`` if none is earlier.
 
     From ``before`` on it fits anyway: there it has a reservation, which is its own to give up.
     """
     times, i, high = own.times, own.at[LOW], own.at[HIGH]
     while i < high and times[i] < before:
-        if not _has(i, job, log, own):
+        if not _step_has_room(i, job, log, own):
             i += 1
             continue
         time = max(times[i], now)
         end = min(time + log.planned[job], before)
         i += 1
-        while i < high and times[i] < end and _has(i, job, log, own):
+        while i < high and times[i] < end and _step_has_room(i, job, log, own):
             i += 1
         if i == high or times[i] >= end:
             return time
@@ -181,7 +181,7 @@ def _earliest(job: int, log: Log, before: float, now: float, own: Reserved) -> A
 
 
 @compiled
-def _has(place: int, job: int, log: Log, own: Reserved) -> Any:
+def _step_has_room(place: int, job: int, log: Log, own: Reserved) -> Any:
     """Tell whether a step has what a job needs."""
     for r in range(own.room.shape[1]):  # noqa: SIM110 - kernels know no `all`
         if own.room[place, r] < log.need[job, r]:
@@ -189,4 +189,4 @@ def _has(place: int, job: int, log: Log, own: Reserved) -> Any:
     return True
 
 
-conservative = loop_of("conservative", _serve, _ended)
+conservative = loop_of("conservative", _start_jobs, _end_job)

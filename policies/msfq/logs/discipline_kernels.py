@@ -103,7 +103,7 @@ class ByClass(NamedTuple):
 
 
 @compiled
-def _planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
+def _start_with_plan(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     """Start a job, and note when it is planned to end, where plans are kept."""
     begin(now, job, log, machine)
     if plan.ends.size:
@@ -111,7 +111,7 @@ def _planned(now: float, job: int, log: Log, machine: ReplayState, plan: Plan) -
 
 
 @compiled
-def _unplanned(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
+def _start_without_plan(job: int, log: Log, machine: ReplayState, plan: Plan) -> None:
     if plan.ends.size:
         end = machine.starts[job] + log.planned[job]
         remove(end, job, machine.whole[RUNNING] + 1, plan)
@@ -125,11 +125,11 @@ def _reserve(head: int, log: Log, machine: ReplayState, over: Any, plan: Plan) -
     return reserve(head, machine.whole[RUNNING], log, over, plan)
 
 
-def _fixed_ended(now: float, job: int, log: Log, machine: ReplayState, own: Fixed) -> None:
-    _unplanned(job, log, machine, own.plan)
+def _end_job_fixed(now: float, job: int, log: Log, machine: ReplayState, own: Fixed) -> None:
+    _start_without_plan(job, log, machine, own.plan)
 
 
-def _fixed(now: float, log: Log, machine: ReplayState, own: Fixed) -> None:
+def _start_jobs_fixed(now: float, log: Log, machine: ReplayState, own: Fixed) -> None:
     """Start the first jobs while they fit, then those that may backfill."""
     whole, line = machine.whole, own.line
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -137,13 +137,13 @@ def _fixed(now: float, log: Log, machine: ReplayState, own: Fixed) -> None:
         whole[CAME] += 1
         whole[WAITING] += 1
     while True:
-        head = _head(machine, own)
+        head = _first_waiting(machine, own)
         if head < 0:
             return
         if not fits(head, log.need, machine.left):
             break
         leave(head, line)
-        _planned(now, head, log, machine, own.plan)
+        _start_with_plan(now, head, log, machine, own.plan)
     if own.fill == STOP:
         return
     time, at = NEVER, 0
@@ -157,11 +157,11 @@ def _fixed(now: float, log: Log, machine: ReplayState, own: Fixed) -> None:
         if now + log.planned[job] > time:
             held(job, log.need, own.over, -1)
         leave(job, line)
-        _planned(now, job, log, machine, own.plan)
+        _start_with_plan(now, job, log, machine, own.plan)
 
 
 @compiled
-def _head(machine: ReplayState, own: Fixed) -> Any:
+def _first_waiting(machine: ReplayState, own: Fixed) -> Any:
     """Return the first waiting job, or -1."""
     whole, line = machine.whole, own.line
     if not whole[WAITING]:
@@ -175,16 +175,16 @@ def _head(machine: ReplayState, own: Fixed) -> Any:
     return whole[FRONT]
 
 
-def _changing_ended(now: float, job: int, log: Log, machine: ReplayState, own: Changing) -> None:
-    _unplanned(job, log, machine, own.plan)
-    _pass(now, own)
+def _end_job_changing(now: float, job: int, log: Log, machine: ReplayState, own: Changing) -> None:
+    _start_without_plan(job, log, machine, own.plan)
+    _decay_usage(now, own)
     own.rates[own.user[job]] -= log.size[job]
 
 
-def _changing(now: float, log: Log, machine: ReplayState, own: Changing) -> None:
+def _start_jobs_changing(now: float, log: Log, machine: ReplayState, own: Changing) -> None:
     """Start jobs in the current order; those that may backfill pass those that do not fit."""
     whole, line, keys = machine.whole, own.line, own.keys
-    _pass(now, own)
+    _decay_usage(now, own)
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
         line[whole[WAITING]] = whole[CAME]
         whole[CAME] += 1
@@ -194,10 +194,10 @@ def _changing(now: float, log: Log, machine: ReplayState, own: Changing) -> None
             break
     else:
         return
-    _weigh(now, whole[WAITING], log, own)
+    _compute_keys(now, whole[WAITING], log, own)
     time, head = NEVER, -1
     while whole[WAITING] and machine.left[0]:
-        at = _best(now, head >= 0, time, log, machine, own)
+        at = _best_place(now, head >= 0, time, log, machine, own)
         if at < 0:
             break
         job = line[at]
@@ -210,13 +210,13 @@ def _changing(now: float, log: Log, machine: ReplayState, own: Changing) -> None
             continue
         if now + log.planned[job] > time:
             held(job, log.need, own.over, -1)
-        _planned(now, job, log, machine, own.plan)
+        _start_with_plan(now, job, log, machine, own.plan)
         own.rates[own.user[job]] += log.size[job]
         line[at], keys[at] = line[whole[WAITING]], keys[whole[WAITING]]
 
 
 @compiled
-def _pass(now: float, own: Changing) -> None:
+def _decay_usage(now: float, own: Changing) -> None:
     """Update usage to now: decay, plus the service since."""
     passed = now - own.real[0]
     if passed == 0.0:
@@ -232,7 +232,7 @@ def _pass(now: float, own: Changing) -> None:
 
 
 @compiled
-def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
+def _compute_keys(now: float, waiting: int, jobs: Log, own: Changing) -> None:
     """Compute the keys of the waiting jobs; the least goes first."""
     line, keys, usage, weights = own.line, own.keys, own.usage, own.weights
     if own.weighted:
@@ -258,7 +258,7 @@ def _weigh(now: float, waiting: int, jobs: Log, own: Changing) -> None:
 
 
 @compiled
-def _best(
+def _best_place(
     now: float, fill: bool, time: float, log: Log, machine: ReplayState, own: Changing
 ) -> Any:
     """Return the place of the first in line; when ``fill``, of the first that may start."""
@@ -298,11 +298,11 @@ def next_start(state: FlatState, free: int) -> int:
     raise NotImplementedError
 
 
-def _by_class_ended(now: float, job: int, log: Log, machine: ReplayState, own: ByClass) -> None:
+def _end_job_by_class(now: float, job: int, log: Log, machine: ReplayState, own: ByClass) -> None:
     own.state.running[own.kind[job]] -= 1
 
 
-def _by_class(now: float, log: Log, machine: ReplayState, own: ByClass) -> None:
+def _start_jobs_by_class(now: float, log: Log, machine: ReplayState, own: ByClass) -> None:
     """Ask a rule until nothing starts."""
     whole, state = machine.whole, own.state
     while whole[CAME] < log.submit.size and log.submit[whole[CAME]] == now:
@@ -331,12 +331,12 @@ def _by_class(now: float, log: Log, machine: ReplayState, own: ByClass) -> None:
         begin(now, job, log, machine)
 
 
-fixed = loop_of("fixed", _fixed, _fixed_ended)
-changing = loop_of("changing", _changing, _changing_ended)
+fixed = loop_of("fixed", _start_jobs_fixed, _end_job_fixed)
+changing = loop_of("changing", _start_jobs_changing, _end_job_changing)
 
 
 @cache
 def by_class(rule: NextStart) -> Any:
     """Return the loop compiled for a rule, the rule a constant in it."""
-    serve = inlined(_by_class, next_start=inlined(rule))
-    return loop_of(f"by_class_{rule.__name__}", serve, _by_class_ended)
+    serve = inlined(_start_jobs_by_class, next_start=inlined(rule))
+    return loop_of(f"by_class_{rule.__name__}", serve, _end_job_by_class)

@@ -27,7 +27,7 @@ def explain_wait(
     machine = machine_for(Machine, part.queue, policy, estimates, own)
     jobs = machine.jobs
     job = int(np.flatnonzero(part.rows == row)[0])
-    seen = _Replayed(jobs, mine, machine, order)
+    seen = _ReplayStates(jobs, mine, machine, order)
     submit, start = machine.submit[job], float(mine[job])
     running = seen.running(submit) & (mine < submit)
     others = np.flatnonzero((mine >= submit) & (mine < start))
@@ -36,12 +36,12 @@ def explain_wait(
     def called(one: int) -> str:
         return str(part.rows[one] if names is None else names[part.rows[one]])
 
-    found = [_in_its_place(seen, job, other, part.rows, called) for other in others.tolist()]
+    found = [_overtaking_job(seen, job, other, part.rows, called) for other in others.tolist()]
     earlier = None
     if order is not None and order.key != "conservative":
         sooner = dataclasses.replace(order, first=job)
         again = replay_under(part.queue, policy, sooner, estimates, own)
-        earlier = _earlier(mine, again, job, called)
+        earlier = _earlier_start(mine, again, job, called)
     return Because(
         job=called(job),
         policy=name,
@@ -57,7 +57,7 @@ def explain_wait(
     )
 
 
-class _Replayed:
+class _ReplayStates:
     """A replay, looked at again at some times."""
 
     def __init__(self, jobs: Jobs, starts: Floats, machine: Machine, order: Order | None) -> None:
@@ -106,18 +106,20 @@ class _Replayed:
         return now
 
 
-def _in_its_place(
-    seen: _Replayed, job: int, other: int, rows: Any, called: Callable[[int], str]
+def _overtaking_job(
+    seen: _ReplayStates, job: int, other: int, rows: Any, called: Callable[[int], str]
 ) -> InItsPlace:
     now = float(seen.starts[other])
     machine = seen.at(now, other)
     held = machine.need[other] * (min(float(seen.ends[other]), float(seen.starts[job])) - now)
-    rule, why = _rule(seen, machine, job, other, rows)
+    rule, why = _overtaking_rule(seen, machine, job, other, rows)
     need = machine.need[other]
     return InItsPlace(job=called(other), start=now, need=need, held=held, rule=rule, why=why)
 
 
-def _rule(seen: _Replayed, machine: Machine, job: int, other: int, rows: Any) -> tuple[str, str]:
+def _overtaking_rule(
+    seen: _ReplayStates, machine: Machine, job: int, other: int, rows: Any
+) -> tuple[str, str]:
     """Return by which rule a job started while another waited, and why that other did not."""
     fits = machine.fits(job)
     short = f"it needs {machine.need[job]:,} servers, and {machine.free:,} were idle"
@@ -144,7 +146,7 @@ def _rule(seen: _Replayed, machine: Machine, job: int, other: int, rows: Any) ->
     return "passed", "it fits the machine, but not its own reservation"
 
 
-def _earlier(starts: Floats, again: Floats, job: int, called: Callable[[int], str]) -> Sooner:
+def _earlier_start(starts: Floats, again: Floats, job: int, called: Callable[[int], str]) -> Sooner:
     changes = again - starts
     others = np.delete(changes, job)
     late = changes.copy()

@@ -37,7 +37,7 @@ def measure(
     work = jobs.need * jobs.run
     makespan = float(ends.max() - jobs.submit[0])
     by = {
-        key: _by(labels, response, wait, slowdown)
+        key: _measures_by_name(labels, response, wait, slowdown)
         for key in (*GROUPINGS, "need")
         if (labels := jobs.labels(key)) is not None
     }
@@ -50,7 +50,7 @@ def measure(
         mean_bounded_slowdown=float(slowdown.mean()),
         slowdown_bound=slowdown_bound,
         utilization=float(work.sum()) / (queue.servers * makespan),
-        loss_of_capacity=_lost(queue, starts, ends) / (queue.servers * makespan),
+        loss_of_capacity=_lost_capacity(queue, starts, ends) / (queue.servers * makespan),
         fairness=fairness(by["user"]) if by.get("user") else None,
         makespan=makespan,
         confidence=confidence(response, weights),
@@ -62,7 +62,9 @@ def measure(
     )
 
 
-def _by(labels: Labels, response: Floats, wait: Floats, slowdown: Floats) -> dict[str, Measures]:
+def _measures_by_name(
+    labels: Labels, response: Floats, wait: Floats, slowdown: Floats
+) -> dict[str, Measures]:
     """Return measures by name; jobs without a name are left out."""
     known = labels.codes >= 0
     codes, count = labels.codes[known], len(labels.names)
@@ -101,7 +103,7 @@ def confidence(response: Floats, weights: Floats | None = None) -> float | None:
     return float(STUDENT * residuals.std(ddof=1) / sqrt(BATCHES))
 
 
-def _lost(queue: Instance, starts: Floats, ends: Floats) -> float:
+def _lost_capacity(queue: Instance, starts: Floats, ends: Floats) -> float:
     from schedopt.policies.msfq.logs.event_loop_kernels import lost
 
     total = 0.0

@@ -18,7 +18,7 @@ class Plan(NamedTuple):
 
 
 @compiled
-def _place(end: float, job: int, count: int, plan: Plan) -> Any:
+def _insertion_place(end: float, job: int, count: int, plan: Plan) -> Any:
     """Return where the first job is that is not before this one."""
     low, high = 0, count
     while low < high:
@@ -31,14 +31,14 @@ def _place(end: float, job: int, count: int, plan: Plan) -> Any:
 
 
 @compiled
-def _moved_up(values: Any, first: int, count: int) -> None:
+def _shift_up(values: Any, first: int, count: int) -> None:
     """Make room at a place; loops that count from 0 are compiled for several values at a time."""
     for step in range(count - first):
         values[(count - step) & NATURAL] = values[(count - step - 1) & NATURAL]
 
 
 @compiled
-def _moved_down(values: Any, first: int, count: int) -> None:
+def _shift_down(values: Any, first: int, count: int) -> None:
     """Close the gap at a place."""
     for step in range(count - first - 1):
         values[(first + step) & NATURAL] = values[(first + step + 1) & NATURAL]
@@ -47,18 +47,18 @@ def _moved_down(values: Any, first: int, count: int) -> None:
 @compiled
 def insert(end: float, job: int, count: int, plan: Plan) -> None:
     """Add a job to so many."""
-    place = _place(end, job, count, plan)
-    _moved_up(plan.ends, place, count)
-    _moved_up(plan.jobs, place, count)
+    place = _insertion_place(end, job, count, plan)
+    _shift_up(plan.ends, place, count)
+    _shift_up(plan.jobs, place, count)
     plan.ends[place], plan.jobs[place] = end, job
 
 
 @compiled
 def remove(end: float, job: int, count: int, plan: Plan) -> None:
     """Take a job away from so many."""
-    place = _place(end, job, count, plan)
-    _moved_down(plan.ends, place, count)
-    _moved_down(plan.jobs, place, count)
+    place = _insertion_place(end, job, count, plan)
+    _shift_down(plan.ends, place, count)
+    _shift_down(plan.jobs, place, count)
 
 
 @compiled

@@ -139,7 +139,7 @@ def run(
     if there is no log, or it lacks what the policy needs.
     """
     policy = applicable(name, queue, own)
-    believed, note = _believed(queue, policy, estimates)
+    believed, note = _planning_estimates(queue, policy, estimates)
     return measure_replay(
         queue,
         lambda other: replay_log(other, name, believed, **own),
@@ -228,7 +228,7 @@ def machine_for(
     return kind(jobs, queue.servers, planned, site.half_life, amounts, site.by)
 
 
-def _believed(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
+def _planning_estimates(queue: Instance, policy: LogPolicy, asked: str | None) -> tuple[str, str]:
     """Return the estimates that a policy uses, and a remark on them."""
     if not policy.plans:
         return "none", ""

@@ -77,10 +77,10 @@ def replay(
     jobs, amounts = with_limits(jobs, servers, known, amounts, order.priority.limits)
     site, log = Site(servers, amounts), log_of(jobs, servers, planned, amounts)
     if order.key == "conservative":
-        return _conservative(jobs, site, log)
+        return _replay_conservative(jobs, site, log)
     if order.key in ("wfp3", "weighted"):
-        return _weighed(jobs, site, order, log)
-    return _ordered(jobs, site, order, log)
+        return _replay_weighted_order(jobs, site, order, log)
+    return _replay_fixed_order(jobs, site, order, log)
 
 
 def log_of(
@@ -113,7 +113,9 @@ def keys(log: Log, key: str) -> Floats:
     return known[key]()
 
 
-def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None = None) -> Floats:
+def _replay_fixed_order(
+    jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None = None
+) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
     from schedopt.policies.msfq.logs.waiting_line_kernels import AGES, BITS, NOBODY, Line
 
@@ -141,7 +143,7 @@ def _ordered(jobs: Jobs, site: Site, order: Order, log: Log, by: Floats | None =
         oldest=order.key == "arrival",
         fill=FILLS.index(order.fill),
         first=order.first,
-        plan=_plan(jobs, site, order.fill),
+        plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(resources, np.int64),
     )
     return run_loop(kernels.fixed, log, machine_of(jobs, site), own)
@@ -151,7 +153,7 @@ def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     """Return a machine on which nothing runs, with room for the jobs that may run at once."""
     from schedopt.policies.msfq.logs.event_loop_kernels import FAULT, NEVER, ReplayState
 
-    most, whole = _most(jobs, site), np.zeros(7, np.int64)
+    most, whole = _room_for_running(jobs, site), np.zeros(7, np.int64)
     whole[FAULT] = -1
     return ReplayState(
         whole,
@@ -163,7 +165,7 @@ def machine_of(jobs: Jobs, site: Site) -> ReplayState:
     )
 
 
-def _most(jobs: Jobs, site: Site) -> int:
+def _room_for_running(jobs: Jobs, site: Site) -> int:
     """Return room for all jobs that may run at once, and one more."""
     return min(len(jobs), site.servers // int(jobs.need.min())) + 1
 
@@ -179,24 +181,24 @@ def run_loop(loop: Any, log: Log, machine: ReplayState, own: Any) -> Floats:
     return starts
 
 
-def _plan(jobs: Jobs, site: Site, fill: str) -> Plan:
+def _planned_end_buffers(jobs: Jobs, site: Site, fill: str) -> Plan:
     """Return room for the jobs that run at once; none where nobody plans with their ends."""
     from schedopt.policies.msfq.logs.planned_end_kernels import Plan
 
-    most = _most(jobs, site) if fill == "easy" else 0
+    most = _room_for_running(jobs, site) if fill == "easy" else 0
     return Plan(np.empty(most), np.empty(most, np.int32))
 
 
-def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
+def _replay_weighted_order(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import discipline_kernels as kernels
 
     n, own, w = len(jobs), order.priority, order.priority.weights
     weights = np.array([*astuple(w), own.max_age, own.half_life, site.servers], dtype=np.float64)
-    constant, qos = np.empty(n), w.qos * _levels(jobs, own.qos_by, own.qos)
+    constant, qos = np.empty(n), w.qos * _level_of_each_job(jobs, own.qos_by, own.qos)
     if order.key == "weighted":
         kernels.constant(log, weights, qos, constant)
         if not (w.age or w.stretch or w.fair_share or w.usage):
-            return _ordered(jobs, site, order, log, -constant)
+            return _replay_fixed_order(jobs, site, order, log, -constant)
     user, known = accounts(jobs, own.by)
     shares = [own.shares.get(name or "", 1.0) for name in known]
     whole = sum(shares)
@@ -215,13 +217,13 @@ def _weighed(jobs: Jobs, site: Site, order: Order, log: Log) -> Floats:
         usage=np.zeros(count),
         rates=np.zeros(count),
         real=np.full(1, -np.inf),
-        plan=_plan(jobs, site, order.fill),
+        plan=_planned_end_buffers(jobs, site, order.fill),
         over=np.zeros(1 + len(site.amounts), np.int64),
     )
     return run_loop(kernels.changing, log, machine_of(jobs, site), state)
 
 
-def _levels(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
+def _level_of_each_job(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
     """Return the number that goes with each job's name in a column, 0 where there is none."""
     if not levels or (names := jobs.labels(by)) is None:
         return np.zeros(len(jobs))
@@ -230,7 +232,7 @@ def _levels(jobs: Jobs, by: str, levels: Mapping[str, float]) -> Floats:
     return found
 
 
-def _conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
+def _replay_conservative(jobs: Jobs, site: Site, log: Log) -> Floats:
     from schedopt.policies.msfq.logs import conservative_kernels as kernels
 
     n, machine = len(jobs), machine_of(jobs, site)

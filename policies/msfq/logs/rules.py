@@ -89,7 +89,7 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
     """
 
     def rule(machine: Machine) -> None:
-        line = _sorted(machine, key)
+        line = _sort_waiting(machine, key)
         while line and machine.fits(line[0]):
             machine.start(line.pop(0))
         if not line or fill == "stop":
@@ -99,7 +99,7 @@ def ordered(key: Key, fill: str = "stop", fill_key: Key | None = None) -> Rule:
         if fill == "easy":
             time, spare, left = reservation(machine, head)
             machine.promise(head, time)
-        for job in _sorted(machine, fill_key or key):
+        for job in _sort_waiting(machine, fill_key or key):
             if job == head or not machine.fits(job):
                 continue
             if machine.now + machine.planned[job] <= time:
@@ -140,7 +140,7 @@ def of(order: Order) -> Rule:
     return ordered(key, order.fill, fill_key)
 
 
-def _sorted(machine: Machine, key: Key) -> list[int]:
+def _sort_waiting(machine: Machine, key: Key) -> list[int]:
     return sorted(machine.waiting, key=lambda job: (key(machine, job), job))
 
 

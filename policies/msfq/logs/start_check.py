@@ -143,7 +143,7 @@ def first_wrong_start(
         considered = list(machine.idle) if machine.now == now else []
         order = {job: place for place, job in enumerate(considered)}
         row = min(at, key=lambda row: (order.get(at[row], inf), row))
-        reason = _why_now if expected[row] == now else _why_later
+        reason = _why_job_starts if expected[row] == now else _why_job_waits
         why = reason(machine, rule, at[row], called)
     return WrongStart(
         job=called(at[row]),
@@ -154,7 +154,7 @@ def first_wrong_start(
     )
 
 
-def _why_now(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
+def _why_job_starts(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
     """Say why a job starts at the time to record."""
     now, (free, left) = machine.now, machine.idle[job]
     why = machine.demand(job, free, left)
@@ -174,7 +174,7 @@ def _why_now(machine: Recorded, rule: Rule, job: int, called: Callable[[int], st
     return f"{why}; it ends by {end:.12g}, after {held}, but {spare}"
 
 
-def _why_later(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
+def _why_job_waits(machine: Recorded, rule: Rule, job: int, called: Callable[[int], str]) -> str:
     """Say why a job does not start yet at the time to record."""
     now = machine.until
     submit = machine.submit[job]

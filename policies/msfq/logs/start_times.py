@@ -70,7 +70,7 @@ class Snapshot:
         So whoever waits has waited until now, and a policy decides at ``time`` as it would have.
         With ``estimated`` a policy knows of who runs what was requested, else how long it runs.
         """
-        bare, jobs, running = self._bare, self.queue.jobs, len(self.running)
+        bare, jobs, running = self._remaining_jobs, self.queue.jobs, len(self.running)
         waiting = len(self.waiting)
         gone, count = self.time - float(bare.submit[0]), len(bare) - waiting
         mine = runs[waiting:]
@@ -88,7 +88,7 @@ class Snapshot:
         return self.queue.with_jobs(replace(bare, run=run, estimate=asked))
 
     @cached_property
-    def _bare(self) -> Jobs:
+    def _remaining_jobs(self) -> Jobs:
         """The jobs of `onward`: who runs, what holds the rest until now, who waits."""
         jobs, waiting, running = self.queue.jobs, self.waiting, self.running
         zero = min(float(jobs.submit[waiting].min(initial=self.time)), self.time) - 1.0
@@ -143,17 +143,17 @@ class History:
         self._pools: dict[tuple[str, int, bool], Floats] = {}
         for rated in (False, True):
             rows = ended[self._rated[ended] == rated]
-            self._learn("all", rows, np.zeros(len(jobs), dtype=np.int64), rated)
-            self._learn("size", rows, self._classes, rated)
-            self._learn("user", rows, self._users, rated)
+            self._add_runs("all", rows, np.zeros(len(jobs), dtype=np.int64), rated)
+            self._add_runs("size", rows, self._classes, rated)
+            self._add_runs("user", rows, self._users, rated)
 
-    def _learn(self, by: str, rows: Rows, keys: NDArray[np.generic], rated: bool) -> None:
+    def _add_runs(self, by: str, rows: Rows, keys: NDArray[np.generic], rated: bool) -> None:
         for key in np.unique(keys[rows]).tolist():
             own = rows[keys[rows] == key][-RECENT:]
             if len(own) >= FEW or by == "all":
                 self._pools[by, key, rated] = np.sort(self.jobs.run[own] / self._asked[own])
 
-    def _pool(self, row: int) -> Floats:
+    def _similar_runs(self, row: int) -> Floats:
         """Return the sorted run times of similar jobs, or their ratios to what was requested."""
         rated = bool(self._rated[row])
         user = int(self._users[row])
@@ -179,7 +179,7 @@ class History:
         runs = np.empty((count, len(rows)))
         for i, row in enumerate(rows.tolist()):
             asked = float(self._asked[row])
-            values = self._pool(row) * asked
+            values = self._similar_runs(row) * asked
             longer = values[np.searchsorted(values, elapsed[i], "right") :]
             if not longer.size:  # beyond all known: what was asked, or as long again
                 rest = asked - elapsed[i] if self._rated[row] else elapsed[i]
@@ -247,13 +247,13 @@ def start_times(
     at: Snapshot, play: Play, *, level: float, model: str = "history", seed: int = 0
 ) -> Starts:
     """Return intervals that hold each start with probability ``level``."""
-    grain = _grain(at)
+    grain = _time_resolution(at)
     drawn = Drawn(play, model, seed)
     low, middle, high = drawn.interval(at, level, SCENARIOS)
     (requested,) = Drawn(play, "requested", seed).starts(at, 1)
-    scores, seen, counts = _scores(at, drawn, level)
+    scores, seen, counts = _miss_scores(at, drawn, level)
     shift = _quantile(scores, seen, counts, level) if len(scores) >= LEAST else 0.0
-    low, high = _widened(at.time, low, -shift, grain), _widened(at.time, high, shift, grain)
+    low, high = _widen(at.time, low, -shift, grain), _widen(at.time, high, shift, grain)
     return Starts(
         at.waiting,
         np.minimum(low, middle),
@@ -287,18 +287,18 @@ class Drawn:
         return low, middle, high
 
 
-def _grain(at: Snapshot) -> float:
+def _time_resolution(at: Snapshot) -> float:
     runs = at.queue.jobs.run[at.ended]
     return float(runs.mean()) / GRAIN if len(runs) else 1.0
 
 
-def _logs(time: float, starts: Floats, grain: float) -> Floats:
+def _log_waits(time: float, starts: Floats, grain: float) -> Floats:
     """Return the logarithm of the remaining wait."""
     return np.asarray(np.log1p((starts - time) / grain))
 
 
-def _widened(time: float, starts: Floats, shift: float, grain: float) -> Floats:
-    logs = np.maximum(_logs(time, starts, grain) + shift, 0.0)
+def _widen(time: float, starts: Floats, shift: float, grain: float) -> Floats:
+    logs = np.maximum(_log_waits(time, starts, grain) + shift, 0.0)
     return np.asarray(time + grain * np.expm1(logs))
 
 
@@ -314,7 +314,9 @@ def moments(queue: Instance, starts: Floats, end: float, count: int) -> list[flo
     return [float(time) for time in times]
 
 
-def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[np.bool_], Floats]:
+def _miss_scores(
+    at: Snapshot, drawn: Drawn, level: float
+) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Return how far past intervals missed (below 0 where they held), and which misses are known.
 
     Of a start that is still to come, the score is at least what it would be were it now. The last
@@ -326,13 +328,13 @@ def _scores(at: Snapshot, drawn: Drawn, level: float) -> tuple[Floats, NDArray[n
         past = Snapshot(at.queue, at.starts, time)
         if not len(past.waiting) or not len(past.ended):
             continue
-        grain = _grain(past)
+        grain = _time_resolution(past)
         low, _, high = drawn.interval(past, level, PAST_SCENARIOS)
         some = np.unique(np.linspace(0, len(past.waiting) - 1, EACH).round().astype(np.intp))
         starts = at.starts[past.waiting[some]]
         known = starts <= at.time
-        real = _logs(time, np.minimum(starts, at.time), grain)
-        below, above = (_logs(time, part[some], grain) for part in (low, high))
+        real = _log_waits(time, np.minimum(starts, at.time), grain)
+        below, above = (_log_waits(time, part[some], grain) for part in (low, high))
         scores.append(np.maximum(np.where(known, below - real, -np.inf), real - above))
         seen.append(known)
         counts.append(np.full(len(some), 0.5 ** (age / (HALF * len(times)))))
